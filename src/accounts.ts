@@ -1,0 +1,142 @@
+/** Accounts and API keys in D1: everything about them but their money. */
+
+import { isWellFormedKey, newApiKey, newId, sha256Hex } from "./ids.ts";
+
+export interface Account {
+  id: string;
+  email: string;
+  name: string | null;
+  disabled: 0 | 1;
+  createdAt: number;
+}
+
+export interface ApiKey {
+  id: string;
+  accountId: string;
+  name: string;
+  prefix: string;
+  createdAt: number;
+  expiresAt: number | null;
+}
+
+/** Who is calling. */
+export interface Caller {
+  accountId: string;
+  keyId: string;
+}
+
+const accountColumns = "id, email, name, disabled, created_at AS createdAt";
+const keyColumns = "id, account_id AS accountId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
+
+/** A new account and the statement that creates it, without its wallet; it returns no row when the e-mail address is taken. */
+export function insertAccount(db: D1Database, email: string, name: string | null): { account: Account; statement: D1PreparedStatement } {
+  const account: Account = { id: newId("acc_"), email: email.toLowerCase(), name, disabled: 0, createdAt: Date.now() };
+  const statement = db
+    .prepare("INSERT INTO account (id, email, name, created_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (email) DO NOTHING RETURNING id")
+    .bind(account.id, account.email, account.name, account.createdAt);
+  return { account, statement };
+}
+
+export const accountById = (db: D1Database, id: string) =>
+  db.prepare(`SELECT ${accountColumns} FROM account WHERE id = ?1`).bind(id).first<Account>();
+
+export const accountByEmail = (db: D1Database, email: string) =>
+  db.prepare(`SELECT ${accountColumns} FROM account WHERE email = ?1`).bind(email.toLowerCase()).first<Account>();
+
+/** A page of accounts in the order of their ids. */
+export const listAccounts = async (db: D1Database, page: { limit: number; after?: string | undefined }) =>
+  (
+    await db
+      .prepare(`SELECT ${accountColumns} FROM account WHERE id > ?1 ORDER BY id LIMIT ?2`)
+      .bind(page.after ?? "", page.limit)
+      .run<Account>()
+  ).results;
+
+/** Disables or enables an account; its keys are refused at once on this machine. */
+export async function setDisabled(db: D1Database, id: string, disabled: boolean): Promise<void> {
+  await db
+    .prepare("UPDATE account SET disabled = ?2 WHERE id = ?1")
+    .bind(id, disabled ? 1 : 0)
+    .run();
+  forgetCallers((known) => known.caller.accountId === id);
+}
+
+/** A new key and the statement that keeps its hash. The key itself is returned this once. */
+export async function insertKey(
+  db: D1Database,
+  accountId: string,
+  name: string,
+  expiresAt: number | null,
+): Promise<{ apiKey: ApiKey; key: string; statement: D1PreparedStatement }> {
+  const key = newApiKey();
+  const apiKey: ApiKey = { id: newId("key_"), accountId, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt };
+  const statement = db
+    .prepare("INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+    .bind(apiKey.id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt);
+  return { apiKey, key, statement };
+}
+
+/** An account's keys that are not deleted, oldest first. */
+export const listKeys = async (db: D1Database, accountId: string) =>
+  (
+    await db
+      .prepare(`SELECT ${keyColumns} FROM api_key WHERE account_id = ?1 AND deleted_at IS NULL ORDER BY created_at, id`)
+      .bind(accountId)
+      .run<ApiKey>()
+  ).results;
+
+/** Deletes a key; false when there is none. */
+export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
+  const { results } = await db
+    .prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING id")
+    .bind(id, Date.now())
+    .run();
+  forgetCallers((known) => known.caller.keyId === id);
+  return results.length === 1;
+}
+
+interface KnownCaller {
+  caller: Caller;
+  /** When this stops being believed, milliseconds. */
+  until: number;
+}
+
+/** How long an isolate believes what it read of a key: the time within which a deleted key is refused everywhere. */
+const believeMs = 8_000;
+const mostKnown = 10_000;
+const known = new Map<string, KnownCaller>();
+/** Counts the evictions, so that a look-up that began before one is not believed after it. */
+let evictions = 0;
+
+/**
+ * Who holds this key, or undefined: mistyped, unknown, deleted, expired, or its account is disabled. A caller that was
+ * found is believed for some seconds without another look into D1.
+ */
+export async function callerOf(db: D1Database, key: string): Promise<Caller | undefined> {
+  if (!isWellFormedKey(key)) return undefined;
+  const hash = await sha256Hex(key);
+  const now = Date.now();
+  const cached = known.get(hash);
+  if (cached && cached.until > now) return cached.caller;
+  const before = evictions;
+  const row = await db
+    .prepare(
+      `SELECT k.id AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
+       WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
+    )
+    .bind(hash, now)
+    .first<Caller & { expiresAt: number | null }>();
+  known.delete(hash);
+  if (!row) return undefined;
+  const caller = { accountId: row.accountId, keyId: row.keyId };
+  if (before !== evictions) return caller;
+  if (known.size >= mostKnown) known.delete(known.keys().next().value!);
+  known.set(hash, { caller, until: Math.min(now + believeMs, row.expiresAt ?? Infinity) });
+  return caller;
+}
+
+/** Drops cached callers on this machine. */
+function forgetCallers(which: (known: KnownCaller) => boolean): void {
+  evictions++;
+  for (const [hash, entry] of known) if (which(entry)) known.delete(hash);
+}

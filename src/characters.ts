@@ -1,0 +1,63 @@
+/** Characters in D1: who an account can name in its prompts. */
+
+export interface Character {
+  id: string;
+  accountId: string;
+  username: string;
+  displayName: string;
+  model: string;
+  pictureType: string;
+  pictureDigest: string;
+  createdAt: number;
+}
+
+const characterColumns =
+  "id, account_id AS accountId, username, display_name AS displayName, model, picture_type AS pictureType, picture_digest AS pictureDigest, created_at AS createdAt";
+
+/** The statement that keeps a character; repeating it changes nothing. */
+export const insertCharacter = (db: D1Database, character: Character) =>
+  db
+    .prepare(
+      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+    )
+    .bind(
+      character.id,
+      character.accountId,
+      character.username,
+      character.displayName,
+      character.model,
+      character.pictureType,
+      character.pictureDigest,
+      character.createdAt,
+    );
+
+/** A page of an account's characters, newest first, after the character `after`. */
+export const listCharacters = async (db: D1Database, accountId: string, page: { limit: number; after?: string | undefined }) =>
+  (
+    await db
+      .prepare(
+        `SELECT ${characterColumns} FROM character WHERE account_id = ?1
+           AND (?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM character WHERE id = ?2 AND account_id = ?1))
+         ORDER BY created_at DESC, id DESC LIMIT ?3`,
+      )
+      .bind(accountId, page.after ?? null, page.limit)
+      .run<Character>()
+  ).results;
+
+/** The newest of an account's characters with each of these user names. */
+export async function charactersNamed(db: D1Database, accountId: string, usernames: string[]): Promise<Character[]> {
+  const { results } = await db
+    .prepare(
+      `SELECT ${characterColumns} FROM character
+       WHERE account_id = ?1 AND username IN (SELECT value FROM json_each(?2)) ORDER BY created_at, id`,
+    )
+    .bind(accountId, JSON.stringify(usernames))
+    .run<Character>();
+  return [...new Map(results.map((character) => [character.username, character])).values()];
+}
+
+/** Deletes a character; false when the account has none of that id. */
+export async function deleteCharacter(db: D1Database, accountId: string, id: string): Promise<boolean> {
+  const { results } = await db.prepare("DELETE FROM character WHERE id = ?1 AND account_id = ?2 RETURNING id").bind(id, accountId).run();
+  return results.length === 1;
+}

@@ -1,0 +1,43 @@
+/** Bindings and variables of the gateway Worker, typed by hand from wrangler.toml. */
+
+interface Env {
+  DB: D1Database;
+  ASSETS: R2Bucket;
+  DISPATCH: Queue<{ taskId: string }>;
+  TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
+  CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
+  HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
+  SUBMISSIONS: RateLimit;
+  READS: RateLimit;
+  /** The built-in upstream; a deployment may leave it out. */
+  SANDBOX?: Fetcher;
+
+  /** "local" on a developer's machine, else "production" */
+  ENVIRONMENT: string;
+  BALANCE_UNIT: string;
+  RATE_LIMITS: string;
+  SUBMISSIONS_PER_MINUTE: string;
+  READS_PER_MINUTE: string;
+  /** "on" or "off": whether callers' URLs may point at private hosts; on by default only locally */
+  ALLOW_PRIVATE_NETWORK?: string;
+  /** Where asset URLs point, without a slash at the end; the gateway's own host by default */
+  ASSET_BASE_URL?: string;
+  /** Life time of assets and of final records in seconds; honoured only locally */
+  ASSET_TTL_S?: string;
+  RECORD_TTL_S?: string;
+  PRICES?: unknown;
+  ROUTES?: unknown;
+
+  /** Secrets */
+  ASSET_SIGNING_SECRET?: string;
+  ADMIN_TOKEN?: string;
+}
+
+declare namespace Cloudflare {
+  interface Env extends globalThis.Env {
+    TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
+  }
+  interface GlobalProps {
+    mainModule: typeof import("./worker.ts");
+  }
+}

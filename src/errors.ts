@@ -1,0 +1,68 @@
+/** Every way a request can fail: one closed union, one table to the wire, one class to throw. */
+
+/** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
+const errorTable = {
+  invalid_request: [400, "invalid_request"],
+  model_not_found: [400, "invalid_request"],
+  model_not_available: [400, "invalid_request"],
+  unsupported_parameter: [400, "invalid_request"],
+  unauthorized: [401, "unauthorized"],
+  insufficient_quota: [402, "insufficient_quota"],
+  invalid_signature: [403, "unauthorized"],
+  task_not_found: [404, "task_not_found"],
+  not_found: [404, "invalid_request"],
+  method_not_allowed: [405, "invalid_request"],
+  idempotency_conflict: [409, "invalid_request"],
+  task_already_final: [409, "invalid_request"],
+  conflict: [409, "invalid_request"],
+  asset_expired: [410, "invalid_request"],
+  body_too_large: [413, "invalid_request"],
+  unsupported_media_type: [415, "invalid_request"],
+  range_not_satisfiable: [416, "invalid_request"],
+  content_policy_violation: [422, "content_policy_violation"],
+  rate_limit_exceeded: [429, "rate_limit_exceeded"],
+  internal_error: [500, "internal_error"],
+  unavailable: [503, "internal_error"],
+} as const satisfies Record<string, readonly [number, string]>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** The HTTP status and the interface's `type` word of an error code. */
+export const wireOf = (code: ErrorCode) => ({ status: errorTable[code][0], type: errorTable[code][1] });
+
+/** One violated rule of a request. `rule` names a sentence in the message table, `values` fill its placeholders. */
+export interface Violation {
+  /** Dotted and indexed path of the field: `metadata.style`, `images[0]`. */
+  param: string;
+  rule: string;
+  values?: Record<string, string | number>;
+  /** What would have been accepted, when it can be listed. */
+  allowed?: unknown;
+}
+
+/** A failure that the caller is told about. Thrown anywhere in `api`; turned into an answer in one place. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly violations: Violation[];
+  /** Seconds after which the same request may succeed; sent as `Retry-After`. */
+  readonly retryAfter: number | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    code: ErrorCode,
+    options: { violations?: Violation[]; retryAfter?: number; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(code, { cause: options.cause });
+    this.code = code;
+    this.violations = options.violations ?? [];
+    this.retryAfter = options.retryAfter ?? (code === "unavailable" ? 5 : undefined);
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** A request refused for one field. */
+export const invalid = (param: string, rule: string, values?: Violation["values"], allowed?: unknown) =>
+  new ApiError("invalid_request", { violations: [{ param, rule, ...(values && { values }), ...(allowed !== undefined && { allowed }) }] });
+
+/** Why a task ended as failed (contract, section 2). */
+export type FailureCode = "content_policy_violation" | "provider_error" | "invalid_input" | "deadline_exceeded" | "cancelled";

@@ -1,0 +1,79 @@
+/** Identifiers and API keys: how they are made, written and recognised. */
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A random identifier, `prefix` and 22 base62 characters (131 bits). */
+export const newId = (prefix: string) => prefix + randomBase62(22);
+
+/** Random base62 text without modulo bias: bytes of 248 and above are thrown away. */
+function randomBase62(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
+      if (byte < 248 && text.length < length) text += base62[byte % 62];
+    }
+  }
+  return text;
+}
+
+/** A task's public id for its object's id: `task_` and the 32 bytes as 43 URL-safe characters. */
+export const taskIdOf = (objectId: DurableObjectId) =>
+  `task_${Uint8Array.fromHex(objectId.toString()).toBase64({ alphabet: "base64url", omitPadding: true })}`;
+
+/**
+ * The object's id behind a public task id, or undefined for one that was never issued. The platform signs the ids it
+ * hands out, so a forged one is found out here and no object is woken for it.
+ */
+export function objectIdOf<T extends Rpc.DurableObjectBranded | undefined>(
+  namespace: DurableObjectNamespace<T>,
+  taskId: string,
+): DurableObjectId | undefined {
+  if (!/^task_[A-Za-z0-9_-]{43}$/.test(taskId)) return undefined;
+  try {
+    const id = namespace.idFromString(Uint8Array.fromBase64(taskId.slice(5), { alphabet: "base64url" }).toHex());
+    // 43 characters carry two bits more than 32 bytes: only one spelling of an id is its name.
+    return taskIdOf(id) === taskId ? id : undefined;
+  } catch {
+    return undefined; // not base64, or not signed by this namespace: both mean "never issued"
+  }
+}
+
+const secretLength = 43;
+const checksumLength = 6;
+
+/** A new API key: `sk-`, 43 random base62 characters (256 bits), 6 of checksum. */
+export function newApiKey(): string {
+  const secret = randomBase62(secretLength);
+  return `sk-${secret}${checksum(secret)}`;
+}
+
+/** Whether the text can be a key at all, so that a mistyped one is refused without a look-up. */
+export function isWellFormedKey(key: string): boolean {
+  if (!/^sk-[0-9A-Za-z]{49}$/.test(key)) return false;
+  const secret = key.slice(3, 3 + secretLength);
+  return key.slice(3 + secretLength) === checksum(secret);
+}
+
+/** CRC-32 (ISO 3309) in base62, as GitHub's tokens do it: it finds typing errors and proves nothing. */
+function checksum(text: string): string {
+  let crc = 0xffffffff;
+  for (let at = 0; at < text.length; at++) {
+    crc ^= text.charCodeAt(at);
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  let rest = (crc ^ 0xffffffff) >>> 0;
+  let out = "";
+  for (let digit = 0; digit < checksumLength; digit++, rest = Math.floor(rest / 62)) out = base62[rest % 62] + out;
+  return out;
+}
+
+/** SHA-256 in hexadecimal. A 256-bit random key needs no slow hash. */
+export async function sha256Hex(text: string): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+}
+
+/** Compares two secrets in a time that tells nothing of either: their digests have equal lengths. */
+export async function secretsEqual(a: string, b: string): Promise<boolean> {
+  const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+  return crypto.subtle.timingSafeEqual(left!, right!);
+}

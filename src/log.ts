@@ -1,0 +1,25 @@
+/** Log lines: one JSON object for each unit of work. Callers pass identifiers and counts, never prompts, keys or signatures. */
+
+export interface LogFields {
+  request?: string;
+  task?: string;
+  account?: string;
+  model?: string;
+  provider?: string;
+  attempt?: number;
+  outcome: string;
+  ms?: number;
+  [field: string]: string | number | boolean | undefined;
+}
+
+/** Writes one line. `unit` is the kind of work: `request`, `dispatch`, `poll`, `settle`, ... */
+export function log(unit: string, fields: LogFields): void {
+  console.log(JSON.stringify({ unit, ...fields }));
+}
+
+/** Writes one line that an operator should act on: a fault of ours or of a provider account. */
+export function alert(unit: string, fields: LogFields, error?: unknown): void {
+  console.error(JSON.stringify({ unit, ...fields, ...(error !== undefined && { error: textOf(error) }) }));
+}
+
+const textOf = (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 500) : String(error).slice(0, 500));
