@@ -1,0 +1,90 @@
+/** The fields that models share, as schemas: one builder for each, so that a limit is written once. */
+
+import * as z from "zod/mini";
+
+/** A cross-field or text rule that the message table has a sentence for. */
+const rule = (name: string, values?: Record<string, string | number>) => ({ params: { rule: name, values } });
+
+const codePoints = (text: string) => {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+};
+
+/** Text that is more than white space, at most `maximum` Unicode code points. */
+export const prompt = (maximum: number) =>
+  z.string().check(
+    z.refine((text) => text.trim() !== "", rule("blank")),
+    z.refine((text) => text.length <= maximum || codePoints(text) <= maximum, rule("too_long", { maximum })),
+    z.meta({ description: "Text description", minLength: 1, maxLength: maximum }),
+  );
+
+/** Width and height of an image by its ratio, in pixels (interface, 4.2). */
+export const imagePixels: Record<string, readonly [number, number]> = {
+  "1:1": [1024, 1024],
+  "16:9": [1792, 1024],
+  "9:16": [1024, 1792],
+  "4:3": [1365, 1024],
+  "3:4": [1024, 1365],
+  "3:2": [1536, 1024],
+  "2:3": [1024, 1536],
+};
+
+/** One of these ratios; the first is the default. */
+export const size = (ratios: readonly string[]) => z._default(z.enum(ratios as [string, ...string[]]), ratios[0]!);
+
+/** One of these numbers of seconds; the default is named. */
+export const seconds = (allowed: readonly number[], fallback: number) => z._default(z.literal([...allowed]), fallback);
+
+/** One of these words; the default, if there is one, is named. */
+export const word = <const T extends string>(allowed: readonly [T, ...T[]]) => z.optional(z.enum(allowed));
+
+export const flag = () => z.optional(z.boolean());
+
+const imageReference = (kinds: string) => z.string().check(z.meta({ description: kinds }));
+const urlOrDataUri = "Public http(s) URL or data:image/{format};base64,{data}; at most 10 MiB; PNG, JPEG or WebP";
+
+/** Pictures that guide the generation, at most `maximum`. */
+export const images = (maximum: number) => z.optional(z.array(imageReference(urlOrDataUri)).check(z.maxLength(maximum)));
+
+export const imageRoles = ["first_frame", "last_frame", "reference"] as const;
+export type ImageRole = (typeof imageRoles)[number];
+
+/** Pictures with a part to play: at most one first and one last frame. */
+export const imagesWithRoles = (maximum: number) =>
+  z.optional(
+    z
+      .array(z.object({ url: imageReference(urlOrDataUri), role: z.enum(imageRoles) }))
+      .check(z.maxLength(maximum))
+      .check(
+        z.refine(
+          (list) => ["first_frame", "last_frame"].every((role) => list.filter((image) => image.role === role).length <= 1),
+          rule("one_frame_each"),
+        ),
+      ),
+  );
+
+export const imageUrl = () => z.optional(z.string().check(z.meta({ description: "Public http(s) URL", format: "uri" })));
+
+/** `start,end` in decimal seconds: from 0, one to three seconds long. */
+export const timestamps = () =>
+  z.string().check(
+    z.refine((text) => parseTimestamps(text) !== undefined, { ...rule("timestamps_form"), abort: true }),
+    z.refine((text) => isRangeAllowed(parseTimestamps(text)), rule("timestamps_range")),
+    z.meta({ description: "start,end in seconds; one to three seconds long", pattern: timestampsForm.source }),
+  );
+
+const timestampsForm = /^\s*(\d{1,6}(?:\.\d{1,6})?)\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*$/;
+
+/** The two ends of a range in seconds, or undefined when the text is no range. */
+export function parseTimestamps(text: string): { start: number; end: number } | undefined {
+  const match = timestampsForm.exec(text);
+  return match ? { start: Number(match[1]), end: Number(match[2]) } : undefined;
+}
+
+/** Compared in whole microseconds: 0.1 + 1 is one second long, whatever floating point says. */
+function isRangeAllowed(range: { start: number; end: number } | undefined): boolean {
+  if (!range) return false;
+  const length = Math.round(range.end * 1e6) - Math.round(range.start * 1e6);
+  return length >= 1e6 && length <= 3e6;
+}

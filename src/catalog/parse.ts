@@ -1,0 +1,158 @@
+/** From a JSON body to what is asked for: model, action and resolved parameters, or every rule it violates. */
+
+import type * as z from "zod/mini";
+import type { ErrorCode, Violation } from "../errors.ts";
+import type { ImageRole } from "./fields.ts";
+import { allModels, type Action, type Family, type Model, modelNamed } from "./models.ts";
+import { chatBody } from "./chat-schema.ts";
+import * as schemas from "./schemas.ts";
+
+/** Every parameter a submission can have, its defaults filled in; those of the body's `metadata` stand beside the others. */
+export interface Parameters {
+  prompt?: string;
+  size?: string;
+  n?: number;
+  quality?: "standard" | "hd";
+  images?: string[];
+  image_with_roles?: { url: string; role: ImageRole }[];
+  duration?: number;
+  resolution?: string;
+  style?: string;
+  watermark?: boolean;
+  private?: boolean;
+  storyboard?: boolean;
+  thumbnail?: boolean;
+  first_frame_image?: string;
+  last_frame_image?: string;
+  prompt_optimizer?: boolean;
+  url?: string;
+  from_task?: string;
+  timestamps?: string;
+}
+
+export type Endpoint = "chat" | "image" | "video" | "remix";
+
+/** `code` says which of the two refusals it is; `violations` is empty when the body is fine. */
+export interface Parsed {
+  model: Model | undefined;
+  action: Action;
+  /** The schema's output: resolved parameters, for a chat the body to forward. */
+  output: Record<string, unknown>;
+  code: Extract<ErrorCode, "invalid_request" | "model_not_found">;
+  violations: Violation[];
+}
+
+const familyOf: Record<Endpoint, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
+
+/** What can be checked while the model is not known. */
+const fallback: Record<Endpoint, z.ZodMiniType> = {
+  chat: chatBody,
+  image: schemas.image,
+  video: schemas.anyVideo,
+  remix: schemas.anyVideo,
+};
+
+/** Parses a body, a JSON object without nulls, as a submission to an endpoint. */
+export function parseBody(body: Record<string, unknown>, endpoint: Endpoint): Parsed {
+  const { model, violation, code } = findModel(body["model"], endpoint);
+  const action = actionOf(body, endpoint, model);
+  const schema = model?.actions[action] ?? (endpoint === "video" && isCharacterBody(body) ? schemas.characterBody : fallback[endpoint]);
+  const result = schema.safeParse(body);
+  const violations = [
+    ...(violation ? [violation] : []),
+    ...(result.success ? [] : violationsOf(result.error, body)),
+    ...crossRules(body, action, model),
+  ];
+  return { model, action, output: result.success ? (result.data as Record<string, unknown>) : {}, code, violations };
+}
+
+/** The parameters of a parsed submission. */
+export function parametersOf(output: Record<string, unknown>): Parameters {
+  const { metadata, ...rest } = output;
+  return { ...rest, ...(metadata as object | undefined) };
+}
+
+function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
+  const allowed = allModels()
+    .filter((model) => (endpoint === "remix" ? model.actions.remix : model.family === familyOf[endpoint]))
+    .flatMap((model) => [model.id, ...(model.aliases ?? [])]);
+  if (name === undefined) return { violation: { param: "model", rule: "required", allowed }, code: "invalid_request" };
+  if (typeof name !== "string")
+    return { violation: { param: "model", rule: "wrong_type", values: { expected: "string" }, allowed }, code: "invalid_request" };
+  const model = modelNamed(name);
+  if (!model || !allowed.includes(name)) return { violation: { param: "model", rule: "unknown_model", allowed }, code: "model_not_found" };
+  return { model, code: "invalid_request" };
+}
+
+/** A vidA body that names a source film creates a character (mode B). */
+function actionOf(body: Record<string, unknown>, endpoint: Endpoint, model: Model | undefined): Action {
+  if (endpoint !== "video") return endpoint;
+  return (!model || model.actions.character) && isCharacterBody(body) ? "character" : "video";
+}
+
+const isCharacterBody = (body: Record<string, unknown>) => ["url", "from_task", "timestamps"].some((field) => body[field] !== undefined);
+
+/** Rules that bind two fields; they look at the raw body, so that they are told beside the others. */
+function crossRules(body: Record<string, unknown>, action: Action, model: Model | undefined): Violation[] {
+  const violations: Violation[] = [];
+  if (action === "character") {
+    if (body["url"] !== undefined && body["from_task"] !== undefined)
+      violations.push({ param: "from_task", rule: "not_together", values: { other: "url" } });
+    if (body["url"] === undefined && body["from_task"] === undefined)
+      violations.push({ param: "url", rule: "one_of_required", values: { fields: "url, from_task" } });
+  }
+  const roles = body["image_with_roles"];
+  if (action === "video" && roles !== undefined && model?.id.startsWith("vidC")) {
+    if (body["images"] !== undefined) violations.push({ param: "image_with_roles", rule: "not_together", values: { other: "images" } });
+    const metadata = body["metadata"];
+    if (
+      Array.isArray(roles) &&
+      typeof metadata === "object" &&
+      metadata !== null &&
+      "resolution" in metadata &&
+      metadata.resolution === "1080p"
+    )
+      roles.forEach((image: unknown, at) => {
+        if (typeof image === "object" && image !== null && "role" in image && image.role === "reference")
+          violations.push({ param: `image_with_roles[${at}].role`, rule: "no_reference_at_1080p" });
+      });
+  }
+  return violations;
+}
+
+/** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]` */
+const pathText = (path: PropertyKey[]) =>
+  path.reduce<string>((text, step) => text + (typeof step === "number" ? `[${step}]` : text ? `.${String(step)}` : String(step)), "");
+
+const valueAt = (body: unknown, path: PropertyKey[]) =>
+  path.reduce<unknown>(
+    (value, step) => (typeof value === "object" && value !== null ? (value as Record<PropertyKey, unknown>)[step] : undefined),
+    body,
+  );
+
+/** What a schema found wrong with a body. */
+export const violationsOf = (error: z.core.$ZodError, body: unknown): Violation[] => error.issues.map((issue) => toViolation(issue, body));
+
+function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
+  const param = pathText(issue.path);
+  const missing = valueAt(body, issue.path) === undefined;
+  switch (issue.code) {
+    case "invalid_type":
+      return missing
+        ? { param, rule: "required" }
+        : { param, rule: "wrong_type", values: { expected: issue.expected === "int" ? "integer" : issue.expected } };
+    case "invalid_value":
+      return { param, rule: missing ? "required" : "not_one_of", values: { allowed: issue.values.join(", ") }, allowed: issue.values };
+    case "too_big":
+    case "too_small": {
+      const limit = issue.code === "too_big" ? { maximum: Number(issue.maximum) } : { minimum: Number(issue.minimum) };
+      return { param, rule: issue.origin === "array" ? `${issue.code}_list` : issue.code, values: limit, allowed: limit };
+    }
+    case "custom": {
+      const { rule, values } = issue.params as { rule: string; values?: Record<string, string | number> };
+      return { param, rule, ...(values && { values, allowed: values }) };
+    }
+    default:
+      return { param, rule: "wrong_form" };
+  }
+}
