@@ -1,0 +1,132 @@
+/** The contract between tasks and upstreams: three functions and their verdicts. Adapters know nothing of our money, statuses or storage. */
+
+import type { FailureCode } from "../errors.ts";
+
+/** An upstream's handle of work it accepted: opaque text, that only its adapter reads. */
+export type Operation = string;
+
+/** What a task asks an upstream to make. Values are resolved: every default is filled in. */
+export interface Job {
+  /** Unique for the task and stable over repeats: an upstream that knows idempotency keys gets this one. */
+  key: string;
+  kind: "image" | "video" | "character" | "remix";
+  /** The upstream's model id, from the route. */
+  model: string;
+  prompt: string;
+  /** Number of images; 1 for everything else. */
+  n: number;
+  /** Aspect ratio, `16:9`; absent for characters. */
+  size?: string;
+  /** Seconds; video and remix. */
+  duration?: number;
+  /** `720p`, `1080p`; where the model has the choice. */
+  resolution?: string;
+  quality?: "standard" | "hd";
+  style?: string;
+  watermark?: boolean;
+  storyboard?: boolean;
+  thumbnail?: boolean;
+  promptOptimizer?: boolean;
+  /** Pictures that guide the generation, in the caller's order. */
+  images: InputImage[];
+  /** The film that a character is taken from, or that a remix starts from. */
+  source?: InputVideo;
+  /** The provider's own handle of the remixed film, when the same provider made it. */
+  sourceOperation?: Operation;
+  /** Character creation: the part of the source, in seconds. */
+  range?: { start: number; end: number };
+  /** Characters named in the prompt. */
+  characters: { username: string; displayName: string }[];
+}
+
+export interface InputImage {
+  role?: "first_frame" | "last_frame" | "reference";
+  /** The caller's public URL, absent for an inline image. */
+  url?: string;
+  /** Reads the picture, checked for size and type. Throws `InputError`. */
+  open(): Promise<{ bytes: Uint8Array<ArrayBuffer>; type: string }>;
+}
+
+export interface InputVideo {
+  url?: string;
+  /** SHA-256 of a stored film, base64url. */
+  digest?: string;
+  /** Opens the film as a stream, bounded in bytes. Throws `InputError`. */
+  open(): Promise<ReadableStream<Uint8Array>>;
+}
+
+/** Something the upstream says it made. */
+export interface Output {
+  /** Opens the bytes. May be called again after a broken read; never generates anew. */
+  open(): Promise<{ body: ReadableStream<Uint8Array>; type: string; length?: number }>;
+  thumbnail?: Output;
+}
+
+/** An upstream's verdict is final. */
+export type Succeeded = { status: "succeeded"; outputs: Output[]; character?: MadeCharacter };
+export type Failed = { status: "failed"; code: FailureCode };
+export interface MadeCharacter {
+  username: string;
+  displayName: string;
+}
+
+/** The upstream took the job. `pollAfterMs` is when to ask first. */
+export type Accepted = { status: "accepted"; operation: Operation; pollAfterMs?: number };
+/** Still working. `progress` is 0 to 99 where the upstream tells it. */
+export type Pending = { status: "pending"; progress?: number; pollAfterMs?: number };
+
+/** Where a chat message comes from and goes to: OpenAI's chat completions, as parsed JSON or as server-sent events. */
+export interface ChatRequest {
+  /** OpenAI's request body with the upstream's model id. */
+  body: Record<string, unknown>;
+  stream: boolean;
+  signal: AbortSignal;
+}
+
+export interface Provider {
+  readonly name: string;
+  /** True when `start` may be repeated with the same `job.key` without making anything twice. */
+  readonly repeatable: boolean;
+  /** The most time `start` may take, after which its outcome is unknown. */
+  readonly startTimeoutMs: number;
+  /** `poll` tells how far the work is; otherwise progress is computed from the time that passed. */
+  readonly reportsProgress: boolean;
+  /** Seconds a task usually takes here, where that differs from the model's own time. */
+  readonly typicalSeconds?: Record<Job["kind"], number>;
+  /** Says without asking the upstream that it would refuse the prompt's content. */
+  refuses?(prompt: string): boolean;
+  start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;
+  /** Short: one request. For an operation that is done it may be called any number of times. */
+  poll(operation: Operation): Promise<Pending | Succeeded | Failed>;
+  cancel?(operation: Operation): Promise<void>;
+  /** Answers an upstream response with OpenAI's body: JSON, or an event stream when `stream`. Throws `ProviderError`. */
+  chat?(request: ChatRequest): Promise<Response>;
+}
+
+/** "Could not ask": the upstream gave no verdict. A returned value is a verdict, a throw never is. */
+export class ProviderError extends Error {
+  override readonly name = "ProviderError";
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean;
+  /** Whether the upstream certainly took nothing: it refused before accepting, or was never reached. */
+  readonly nothingAccepted: boolean;
+  /** The content of a chat was refused; asking elsewhere would not help. */
+  readonly contentPolicy: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    message: string,
+    options: { retryable: boolean; nothingAccepted?: boolean; contentPolicy?: boolean; retryAfterMs?: number | undefined; cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.retryable = options.retryable;
+    this.nothingAccepted = options.nothingAccepted ?? false;
+    this.contentPolicy = options.contentPolicy ?? false;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** What the caller gave cannot be used: a picture that is none, an address that does not answer. The task fails as `invalid_input`. */
+export class InputError extends Error {
+  override readonly name = "InputError";
+}

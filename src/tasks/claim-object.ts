@@ -1,0 +1,54 @@
+/** An idempotency key of an account: remembers for a day which task it stands for, and lets one submission in at a time. */
+
+import { DurableObject } from "cloudflare:workers";
+import { objectIdOf } from "../ids.ts";
+import type { Submission } from "./task.ts";
+import type { CreateAnswer } from "./task-object.ts";
+
+interface Claim {
+  taskId: string;
+  fingerprint: string;
+}
+
+const claimMs = 86_400_000;
+
+export type ClaimAnswer = CreateAnswer | { refused: "conflict" };
+
+export class ClaimObject extends DurableObject<Env> {
+  #queue: Promise<unknown> = Promise.resolve();
+
+  /** The task this key stands for, if it was used; `conflict` when it was for another request. */
+  async find(fingerprint: string): Promise<string | "conflict" | null> {
+    const claim = this.ctx.storage.kv.get<Claim>("claim");
+    return claim ? (claim.fingerprint === fingerprint ? claim.taskId : "conflict") : null;
+  }
+
+  /**
+   * Creates the task, or answers with the one this key created before. `fingerprint` stands for the endpoint and body.
+   * The claim is written before the task, so a repeat after a crash finds the same id; a refused submission leaves none.
+   */
+  submit(taskId: string, fingerprint: string, submission: Submission): Promise<ClaimAnswer> {
+    const turn = this.#queue.then(() => this.#submit(taskId, fingerprint, submission));
+    this.#queue = turn.catch(() => undefined); // its caller hears of the fault; the next in the queue has its own turn
+    return turn;
+  }
+
+  async #submit(taskId: string, fingerprint: string, submission: Submission): Promise<ClaimAnswer> {
+    const earlier = this.ctx.storage.kv.get<Claim>("claim");
+    if (earlier && earlier.fingerprint !== fingerprint) return { refused: "conflict" };
+    if (!earlier) {
+      this.ctx.storage.transactionSync(() => {
+        this.ctx.storage.kv.put<Claim>("claim", { taskId, fingerprint });
+        void this.ctx.storage.setAlarm(Date.now() + claimMs);
+      });
+    }
+    const id = objectIdOf(this.env.TASKS, earlier?.taskId ?? taskId)!;
+    const answer = await this.env.TASKS.get(id).create(submission);
+    if ("refused" in answer) await this.ctx.storage.deleteAll();
+    return answer;
+  }
+
+  override async alarm(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+}

@@ -1,0 +1,110 @@
+/** The queue consumer: does the slow work that task objects lease to it. It decides nothing and may die at any point. */
+
+import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
+import { objectIdOf } from "../ids.ts";
+import { alert, log } from "../log.ts";
+import { providerNamed } from "../providers/index.ts";
+import { InputError, ProviderError } from "../providers/provider.ts";
+import { withTimeout } from "../providers/http.ts";
+import { jobOf } from "./job.ts";
+import { BadOutputError, storeOutputs } from "./outputs.ts";
+import type { Task } from "./task.ts";
+import { collectTimeoutMs, type StepOutcome, type TaskObject, type Work } from "./task-object.ts";
+
+interface Letter {
+  taskId: string;
+}
+
+const defaultPollMs = 2_000;
+const deadLetterQueue = "gateway-dead";
+
+/** Works through a batch; messages do not wait for each other's outcome. */
+export async function consume(batch: MessageBatch<Letter>, env: Env): Promise<void> {
+  await Promise.all(batch.messages.map((message) => (batch.queue === deadLetterQueue ? bury(message, env) : deliver(message, env))));
+}
+
+async function deliver(message: Message<Letter>, env: Env): Promise<void> {
+  try {
+    const object = objectOf(message, env);
+    const work = await object?.claim();
+    if (object && work) await perform(object, work, env);
+    message.ack();
+  } catch (error) {
+    // Only our own object did not answer: what providers and storage do wrong is reported to it. The queue tries again.
+    alert("dispatch", { task: message.body.taskId, attempt: message.attempts, outcome: "fault" }, error);
+    message.retry({ delaySeconds: Math.min(60, 2 ** message.attempts) });
+  }
+}
+
+/** A dead letter ends its task: nobody will do the work. */
+async function bury(message: Message<Letter>, env: Env): Promise<void> {
+  try {
+    await objectOf(message, env)?.dead();
+    message.ack();
+  } catch (error) {
+    alert("dead_letter", { task: message.body.taskId, attempt: message.attempts, outcome: "fault" }, error);
+    message.retry({ delaySeconds: 60 });
+  }
+}
+
+function objectOf(message: Message<Letter>, env: Env): DurableObjectStub<TaskObject> | undefined {
+  const id = objectIdOf(env.TASKS, message.body.taskId);
+  return id && env.TASKS.get(id);
+}
+
+async function perform(object: DurableObjectStub<TaskObject>, { step, lease, task }: Work, env: Env): Promise<void> {
+  const started = Date.now();
+  const outcome = await outcomeOf({ step, lease, task }, env);
+  const isTaken = await object.report(lease, outcome);
+  if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
+  const { submission } = task;
+  const line = {
+    request: submission.requestId,
+    task: task.id,
+    account: submission.accountId,
+    model: submission.model,
+    provider: submission.routes[task.route]!.provider,
+    attempt: task.faults + 1,
+    step,
+    outcome: isTaken ? outcome.outcome : "too_late",
+    ms: Date.now() - started,
+  };
+  if (outcome.outcome === "fault") alert("dispatch", { ...line, reason: outcome.reason });
+  else log("dispatch", line);
+}
+
+/** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
+async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
+  const route = task.submission.routes[task.route]!;
+  try {
+    const provider = providerNamed(env, route.provider);
+    const answer =
+      step === "start"
+        ? await provider.start(jobOf(task, env), AbortSignal.timeout(provider.startTimeoutMs))
+        : await provider.poll(task.operation!);
+    switch (answer.status) {
+      case "accepted":
+        return { outcome: "accepted", operation: answer.operation, pollAfterMs: answer.pollAfterMs ?? defaultPollMs };
+      case "failed":
+        return { outcome: "failed", code: answer.code };
+      case "pending":
+        return { outcome: "fault", reason: "not ready after all", retryable: true };
+      case "succeeded":
+        return { outcome: "completed", result: await withTimeout(storeOutputs(task, lease, answer, env.ASSETS), collectTimeoutMs) };
+    }
+  } catch (error) {
+    return faultOf(error, step, env, task);
+  }
+}
+
+function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): StepOutcome {
+  if (error instanceof InputError) return { outcome: "failed", code: "invalid_input" };
+  if (error instanceof BadOutputError || error instanceof TooLargeError) return { outcome: "failed", code: "provider_error" };
+  if (error instanceof ProviderError) {
+    const provider = providerNamed(env, task.submission.routes[task.route]!.provider);
+    // Accepted or not, nobody knows: asking again could make and bill it twice.
+    if (step === "start" && !error.nothingAccepted && !provider.repeatable) return { outcome: "failed", code: "provider_error" };
+    return { outcome: "fault", reason: error.message, retryable: error.retryable, retryAfterMs: error.retryAfterMs };
+  }
+  return { outcome: "fault", reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error), retryable: true };
+}

@@ -1,0 +1,70 @@
+/** The owner of a chat's reservation: if the Worker that answers the chat dies, its alarm gives the money back. */
+
+import { DurableObject } from "cloudflare:workers";
+import { databaseOf } from "../config.ts";
+import { alert } from "../log.ts";
+import { type Charge, close, reserve } from "../quota.ts";
+
+interface Hold {
+  charge: Charge;
+  amount: number;
+  /** Millionths to charge, once the chat has ended. */
+  charged?: number;
+}
+
+/** No chat takes longer; what is still held then belongs to a Worker that is gone. */
+export const chatDeadlineMs = 600_000;
+const graceMs = 60_000;
+
+export class HoldObject extends DurableObject<Env> {
+  /** Holds the amount for the chat. Nothing stays when it is refused. */
+  async hold(charge: Charge, amount: number): Promise<"reserved" | "insufficient" | "unavailable"> {
+    this.ctx.storage.transactionSync(() => {
+      this.ctx.storage.kv.put<Hold>("hold", { charge, amount });
+      void this.ctx.storage.setAlarm(Date.now() + chatDeadlineMs + graceMs);
+    });
+    try {
+      const answer = await reserve(databaseOf(this.env, charge.accountId), charge, amount);
+      if (answer === "reserved") return "reserved";
+      await this.ctx.storage.deleteAll();
+      return answer === "insufficient" ? "insufficient" : "unavailable";
+    } catch (error) {
+      // Unknown whether the ledger has it: end it at once, and by the alarm when that fails too.
+      alert("reserve", { task: charge.taskId, outcome: "unavailable" }, error);
+      await this.end(0);
+      return "unavailable";
+    }
+  }
+
+  /** The chat ended and costs so much. Decided once: the first call wins, and is repeated until the ledger has it. */
+  async end(charged: number): Promise<void> {
+    const hold = this.ctx.storage.kv.get<Hold>("hold");
+    if (!hold) return;
+    if (hold.charged === undefined) {
+      this.ctx.storage.kv.put<Hold>("hold", { ...hold, charged });
+    }
+    await this.#settle();
+  }
+
+  override async alarm(): Promise<void> {
+    await this.#settle();
+  }
+
+  async #settle(): Promise<void> {
+    const hold = this.ctx.storage.kv.get<Hold>("hold");
+    if (!hold) return;
+    try {
+      const charged = hold.charged ?? 0;
+      await close(
+        databaseOf(this.env, hold.charge.accountId),
+        hold.charge,
+        charged,
+        hold.charged === undefined ? "deadline_exceeded" : "completed",
+      );
+      await this.ctx.storage.deleteAll();
+    } catch (error) {
+      alert("settle", { task: hold.charge.taskId, outcome: "retry" }, error);
+      await this.ctx.storage.setAlarm(Date.now() + 10_000);
+    }
+  }
+}

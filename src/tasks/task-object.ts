@@ -1,0 +1,346 @@
+/** The task object: alone owns one task's record, its transitions and its timers. It decides; the consumer does. */
+
+import { DurableObject } from "cloudflare:workers";
+import { removeAssets, removeUnder, assetPrefix } from "../assets.ts";
+import { insertCharacter } from "../characters.ts";
+import { databaseOf, lifeTimes } from "../config.ts";
+import type { FailureCode } from "../errors.ts";
+import { newId, taskIdOf } from "../ids.ts";
+import { alert, log } from "../log.ts";
+import { withTimeout } from "../providers/http.ts";
+import { providerNamed } from "../providers/index.ts";
+import { type Operation, ProviderError } from "../providers/provider.ts";
+import { type Charge, close, reserve } from "../quota.ts";
+import * as transitions from "./task.ts";
+import { due, isFinal, type Result, type Submission, type Task, wakeAt } from "./task.ts";
+
+export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "unavailable" };
+
+/** What the consumer is asked to do, under a lease it has to show with its answer. */
+export interface Work {
+  step: "start" | "collect";
+  lease: string;
+  task: Task;
+}
+
+/** How a consumer's step went. */
+export type StepOutcome =
+  | { outcome: "accepted"; operation: Operation; pollAfterMs: number }
+  | { outcome: "completed"; result: Result }
+  | { outcome: "failed"; code: FailureCode }
+  /** No verdict: asked again, elsewhere, or given up. */
+  | { outcome: "fault"; reason: string; retryable: boolean; retryAfterMs?: number | undefined };
+
+/** How long a poll may take before the object stops waiting for it. */
+const pollTimeoutMs = 10_000;
+const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
+/** Time a consumer has to store outputs; its lease lasts a little longer. */
+export const collectTimeoutMs = 240_000;
+const leaseGraceMs = 10_000;
+
+export class TaskObject extends DurableObject<Env> {
+  #task: Task | undefined;
+  /** When the platform will wake us; undefined when we do not know. */
+  #alarmAt: number | undefined;
+  #creating: Promise<CreateAnswer> | undefined;
+  #settling: Promise<void> | undefined;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#task = ctx.storage.kv.get<Task>("task");
+  }
+
+  /** Accepts a submission: the record first, then the money, then the message. A repeat answers with what is there. */
+  async create(submission: Submission): Promise<CreateAnswer> {
+    if (this.#creating) return this.#creating;
+    if (this.#task && this.#task.step.do !== "reserve") return { task: this.#task, created: false };
+    this.#creating = this.#create(submission).finally(() => (this.#creating = undefined));
+    return this.#creating;
+  }
+
+  async #create(submission: Submission): Promise<CreateAnswer> {
+    const task = this.#commit(this.#task ?? transitions.newTask(taskIdOf(this.ctx.id), submission, Date.now()));
+    try {
+      const answer = await reserve(this.#database(task), chargeOf(task), task.submission.price);
+      if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
+      if (answer !== "reserved") {
+        await this.#forget(task);
+        return { refused: answer === "insufficient" ? "insufficient" : "unavailable" };
+      }
+    } catch (error) {
+      alert("reserve", { ...fieldsOf(task), outcome: "unavailable" }, error);
+      // The ledger may have it or not. The caller is told that there is no task, so there must be none.
+      if (this.#task === task) await this.#abandon(task);
+      return { refused: "unavailable" };
+    }
+    const accepted = this.#commit(transitions.reserved(task, Date.now()));
+    await this.#send(accepted);
+    return { task: accepted, created: true };
+  }
+
+  /** The record, for its owner only. No write, no call. */
+  async read(accountId: string): Promise<Task | null> {
+    // While the books are being closed for the first time, wait: who sees "completed" may look at the balance next.
+    if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
+    const task = this.#task;
+    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
+    if (transitions.wakeAt(task) < Date.now() - 5_000) await this.#rearm(task);
+    return task;
+  }
+
+  /** Ends the task at its owner's wish. null when there is none; `cancelled` is false when it was final already. */
+  async cancel(accountId: string): Promise<{ task: Task; cancelled: boolean } | null> {
+    const task = this.#task;
+    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
+    if (isFinal(task)) return { task, cancelled: false };
+    const ended = await this.#end(transitions.failed(task, "cancelled", Date.now()));
+    return { task: ended, cancelled: true };
+  }
+
+  /** What waits for a consumer, leased to the caller; null for a message that came twice or too late. */
+  async claim(): Promise<Work | null> {
+    const task = this.#task;
+    if (!task) return null;
+    const provider = this.#provider(task);
+    const timeoutMs = task.step.do === "start" || task.step.do === "starting" ? provider.startTimeoutMs : collectTimeoutMs;
+    const claimed = transitions.claimed(task, newId(""), timeoutMs + leaseGraceMs, provider.repeatable, Date.now());
+    if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
+    this.#commit(claimed);
+    return { step: claimed.step.do === "starting" ? "start" : "collect", lease: claimed.step.lease, task: claimed };
+  }
+
+  /** Takes the outcome of a leased step. False when the lease is no longer valid: what the consumer stored is unwanted. */
+  async report(lease: string, step: StepOutcome): Promise<boolean> {
+    const task = this.#task;
+    if (!task || !transitions.holdsLease(task, lease)) return false;
+    const now = Date.now();
+    switch (step.outcome) {
+      case "accepted":
+        this.#commit(transitions.accepted(task, step.operation, step.pollAfterMs, this.#provider(task).reportsProgress, now));
+        return true;
+      case "completed":
+        await this.#end(transitions.completed(task, step.result, lifeTimes(this.env).assetMs, now));
+        return true;
+      case "failed":
+        await this.#end(transitions.failed(task, step.code, now));
+        return true;
+      case "fault": {
+        const next = transitions.retried(task, step, now);
+        if (isFinal(next)) await this.#end(next);
+        else this.#commit(next);
+        return true;
+      }
+    }
+  }
+
+  /** Its message went to the dead letters: nobody can do the work that waits, so the task ends and the money returns. */
+  async dead(): Promise<void> {
+    const task = this.#task;
+    if (!task || isFinal(task) || (task.step.do !== "start" && task.step.do !== "collect")) return;
+    alert("dispatch", { ...fieldsOf(task), outcome: "dead_letter" });
+    await this.#end(transitions.failed(task, "provider_error", Date.now()));
+  }
+
+  /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */
+  override async alarm(): Promise<void> {
+    this.#alarmAt = undefined;
+    const task = this.#task;
+    if (!task) return;
+    try {
+      await this.#perform(task);
+      if (this.#task) await this.#rearm(this.#task);
+    } catch (error) {
+      alert("alarm", { ...fieldsOf(task), outcome: "fault" }, error);
+      await this.ctx.storage.setAlarm(Date.now() + 5_000);
+    }
+  }
+
+  async #perform(task: Task): Promise<void> {
+    const now = Date.now();
+    switch (due(task, now)) {
+      case undefined:
+        return;
+      case "abandon":
+        return this.#abandon(task);
+      case "dispatch":
+        return this.#send(this.#commit(transitions.dispatched(task, now)));
+      case "lapse": {
+        const next = transitions.lapsed(task, now);
+        alert("dispatch", { ...fieldsOf(task), outcome: "lease_lapsed" });
+        if (isFinal(next)) await this.#end(next);
+        else this.#commit(next);
+        return;
+      }
+      case "poll":
+        return this.#poll(task);
+      case "deadline":
+        log("task", { ...fieldsOf(task), outcome: "deadline_exceeded" });
+        await this.#end(transitions.failed(task, "deadline_exceeded", now));
+        return;
+      case "settle":
+        return this.#settle(task);
+      case "erase":
+        await removeUnder(this.env.ASSETS, assetPrefix(task.id));
+        this.#commit(transitions.erased(task, lifeTimes(this.env).recordMs));
+        return;
+      case "forget":
+        return this.#forget(task);
+    }
+  }
+
+  /** Asks the provider once. No verdict is no end: it is asked again until the deadline. */
+  async #poll(task: Task): Promise<void> {
+    const started = Date.now();
+    const line = (outcome: string) => log("poll", { ...fieldsOf(task), outcome, ms: Date.now() - started });
+    try {
+      const answer = await withTimeout(this.#provider(task).poll(task.operation!), pollTimeoutMs);
+      if (this.#task !== task) return; // cancelled while we asked
+      const now = Date.now();
+      line(answer.status);
+      if (answer.status === "pending")
+        this.#commit(transitions.pending(task, answer.progress, answer.pollAfterMs ?? defaultPollMs[task.submission.kind], now));
+      else if (answer.status === "failed") await this.#end(transitions.failed(task, answer.code, now));
+      else await this.#send(this.#commit(transitions.ready(task, now)));
+    } catch (error) {
+      line("fault");
+      if (!(error instanceof ProviderError) || !error.retryable) alert("poll", { ...fieldsOf(task), outcome: "fault" }, error);
+      if (this.#task !== task) return;
+      this.#commit(transitions.pollFailed(task, error instanceof ProviderError ? error.retryAfterMs : undefined, Date.now()));
+    }
+  }
+
+  /** Makes the task final and closes its books; when D1 does not answer the alarm goes on. */
+  async #end(final: Task): Promise<Task> {
+    const task = this.#commit(final);
+    this.#settling = this.#settle(task).finally(() => (this.#settling = undefined));
+    await this.#settling;
+    return this.#task ?? task;
+  }
+
+  /** Every step of it may be repeated: ledger, character, upstream's cancel, inputs. */
+  async #settle(task: Task): Promise<void> {
+    const { submission, charged = 0, error, result } = task;
+    const started = Date.now();
+    try {
+      const database = this.#database(task);
+      const character =
+        result?.kind === "character"
+          ? [
+              insertCharacter(database, {
+                ...result,
+                pictureType: result.picture.type,
+                pictureDigest: result.picture.digest,
+                accountId: submission.accountId,
+                model: submission.model,
+                createdAt: task.finalAt!,
+              }),
+            ]
+          : [];
+      await close(database, chargeOf(task), charged, error ?? "completed", character);
+      if (error === "cancelled" || error === "deadline_exceeded") await this.#cancelUpstream(task);
+      await removeAssets(
+        this.env.ASSETS,
+        submission.inputs.flatMap((input) => input.key ?? []),
+      );
+      log("settle", { ...fieldsOf(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
+      if (this.#task !== task) return;
+      const { assetMs, recordMs } = lifeTimes(this.env);
+      this.#commit(transitions.settled(task, assetMs, recordMs));
+    } catch (fault) {
+      alert("settle", { ...fieldsOf(task), outcome: "retry" }, fault);
+      if (this.#task === task) this.#commit(transitions.settleFailed(task, Date.now()));
+    }
+  }
+
+  /** Best effort: the caller pays nothing either way, only the operator's bill is smaller. */
+  async #cancelUpstream(task: Task): Promise<void> {
+    if (task.operation === undefined) return;
+    try {
+      await withTimeout(this.#provider(task).cancel?.(task.operation) ?? Promise.resolve(), pollTimeoutMs);
+    } catch (error) {
+      alert("cancel", { ...fieldsOf(task), outcome: "fault" }, error);
+    }
+  }
+
+  /** Nobody was told of this task: give back what the ledger may hold, then leave nothing. */
+  async #abandon(given: Task): Promise<void> {
+    // A new value, so that a reservation that still answers finds its task given up.
+    const task = this.#commit(transitions.abandoned(given, Date.now()));
+    try {
+      await close(this.#database(task), chargeOf(task), 0, "cancelled");
+    } catch (error) {
+      alert("settle", { ...fieldsOf(task), outcome: "retry" }, error);
+      return;
+    }
+    if (this.#task === task) await this.#forget(task);
+  }
+
+  async #forget(task: Task): Promise<void> {
+    await removeAssets(
+      this.env.ASSETS,
+      task.submission.inputs.flatMap((input) => input.key ?? []),
+    );
+    this.#task = undefined;
+    this.#alarmAt = undefined;
+    await this.ctx.storage.deleteAll();
+  }
+
+  /** Tells the queue that work waits. When it does not take the message, the alarm sends it soon again. */
+  async #send(task: Task): Promise<void> {
+    try {
+      await this.env.DISPATCH.send({ taskId: task.id });
+    } catch (error) {
+      alert("dispatch", { ...fieldsOf(task), outcome: "not_sent" }, error);
+      if (this.#task === task && (task.step.do === "start" || task.step.do === "collect"))
+        this.#commit({ ...task, step: { ...task.step, at: Date.now() + 2_000 } });
+    }
+  }
+
+  /** Writes the record, and the alarm when the one that is set would come too late: one transaction. */
+  #commit(task: Task): Task {
+    this.ctx.storage.transactionSync(() => {
+      this.ctx.storage.kv.put("task", task);
+      const at = Math.max(wakeAt(task), Date.now() + 1);
+      if (this.#alarmAt === undefined || this.#alarmAt > at || this.#alarmAt <= Date.now()) {
+        void this.ctx.storage.setAlarm(at);
+        this.#alarmAt = at;
+      }
+    });
+    this.#task = task;
+    return task;
+  }
+
+  /** Makes sure that an alarm is set: after one has fired, or when a reader finds the record overdue. */
+  async #rearm(task: Task): Promise<void> {
+    if ((await this.ctx.storage.getAlarm()) === null && this.#task === task) {
+      const at = Math.max(wakeAt(task), Date.now() + 1);
+      await this.ctx.storage.setAlarm(at);
+      this.#alarmAt = at;
+    }
+  }
+
+  #provider(task: Task) {
+    return providerNamed(this.env, task.submission.routes[task.route]!.provider);
+  }
+
+  #database(task: Task) {
+    return databaseOf(this.env, task.submission.accountId);
+  }
+}
+
+const chargeOf = ({ id, submission }: Task): Charge => ({
+  taskId: id,
+  accountId: submission.accountId,
+  keyId: submission.keyId,
+  kind: submission.kind,
+  model: submission.model,
+});
+
+const fieldsOf = ({ id, submission, route, faults }: Task) => ({
+  request: submission.requestId,
+  task: id,
+  account: submission.accountId,
+  model: submission.model,
+  provider: submission.routes[route]!.provider,
+  attempt: faults + 1,
+});

@@ -1,0 +1,298 @@
+/** A task's record and every transition it can make. Pure: time comes in as an argument, nothing here waits or stores. */
+
+import type { Kind } from "../catalog/models.ts";
+import type { Parameters } from "../catalog/parse.ts";
+import type { Route } from "../catalog/routes.ts";
+import type { ImageRole } from "../catalog/fields.ts";
+import type { FailureCode } from "../errors.ts";
+import type { Operation } from "../providers/provider.ts";
+import type { Asset } from "../assets.ts";
+
+/** A picture given with the submission: a public URL, or what was stored of an inline one. */
+export interface Input {
+  url?: string;
+  key?: string;
+  role?: ImageRole;
+}
+
+/** The film that a character or a remix comes from. */
+export interface Source {
+  url?: string;
+  /** A task of the same account and its film. */
+  taskId?: string;
+  asset?: Asset;
+  provider?: string;
+  operation?: Operation | undefined;
+}
+
+/** A submission that was checked and priced. Never changes. */
+export interface Submission {
+  requestId: string;
+  accountId: string;
+  keyId: string;
+  kind: Kind;
+  model: string;
+  routes: Route[];
+  /** Resolved parameters without inline image data. */
+  parameters: Parameters;
+  inputs: Input[];
+  source?: Source;
+  characters: { id: string; username: string; displayName: string }[];
+  /** Millionths held for the whole task. */
+  price: number;
+  /** Millionths for one picture: fewer made, fewer charged. */
+  imagePrice?: number;
+  typicalSeconds: number;
+  deadlineSeconds: number;
+}
+
+export type Result =
+  | { kind: "images"; images: Asset[] }
+  | { kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number }
+  | { kind: "character"; id: string; username: string; displayName: string; picture: Asset };
+
+export type Status = "queued" | "in_progress" | "completed" | "failed";
+
+/** What happens next, and when. */
+export type Step =
+  /** The ledger is being asked; the caller has not been told of the task yet. */
+  | { do: "reserve"; at: number }
+  /** A message for the consumer is under way; it is sent again at `at`. */
+  | { do: "start" | "collect"; at: number; sent: number }
+  /** The consumer works under a lease until `at`. */
+  | { do: "starting" | "collecting"; at: number; lease: string; repeatable: boolean }
+  | { do: "poll"; at: number }
+  /** The books are owed the end of this task. */
+  | { do: "settle"; at: number }
+  | { do: "erase"; at: number }
+  | { do: "forget"; at: number };
+
+export interface Task {
+  id: string;
+  submission: Submission;
+  createdAt: number;
+  deadline: number;
+  status: Status;
+  step: Step;
+  /** Faults of the current step in a row. */
+  faults: number;
+  /** Which of the submission's routes is being tried. */
+  route: number;
+  /** What became of the routes before it, for the operator. */
+  attempts: { provider: string; outcome: string }[];
+  progress: number;
+  /** The provider tells its progress; otherwise it is computed from time. */
+  reportsProgress: boolean;
+  startedAt?: number;
+  /** The provider's handle of the work it accepted. */
+  operation?: Operation;
+  /** A consumer may have stored assets. */
+  mayHaveAssets: boolean;
+  finalAt?: number;
+  error?: FailureCode;
+  result?: Result;
+  /** Millionths to charge; 0 returns everything. Set when final. */
+  charged?: number;
+  expiresAt?: number;
+}
+
+const reserveWaitMs = 30_000;
+const resendMs = 30_000;
+const settleRetryMs = 30_000;
+const mostStartFaults = 5;
+
+export const isFinal = (task: Task) => task.status === "completed" || task.status === "failed";
+
+/** 1, 2, 4, ... times `firstMs`, at most `mostMs`. */
+const backoff = (faults: number, firstMs: number, mostMs: number) => Math.min(mostMs, firstMs * 2 ** faults);
+
+export function newTask(id: string, submission: Submission, now: number): Task {
+  return {
+    id,
+    submission,
+    createdAt: now,
+    deadline: now + submission.deadlineSeconds * 1000,
+    status: "queued",
+    step: { do: "reserve", at: now + reserveWaitMs },
+    faults: 0,
+    route: 0,
+    attempts: [],
+    progress: 0,
+    reportsProgress: false,
+    mayHaveAssets: false,
+  };
+}
+
+/** When the object has to wake. */
+export const wakeAt = (task: Task) => (isFinal(task) || task.step.do === "reserve" ? task.step.at : Math.min(task.step.at, task.deadline));
+
+export type Due = "abandon" | "dispatch" | "lapse" | "poll" | "deadline" | "settle" | "erase" | "forget";
+
+const dueAtStep: Record<Step["do"], Due> = {
+  reserve: "abandon",
+  start: "dispatch",
+  collect: "dispatch",
+  starting: "lapse",
+  collecting: "lapse",
+  poll: "poll",
+  settle: "settle",
+  erase: "erase",
+  forget: "forget",
+};
+
+/** What has to be done now, or undefined when it is too early for anything. */
+export function due(task: Task, now: number): Due | undefined {
+  if (!isFinal(task) && task.step.do !== "reserve" && now >= task.deadline) return "deadline";
+  return now >= task.step.at ? dueAtStep[task.step.do] : undefined;
+}
+
+/** The ledger holds the price: the task is accepted. */
+export const reserved = (task: Task, now: number): Task => ({ ...task, step: { do: "start", at: now + resendMs, sent: 1 } });
+
+/** The ledger did not answer and the submission was refused: what it may hold is given back, again and again until it says so. */
+export const abandoned = (task: Task, now: number): Task => ({
+  ...task,
+  faults: task.faults + 1,
+  step: { do: "reserve", at: now + backoff(task.faults, 5_000, 60_000) },
+});
+
+/** A message was sent (again); each further one waits twice as long, so that a backlog is not fed. */
+export function dispatched(task: Task, now: number): Task {
+  if (task.step.do !== "start" && task.step.do !== "collect") return task;
+  const { do: step, sent } = task.step;
+  return { ...task, step: { do: step, at: now + backoff(sent, resendMs, 300_000), sent: sent + 1 } };
+}
+
+/** The consumer takes what is waiting for it, or undefined when nothing is: a duplicate or late message. */
+export function claimed(task: Task, lease: string, leaseMs: number, repeatable: boolean, now: number): Task | undefined {
+  const isLapsed = (task.step.do === "starting" && task.step.repeatable) || task.step.do === "collecting";
+  if (isFinal(task) || now >= task.deadline) return undefined;
+  const isCollect = task.step.do === "collect" || task.step.do === "collecting";
+  if (task.step.do !== "start" && task.step.do !== "collect" && !(isLapsed && now >= task.step.at)) return undefined;
+  return {
+    ...task,
+    status: "in_progress",
+    startedAt: task.startedAt ?? now,
+    mayHaveAssets: true,
+    step: isCollect
+      ? { do: "collecting", at: now + leaseMs, lease, repeatable: true }
+      : { do: "starting", at: now + leaseMs, lease, repeatable },
+  };
+}
+
+export const holdsLease = (task: Task, lease: string) =>
+  !isFinal(task) && (task.step.do === "starting" || task.step.do === "collecting") && task.step.lease === lease;
+
+/** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, and that is the end of it. */
+export function lapsed(task: Task, now: number): Task {
+  if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
+  if (!task.step.repeatable) return failed(task, "provider_error", now);
+  return { ...task, faults: task.faults + 1, step: { do: task.step.do === "starting" ? "start" : "collect", at: now, sent: 0 } };
+}
+
+/** The provider works on it. */
+export const accepted = (task: Task, operation: Operation, pollAfterMs: number, reportsProgress: boolean, now: number): Task => ({
+  ...task,
+  operation,
+  progress: progressAt(task, now),
+  reportsProgress,
+  faults: 0,
+  step: { do: "poll", at: now + pollAfterMs },
+});
+
+/** Still working. */
+export const pending = (task: Task, progress: number | undefined, pollAfterMs: number, now: number): Task => ({
+  ...task,
+  progress: Math.max(task.progress, Math.min(99, Math.floor(progress ?? 0))),
+  faults: 0,
+  step: { do: "poll", at: now + pollAfterMs },
+});
+
+/** The poll gave no verdict: it is asked again, until the deadline. */
+export const pollFailed = (task: Task, retryAfterMs: number | undefined, now: number): Task => ({
+  ...task,
+  faults: task.faults + 1,
+  step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
+});
+
+/** The provider is done: its outputs wait to be fetched. */
+export const ready = (task: Task, now: number): Task => ({ ...task, faults: 0, step: { do: "collect", at: now + resendMs, sent: 1 } });
+
+/**
+ * The consumer could not do its step. A start that keeps failing gives way to the next route and, after the last, fails;
+ * a collection is tried until the deadline, for what it fetches is made and paid for.
+ */
+export function retried(task: Task, fault: { reason: string; retryable: boolean; retryAfterMs?: number | undefined }, now: number): Task {
+  if (task.step.do === "collecting") {
+    if (!fault.retryable) return failed(task, "provider_error", now);
+    return {
+      ...task,
+      faults: task.faults + 1,
+      step: { do: "collect", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
+    };
+  }
+  if (fault.retryable && task.faults < mostStartFaults)
+    return {
+      ...task,
+      faults: task.faults + 1,
+      step: { do: "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
+    };
+  const attempts = [...task.attempts, { provider: task.submission.routes[task.route]!.provider, outcome: fault.reason }];
+  if (task.route + 1 >= task.submission.routes.length) return failed({ ...task, attempts }, "provider_error", now);
+  return { ...task, attempts, route: task.route + 1, faults: 0, step: { do: "start", at: now, sent: 0 } };
+}
+
+/** The end, good: what is charged is at most what was held, and less when fewer pictures came. */
+export function completed(task: Task, result: Result, assetMs: number, now: number): Task {
+  const { imagePrice, price } = task.submission;
+  const charged = result.kind === "images" && imagePrice !== undefined ? Math.min(price, imagePrice * result.images.length) : price;
+  // Callers see whole seconds: the expiry is so many after the completion to the second.
+  const finalAt = Math.floor(now / 1000) * 1000;
+  return {
+    ...task,
+    status: "completed",
+    progress: 100,
+    result,
+    charged,
+    finalAt,
+    expiresAt: finalAt + assetMs,
+    step: { do: "settle", at: now + settleRetryMs },
+  };
+}
+
+/** The end, bad: it costs nothing. */
+export const failed = (task: Task, error: FailureCode, now: number): Task => ({
+  ...task,
+  status: "failed",
+  progress: progressAt(task, now),
+  error,
+  charged: 0,
+  finalAt: now,
+  step: { do: "settle", at: now + settleRetryMs },
+});
+
+export const settleFailed = (task: Task, now: number): Task => ({
+  ...task,
+  faults: task.faults + 1,
+  step: { do: "settle", at: now + backoff(task.faults, 1_000, 60_000) },
+});
+
+/** The books are closed: what is left is to wait for the assets' expiry and the record's own end. */
+export function settled(task: Task, assetMs: number, recordMs: number): Task {
+  const forget: Step = { do: "forget", at: task.finalAt! + recordMs };
+  if (!task.mayHaveAssets) return { ...task, step: forget };
+  return { ...task, step: { do: "erase", at: task.expiresAt ?? task.finalAt! + assetMs } };
+}
+
+export const erased = (task: Task, recordMs: number): Task => ({ ...task, step: { do: "forget", at: task.finalAt! + recordMs } });
+
+/** 0 to 99 while it runs, 100 when completed; never less than before. */
+export function progressAt(task: Task, now: number): number {
+  if (task.status !== "in_progress" || task.reportsProgress) return task.progress;
+  const expected = 1000 * task.submission.typicalSeconds;
+  return Math.max(task.progress, Math.min(95, Math.floor((95 * (now - (task.startedAt ?? now))) / expected)));
+}
+
+/** Seconds still expected; undefined when it is final. */
+export const remainingSeconds = (task: Task, now: number) =>
+  isFinal(task) ? undefined : Math.max(1, Math.ceil((task.createdAt + task.submission.typicalSeconds * 1000 - now) / 1000));
