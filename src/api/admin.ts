@@ -1,0 +1,166 @@
+/** `/admin`: the operator's accounts, keys and books. */
+
+import { Hono, type MiddlewareHandler } from "hono";
+import * as z from "zod/mini";
+import * as accounts from "../accounts.ts";
+import { databaseOf } from "../config.ts";
+import { ApiError, invalid } from "../errors.ts";
+import { secretsEqual } from "../ids.ts";
+import { audit, balanceOf, changeQuota, openWallet, remaining, toUnits } from "../quota.ts";
+import { bearerOf } from "./auth.ts";
+import { readFields, readNoBody } from "./body.ts";
+import { notAllowed, onError } from "./errors.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { listOf, pageOf } from "./page.ts";
+
+const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if (!c.env.ADMIN_TOKEN) throw new ApiError("not_found");
+  const token = bearerOf(c);
+  if (token === undefined || !(await secretsEqual(token, c.env.ADMIN_TOKEN)))
+    throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
+  await next();
+};
+
+/** Balance units with at most six decimals, kept as whole millionths. */
+const units = (least: number) =>
+  z.pipe(
+    z.number().check(
+      z.refine((amount) => amount >= least && amount <= 1e9 && Math.abs(amount * 1e6 - Math.round(amount * 1e6)) < 1e-3, {
+        params: { rule: "bad_amount" },
+      }),
+    ),
+    z.transform((amount: number) => Math.round(amount * 1e6)),
+  );
+const quota = () => z.nullable(units(0));
+
+const newAccount = z.object({
+  email: z.string().check(z.refine((text) => text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text), { params: { rule: "bad_email" } })),
+  name: z.optional(z.string().check(z.maxLength(200))),
+  quota: quota(),
+});
+const accountChange = z.object({ quota: z.optional(quota()), add: z.optional(units(-1e9)), disabled: z.optional(z.boolean()) });
+const newKey = z.object({
+  name: z.string().check(z.minLength(1), z.maxLength(200)),
+  quota: quota(),
+  expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
+});
+
+export const admin = new Hono<AppEnv>()
+  .onError(onError)
+  .use(isOperator)
+  .post("/accounts", createAccount)
+  .get("/accounts", listAccounts)
+  .all("/accounts", notAllowed("GET, HEAD, POST"))
+  .get("/accounts/:id", async (c) => answer(c, await accountView(c, await accountOf(c))))
+  .patch("/accounts/:id", changeAccount)
+  .all("/accounts/:id", notAllowed("GET, HEAD, PATCH"))
+  .post("/accounts/:id/keys", createKey)
+  .get("/accounts/:id/keys", async (c) => {
+    const keys = await accounts.listKeys(c.env.DB, (await accountOf(c)).id);
+    return answer(c, listOf(await Promise.all(keys.map((key) => keyView(c, key))), false));
+  })
+  .all("/accounts/:id/keys", notAllowed("GET, HEAD, POST"))
+  .delete("/keys/:id", async (c) => {
+    await readNoBody(c);
+    if (!(await accounts.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
+    return c.body(null, 204);
+  })
+  .all("/keys/:id", notAllowed("DELETE"))
+  .get("/audit", async (c) => {
+    const books = await audit(c.env.DB);
+    return answer(c, {
+      accounts: books.accounts,
+      tasks_open: books.tasksOpen,
+      reserved: toUnits(books.reserved),
+      drift: books.drift.map((row) => ({
+        id: row.id,
+        reserved: toUnits(row.reserved),
+        used: toUnits(row.used),
+        ledger_reserved: toUnits(row.ledgerReserved),
+        ledger_used: toUnits(row.ledgerUsed),
+      })),
+    });
+  })
+  .all("/audit", notAllowed("GET, HEAD"))
+  .all("/*", () => {
+    throw new ApiError("not_found");
+  });
+
+async function accountOf(c: AppContext): Promise<accounts.Account> {
+  const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");
+  if (!account) throw new ApiError("not_found");
+  return account;
+}
+
+async function balanceView(c: AppContext, accountId: string, walletId: string) {
+  const balance = await balanceOf(databaseOf(c.env, accountId), walletId);
+  if (!balance) throw new ApiError("internal_error");
+  const left = remaining(balance);
+  return {
+    quota: balance.quota === null ? null : toUnits(balance.quota),
+    used: toUnits(balance.used),
+    reserved: toUnits(balance.reserved),
+    remaining: left === null ? null : toUnits(left),
+  };
+}
+
+const accountView = async (c: AppContext, account: accounts.Account) => ({
+  id: account.id,
+  email: account.email,
+  name: account.name,
+  disabled: account.disabled === 1,
+  created_at: Math.floor(account.createdAt / 1000),
+  ...(await balanceView(c, account.id, account.id)),
+});
+
+const keyView = async (c: AppContext, key: accounts.ApiKey) => ({
+  id: key.id,
+  account_id: key.accountId,
+  name: key.name,
+  prefix: key.prefix,
+  created_at: Math.floor(key.createdAt / 1000),
+  expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
+  ...(await balanceView(c, key.accountId, key.id)),
+});
+
+async function createAccount(c: AppContext): Promise<Response> {
+  const body = await readFields(c, newAccount, ["quota"]);
+  const { account, statement } = accounts.insertAccount(c.env.DB, body.email, body.name ?? null);
+  const [created] = await databaseOf(c.env, account.id).batch([statement, openWallet(c.env.DB, account.id, body.quota)]);
+  if (created!.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "conflict" }] });
+  return answer(c, await accountView(c, account), 201);
+}
+
+async function listAccounts(c: AppContext): Promise<Response> {
+  const page = pageOf(c);
+  const email = c.req.query("email");
+  if (email !== undefined) {
+    const account = await accounts.accountByEmail(c.env.DB, email);
+    return answer(c, listOf(account ? [await accountView(c, account)] : [], false));
+  }
+  const found = await accounts.listAccounts(c.env.DB, { ...page, limit: page.limit + 1 });
+  return answer(
+    c,
+    listOf(await Promise.all(found.slice(0, page.limit).map((account) => accountView(c, account))), found.length > page.limit),
+  );
+}
+
+async function changeAccount(c: AppContext): Promise<Response> {
+  const account = await accountOf(c);
+  const { quota, add, disabled } = await readFields(c, accountChange, ["quota"]);
+  if (quota !== undefined && add !== undefined) throw invalid("add", "not_both", { a: "quota", b: "add" });
+  const change = quota !== undefined ? { quota } : add !== undefined ? { add } : undefined;
+  if (change && (await changeQuota(databaseOf(c.env, account.id), account.id, change)) === "below_use")
+    throw invalid(quota !== undefined ? "quota" : "add", "below_use");
+  if (disabled !== undefined) await accounts.setDisabled(c.env.DB, account.id, disabled);
+  return answer(c, await accountView(c, await accountOf(c)));
+}
+
+async function createKey(c: AppContext): Promise<Response> {
+  const account = await accountOf(c);
+  const body = await readFields(c, newKey, ["quota"]);
+  const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
+  const { apiKey, key, statement } = await accounts.insertKey(c.env.DB, account.id, body.name, expiresAt);
+  await databaseOf(c.env, account.id).batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
+  return answer(c, { ...(await keyView(c, apiKey)), key }, 201);
+}

@@ -1,0 +1,39 @@
+/** Who calls, and how often: the API key and its rate limits. */
+
+import type { MiddlewareHandler } from "hono";
+import { callerOf } from "../accounts.ts";
+import { ApiError } from "../errors.ts";
+import type { AppContext, AppEnv } from "./frame.ts";
+
+/** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
+export const bearerOf = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
+
+/** Lets a request in when its key is good. */
+export const authenticated: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const token = bearerOf(c);
+  const caller = token && (await callerOf(c.env.DB, token));
+  if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
+  c.set("caller", caller);
+  await next();
+};
+
+/** Counts the request against its key's limit: 60 submissions and 600 other calls a minute, unless configured otherwise. */
+export const limited =
+  (kind: "submission" | "read"): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    await countRequest(c, kind);
+    await next();
+  };
+
+/** Throws `rate_limit_exceeded` when the key has used up its minute. */
+export async function countRequest(c: AppContext, kind: "submission" | "read"): Promise<void> {
+  const { env } = c;
+  if (env.RATE_LIMITS === "off") return;
+  const [binding, perMinute] = kind === "submission" ? [env.SUBMISSIONS, env.SUBMISSIONS_PER_MINUTE] : [env.READS, env.READS_PER_MINUTE];
+  c.header("x-ratelimit-limit-requests", perMinute);
+  const { success } = await binding.limit({ key: c.get("caller").keyId });
+  if (success) return;
+  // The platform tells nothing of its window; a whole minute is over at the turn of the next one at the latest.
+  const seconds = 60 - (Math.floor(Date.now() / 1000) % 60);
+  throw new ApiError("rate_limit_exceeded", { retryAfter: seconds, headers: { "x-ratelimit-reset-requests": `${seconds}s` } });
+}

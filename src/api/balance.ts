@@ -1,0 +1,71 @@
+/** The four balance paths: the key's and the account's, with and without `/v1`, open to every origin. */
+
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import { callerOf } from "../accounts.ts";
+import { databaseOf } from "../config.ts";
+import { ApiError } from "../errors.ts";
+import { alert } from "../log.ts";
+import { balanceOf, remaining, toUnits } from "../quota.ts";
+import { bearerOf, countRequest } from "./auth.ts";
+import { prepare } from "./errors.ts";
+import type { AppContext, AppEnv } from "./frame.ts";
+
+/** The interface's four sentences, in part 7, and two of our own. */
+const sentences = {
+  noHeader: "No Authorization header",
+  unknownKey: "Failed to get token info",
+  unknownUser: "Failed to get user quota",
+  fault: "Failed to get used quota",
+  rate_limit_exceeded: "Too many requests",
+  method_not_allowed: "Method not allowed",
+};
+
+type Scope = "key" | "account";
+
+async function balance(c: AppContext, scope: Scope): Promise<Response> {
+  const unknown = scope === "key" ? sentences.unknownKey : sentences.unknownUser;
+  const token = bearerOf(c);
+  if (token === undefined) return refuse(c, 401, sentences.noHeader);
+  try {
+    const caller = await callerOf(c.env.DB, token);
+    if (!caller) return refuse(c, 401, unknown);
+    c.set("caller", caller);
+    await countRequest(c, "read");
+    const found = await balanceOf(databaseOf(c.env, caller.accountId), scope === "key" ? caller.keyId : caller.accountId);
+    if (!found) return refuse(c, 401, unknown);
+    const left = remaining(found);
+    return c.json({
+      success: true,
+      remain_balance: left === null ? -1 : toUnits(left),
+      used_balance: toUnits(found.used),
+      unlimited_quota: left === null,
+    });
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    alert("request", { request: c.get("requestId"), outcome: "internal_error" }, error);
+    return refuse(c, 500, sentences.fault);
+  }
+}
+
+function refuse(c: AppContext, status: 401 | 500, message: string): Response {
+  c.set("outcome", status === 401 ? "unauthorized" : "internal_error");
+  return c.json({ success: false, message }, status);
+}
+
+const exposeHeaders = ["x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-reset-requests", "retry-after"];
+
+export const balances = (scope: Scope) =>
+  new Hono<AppEnv>()
+    .onError((thrown, c) => {
+      const { error, status } = prepare(c, thrown);
+      const message = error.code === "rate_limit_exceeded" || error.code === "method_not_allowed" ? sentences[error.code] : sentences.fault;
+      return c.json({ success: false, message }, status);
+    })
+    .use(
+      cors({ origin: "*", allowMethods: ["GET", "HEAD"], allowHeaders: ["Authorization", "Content-Type"], exposeHeaders, maxAge: 86_400 }),
+    )
+    .get("/", (c) => balance(c, scope))
+    .all("/", () => {
+      throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, OPTIONS" } });
+    });

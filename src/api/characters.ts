@@ -1,0 +1,47 @@
+/** `/v1/characters`: the account's characters, and forgetting one. */
+
+import { Hono } from "hono";
+import { characterPicture, removeAssets } from "../assets.ts";
+import { deleteCharacter, listCharacters } from "../characters.ts";
+import { databaseOf, lifeTimes } from "../config.ts";
+import { ApiError } from "../errors.ts";
+import { authenticated, limited } from "./auth.ts";
+import { notAllowed, onError } from "./errors.ts";
+import { type AppEnv, answer } from "./frame.ts";
+import { listOf, pageOf } from "./page.ts";
+import { linksOf } from "./views.ts";
+
+export const characters = new Hono<AppEnv>()
+  .onError(onError)
+  .get("/", authenticated, limited("read"), async (c) => {
+    const { accountId } = c.get("caller");
+    const page = pageOf(c);
+    const found = await listCharacters(databaseOf(c.env, accountId), accountId, { ...page, limit: page.limit + 1 });
+    const link = linksOf(c);
+    const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
+    const data = await Promise.all(
+      found.slice(0, page.limit).map(async (character) => ({
+        id: character.id,
+        object: "character",
+        username: character.username,
+        display_name: character.displayName,
+        profile_picture_url: await link(
+          { key: characterPicture(character.id), type: character.pictureType, bytes: 0, digest: character.pictureDigest },
+          expiresAt,
+        ),
+        expires_at: Math.floor(expiresAt / 1000),
+        model: character.model,
+        created_at: Math.floor(character.createdAt / 1000),
+      })),
+    );
+    return answer(c, listOf(data, found.length > page.limit));
+  })
+  .all("/", notAllowed("GET, HEAD"))
+  .delete("/:id", authenticated, limited("read"), async (c) => {
+    const { accountId } = c.get("caller");
+    const id = c.req.param("id");
+    if (!(await deleteCharacter(databaseOf(c.env, accountId), accountId, id))) throw new ApiError("not_found");
+    await removeAssets(c.env.ASSETS, [characterPicture(id)]);
+    return c.body(null, 204);
+  })
+  .all("/:id", notAllowed("DELETE"));

@@ -1,0 +1,116 @@
+/** `/v1/chat/completions`: money held, the upstream's answer passed on whole or streamed, the tokens it reports settled. */
+
+import { Hono } from "hono";
+import { type ChatBody, estimatePromptTokens, maxTokensOf } from "../catalog/chat-schema.ts";
+import { parseBody } from "../catalog/parse.ts";
+import { chatPrice, priceOf } from "../catalog/prices.ts";
+import { tablesOf } from "../config.ts";
+import { ApiError } from "../errors.ts";
+import { newId } from "../ids.ts";
+import { alert, log } from "../log.ts";
+import { providerNamed } from "../providers/index.ts";
+import { ProviderError } from "../providers/provider.ts";
+import { chatDeadlineMs } from "../tasks/hold-object.ts";
+import { authenticated, limited } from "./auth.ts";
+import { largeBody, readJson } from "./body.ts";
+import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
+import { notAllowed, onError } from "./errors.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { usableRoutes } from "./submit.ts";
+
+export const chat = new Hono<AppEnv>()
+  .onError(onError)
+  .post("/completions", authenticated, limited("submission"), complete)
+  .all("/completions", notAllowed("POST"));
+
+async function complete(c: AppContext): Promise<Response> {
+  const { env } = c;
+  const { accountId, keyId } = c.get("caller");
+  const parsed = parseBody(await readJson(c, largeBody), "chat");
+  if (parsed.violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations: parsed.violations });
+  const { model } = parsed;
+  c.set("model", model.id);
+  const body = parsed.output as ChatBody;
+  const routes = usableRoutes(env, model, "");
+  const prices = priceOf(model, tablesOf(env).prices);
+  const promptTokens = estimatePromptTokens(body);
+  const price = (input: number, output: number) => chatPrice(prices, input, output);
+
+  const id = `chatcmpl-${newId("")}`;
+  const hold = env.HOLDS.get(env.HOLDS.newUniqueId());
+  const held = await hold.hold({ taskId: id, accountId, keyId, kind: "chat", model: model.id }, price(promptTokens, maxTokensOf(body)));
+  if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
+
+  const started = Date.now();
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), chatDeadlineMs);
+  const isStream = body.stream === true;
+  const one: Chat = {
+    id,
+    model: model.id,
+    promptTokens,
+    wantsUsage: body.stream_options?.include_usage === true,
+    stop: () => stop.abort(),
+    // The only place where a chat's hold ends, whichever way it went; the hold's own alarm stands behind it.
+    async settle(usage) {
+      clearTimeout(timer);
+      await hold.end(usage ? price(usage.promptTokens, usage.completionTokens) : 0);
+      log("settle", {
+        request: c.get("requestId"),
+        task: id,
+        account: accountId,
+        model: model.id,
+        outcome: usage ? "completed" : "failed",
+        ms: Date.now() - started,
+      });
+    },
+  };
+  try {
+    const upstream = await ask(c, routes, { ...body, ...(isStream && { stream_options: { include_usage: true } }) }, stop.signal);
+    if (!isStream) return answer(c, await readWhole(upstream, one));
+    c.header("content-type", "text/event-stream; charset=utf-8");
+    c.header("cache-control", "no-cache");
+    const { body: events, done } = relayStream(upstream, one);
+    c.executionCtx.waitUntil(done);
+    return c.body(events);
+  } catch (error) {
+    await one.settle(undefined);
+    if (error instanceof ApiError) throw error;
+    throw toApiError(error, c);
+  }
+}
+
+/** The first route that answers. A verdict on the content is final; a fault before any answer gives way to the next route. */
+async function ask(c: AppContext, routes: { provider: string; model: string }[], body: ChatBody, signal: AbortSignal): Promise<Response> {
+  let fault: unknown;
+  for (const [attempt, { provider, model }] of routes.entries()) {
+    const started = Date.now();
+    const line = (outcome: string) => ({
+      request: c.get("requestId"),
+      model,
+      provider,
+      attempt: attempt + 1,
+      outcome,
+      ms: Date.now() - started,
+    });
+    try {
+      const response = await providerNamed(c.env, provider).chat?.({ body: { ...body, model }, stream: body.stream === true, signal });
+      if (!response) continue;
+      log("dispatch", line("answered"));
+      return response;
+    } catch (error) {
+      fault = error;
+      alert("dispatch", line("fault"), error);
+      if (error instanceof ProviderError && error.contentPolicy) throw error;
+    }
+  }
+  throw fault ?? new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] });
+}
+
+function toApiError(error: unknown, c: AppContext): ApiError {
+  if (error instanceof ProviderError && error.contentPolicy) return new ApiError("content_policy_violation", { cause: error });
+  if (error instanceof ProviderError && error.retryAfterMs !== undefined)
+    return new ApiError("unavailable", { retryAfter: Math.ceil(error.retryAfterMs / 1000), cause: error });
+  alert("request", { request: c.get("requestId"), outcome: "internal_error" }, error);
+  return new ApiError("internal_error", { cause: error });
+}

@@ -1,0 +1,86 @@
+/** From anything thrown to the one error of its family: the only place where error answers are made. */
+
+import type { ErrorHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { ApiError, type ErrorCode, type Violation, wireOf } from "../errors.ts";
+import { alert } from "../log.ts";
+import type { AppContext, AppEnv } from "./frame.ts";
+import { type Language, say } from "./messages.ts";
+
+const byStatus: Record<number, ErrorCode> = {
+  400: "invalid_request",
+  401: "unauthorized",
+  404: "not_found",
+  405: "method_not_allowed",
+  413: "body_too_large",
+};
+
+/** Whatever was thrown, as an error that can be told. What nobody expected is logged and becomes `internal_error`. */
+function toApiError(error: unknown, requestId: string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof HTTPException) return new ApiError(byStatus[error.status] ?? "invalid_request", { cause: error });
+  // The platform marks faults of an object's machine that may pass.
+  const passing =
+    typeof error === "object" &&
+    error !== null &&
+    (("retryable" in error && error.retryable) || ("overloaded" in error && error.overloaded));
+  alert("request", { request: requestId, outcome: passing ? "unavailable" : "internal_error" }, error);
+  return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
+}
+
+const reasonOf = (language: Language, violation: Violation) => say(language, violation.rule, violation.values);
+
+/** The `error` object: the first violation gives message and param, all of them stand in the details. */
+function bodyOf(error: ApiError, language: Language) {
+  const [first] = error.violations;
+  const isAboutField = first && error.code !== "model_not_available";
+  return {
+    message: isAboutField
+      ? say(language, "violated", { param: first.param, reason: reasonOf(language, first) })
+      : say(language, error.code),
+    type: wireOf(error.code).type,
+    code: error.code,
+    param: first?.param ?? null,
+    ...(error.violations.length > 0 && {
+      details: error.violations.map((violation) => ({
+        param: violation.param,
+        message: reasonOf(language, violation),
+        ...(violation.allowed !== undefined && { allowed: violation.allowed }),
+      })),
+    }),
+  };
+}
+
+/** Prepares an answer's status and headers; the family gives the body. */
+export function prepare(c: AppContext, thrown: unknown): { error: ApiError; status: ContentfulStatusCode } {
+  const error = toApiError(thrown, c.get("requestId"));
+  c.set("outcome", error.code);
+  for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
+  if (error.retryAfter !== undefined) c.header("retry-after", String(error.retryAfter));
+  return { error, status: wireOf(error.code).status };
+}
+
+function inLanguage(c: AppContext): Language {
+  c.header("content-language", c.get("language"));
+  c.header("vary", "Accept-Language", { append: true });
+  return c.get("language");
+}
+
+/** `{"error": {...}}` */
+export const onError: ErrorHandler<AppEnv> = (thrown, c) => {
+  const { error, status } = prepare(c, thrown);
+  return c.json({ error: bodyOf(error, inLanguage(c)) }, status);
+};
+
+/** The same beside `code` and `message`: the shape of `/v1/tasks`. */
+export const onTaskError: ErrorHandler<AppEnv> = (thrown, c) => {
+  const { error, status } = prepare(c, thrown);
+  const body = bodyOf(error, inLanguage(c));
+  return c.json({ code: status, message: body.message, error: body }, status);
+};
+
+/** For paths that exist, but not with this method. */
+export const notAllowed = (allow: string) => () => {
+  throw new ApiError("method_not_allowed", { headers: { allow } });
+};

@@ -1,0 +1,41 @@
+/** What is around every request: its id, its language, the headers of every answer, its log line. */
+
+import type { Context, MiddlewareHandler } from "hono";
+import type { Caller } from "../accounts.ts";
+import { log } from "../log.ts";
+import { type Language, languageOf } from "./messages.ts";
+
+export interface AppEnv {
+  Bindings: Env;
+  Variables: { requestId: string; language: Language; caller: Caller; outcome: string; task: string; model: string };
+}
+
+export type AppContext = Context<AppEnv>;
+
+export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const started = Date.now();
+  const requestId = crypto.randomUUID();
+  c.set("requestId", requestId);
+  c.set("language", languageOf(c.req.query("language"), c.req.header("accept-language")));
+  await next();
+  c.header("x-request-id", requestId);
+  c.header("x-content-type-options", "nosniff");
+  log("request", {
+    request: requestId,
+    // The path only: queries carry signatures.
+    path: `${c.req.method} ${c.req.path.slice(0, 200)}`,
+    status: c.res.status,
+    outcome: c.get("outcome") ?? "ok",
+    ...(c.get("caller") && { account: c.get("caller").accountId, key: c.get("caller").keyId }),
+    ...(c.get("task") && { task: c.get("task") }),
+    ...(c.get("model") && { model: c.get("model") }),
+    ms: Date.now() - started,
+  });
+};
+
+/** A JSON answer with the headers that say in which language it speaks. */
+export function answer(c: AppContext, body: object, status: 200 | 201 = 200): Response {
+  c.header("content-language", c.get("language"));
+  c.header("vary", "Accept-Language", { append: true });
+  return c.json(body, status);
+}

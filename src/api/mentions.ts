@@ -1,0 +1,34 @@
+/** Characters that a prompt names, looked up for its account. */
+
+import { charactersNamed, listCharacters } from "../characters.ts";
+import { mentionsIn, newestCharacter } from "../catalog/mentions.ts";
+import { databaseOf } from "../config.ts";
+import type { Violation } from "../errors.ts";
+import type { Submission } from "../tasks/task.ts";
+
+/** The characters a prompt mentions; D1 is asked only when it mentions any. Unknown names are violations. */
+export async function mentionedCharacters(
+  env: Env,
+  accountId: string,
+  prompt: unknown,
+): Promise<{ characters: Submission["characters"]; violations: Violation[] }> {
+  const names = typeof prompt === "string" ? mentionsIn(prompt) : [];
+  if (names.length === 0) return { characters: [], violations: [] };
+  const db = databaseOf(env, accountId);
+  const [named, newest] = await Promise.all([
+    charactersNamed(db, accountId, names),
+    names.includes(newestCharacter) ? listCharacters(db, accountId, { limit: 1 }) : [],
+  ]);
+  const found = names.map((name) => ({
+    name,
+    character: named.find(({ username }) => username === name) ?? (name === newestCharacter ? newest[0] : undefined),
+  }));
+  return {
+    characters: found.flatMap(({ character }) =>
+      character ? [{ id: character.id, username: character.username, displayName: character.displayName }] : [],
+    ),
+    violations: found.flatMap(({ name, character }) =>
+      character ? [] : [{ param: "prompt", rule: "unknown_character", values: { name } }],
+    ),
+  };
+}

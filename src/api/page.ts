@@ -1,0 +1,23 @@
+/** `?limit=` and `?after=` of every list. */
+
+import { invalid } from "../errors.ts";
+import type { AppContext } from "./frame.ts";
+
+/** 1 to 100 rows, 20 unless told; `after` is the id of the last row of the page before. */
+export function pageOf(c: AppContext): { limit: number; after: string | undefined } {
+  const text = c.req.query("limit") ?? "20";
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > 100) throw invalid("limit", "not_one_of", { allowed: "1-100" }, { minimum: 1, maximum: 100 });
+  return { limit, after: c.req.query("after") };
+}
+
+/** One of these words, or undefined without the parameter. */
+export function choiceOf<T extends string>(c: AppContext, name: string, allowed: readonly T[]): T | undefined {
+  const text = c.req.query(name);
+  if (text === undefined) return undefined;
+  const found = allowed.find((word) => word === text);
+  if (!found) throw invalid(name, "not_one_of", { allowed: allowed.join(", ") }, allowed);
+  return found;
+}
+
+export const listOf = <T>(data: T[], hasMore: boolean) => ({ object: "list", data, has_more: hasMore });

@@ -1,0 +1,99 @@
+/** The pictures and films that a submission points at: URLs are checked, inline images decoded, before anything is stored. */
+
+import type { ImageRole } from "../catalog/fields.ts";
+import type { Violation } from "../errors.ts";
+import { decodeImage, type ImageTextProblem } from "../media/base64-image.ts";
+import { checkPublicUrl, type UrlRules } from "../net/public-url.ts";
+import { maxImageBytes } from "../tasks/job.ts";
+
+/** One picture of a body: where it stood, and what it is. */
+export interface Reference {
+  role?: ImageRole;
+  url?: string;
+  inline?: { bytes: Uint8Array<ArrayBuffer>; type: string };
+}
+
+interface Field {
+  param: string;
+  value: unknown;
+  role?: ImageRole | undefined;
+  /** Inline images may stand here; in which spelling. */
+  inline: "none" | "data_uri" | "bare";
+}
+
+const problems: Record<ImageTextProblem, string> = {
+  not_an_image_url: "bad_image",
+  empty: "bad_image",
+  invalid_base64: "bad_base64",
+  unsupported_format: "bad_image_format",
+  too_large: "image_too_large",
+};
+
+/** Reads the pictures of a raw body, in the order they stand there, and every rule they violate. */
+export function readReferences(
+  body: Record<string, unknown>,
+  model: string,
+  rules: UrlRules,
+): { references: Reference[]; violations: Violation[] } {
+  const references: Reference[] = [];
+  const violations: Violation[] = [];
+  for (const { param, value, role, inline } of fieldsOf(body, model)) {
+    if (typeof value !== "string") continue; // the schema has said so already
+    const isUrl = /^https?:/i.test(value.trim());
+    if (isUrl || inline === "none") {
+      const url = checkPublicUrl(value.trim(), rules);
+      if (url instanceof URL) references.push({ url: url.href, ...(role && { role }) });
+      else violations.push({ param, rule: "bad_url" });
+      continue;
+    }
+    const image = decodeImage(value, { allowBare: inline === "bare", maxBytes: maxImageBytes });
+    if ("problem" in image) violations.push({ param, rule: problems[image.problem], values: { maximum: 10 } });
+    else references.push({ inline: image, ...(role && { role }) });
+  }
+  return { references, violations };
+}
+
+/** A film's URL, checked. */
+export function readVideoUrl(value: unknown, rules: UrlRules): { url?: string; violations: Violation[] } {
+  if (typeof value !== "string") return { violations: [] };
+  const url = checkPublicUrl(value.trim(), rules);
+  return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param: "url", rule: "bad_url" }] };
+}
+
+/** Where a model's body can have pictures. Bare Base64 only where the interface says Base64: vidA and vidC. */
+function fieldsOf(body: Record<string, unknown>, model: string): Field[] {
+  if (model.startsWith("vidD")) {
+    const metadata = (typeof body["metadata"] === "object" ? body["metadata"] : {}) as Record<string, unknown>;
+    return (["first_frame", "last_frame"] as const).map((role) => ({
+      param: `metadata.${role}_image`,
+      value: metadata[`${role}_image`],
+      role,
+      inline: "none" as const,
+    }));
+  }
+  const inline = /^vid[AC]/.test(model) ? "bare" : "data_uri";
+  const { images, image_with_roles: roles } = body;
+  return [
+    ...(Array.isArray(images) ? images.slice(0, 8).map((value: unknown, at) => ({ param: `images[${at}]`, value, inline }) as Field) : []),
+    ...(model.startsWith("vidC") && Array.isArray(roles)
+      ? roles.slice(0, 8).map((item: unknown, at): Field => {
+          const { url, role } = (typeof item === "object" && item !== null ? item : {}) as { url?: unknown; role?: ImageRole };
+          return { param: `image_with_roles[${at}].url`, value: url, role, inline };
+        })
+      : []),
+  ];
+}
+
+/** The parameters as the record keeps and answers show them: inline image data is replaced by the word `inline`. */
+export function withoutInlineData<T extends { images?: string[]; image_with_roles?: { url: string; role: ImageRole }[] }>(
+  parameters: T,
+): T {
+  const shown = (text: string) => (/^https?:/i.test(text.trim()) ? text : "inline");
+  return {
+    ...parameters,
+    ...(parameters.images && { images: parameters.images.map(shown) }),
+    ...(parameters.image_with_roles && {
+      image_with_roles: parameters.image_with_roles.map(({ url, role }) => ({ url: shown(url), role })),
+    }),
+  };
+}

@@ -1,0 +1,41 @@
+/** The gateway Worker: mounts each family at its prefix; exports the queue consumer and the objects. */
+
+import { Hono } from "hono";
+import { admin } from "./api/admin.ts";
+import { assets } from "./api/assets.ts";
+import { balances } from "./api/balance.ts";
+import { characters } from "./api/characters.ts";
+import { chat } from "./api/chat.ts";
+import { onError } from "./api/errors.ts";
+import { type AppEnv, frame } from "./api/frame.ts";
+import { characterTasks, images, videos } from "./api/generations.ts";
+import { models } from "./api/models.ts";
+import { tasks } from "./api/tasks.ts";
+import { ApiError } from "./errors.ts";
+import { consume } from "./tasks/dispatch.ts";
+
+export { ClaimObject } from "./tasks/claim-object.ts";
+export { HoldObject } from "./tasks/hold-object.ts";
+export { TaskObject } from "./tasks/task-object.ts";
+
+const app = new Hono<AppEnv>()
+  .onError(onError)
+  .notFound((c) => onError(new ApiError("not_found"), c))
+  .use(frame)
+  .route("/v1/chat", chat)
+  .route("/v1/images", images)
+  .route("/v1/videos", videos)
+  .route("/v1/characters_tasks", characterTasks)
+  .route("/v1/tasks", tasks)
+  .route("/v1/models", models)
+  .route("/v1/characters", characters)
+  .route("/v1/balance", balances("key"))
+  .route("/balance", balances("key"))
+  .route("/v1/user/balance", balances("account"))
+  .route("/user/balance", balances("account"))
+  .route("/assets", assets)
+  .route("/characters", assets)
+  .route("/admin", admin)
+  .get("/healthz", (c) => c.json({ status: "ok" }));
+
+export default { fetch: app.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;

@@ -1,0 +1,129 @@
+/** The gateway as a caller and its operator see it, and the hands that move time, messages and alarms. */
+
+import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { expect, vi } from "vitest";
+import { objectIdOf } from "../../src/ids.ts";
+import worker from "../../src/worker.ts";
+import type { Script } from "./upstream.ts";
+
+const origin = "https://gateway.example";
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
+  body: any;
+}
+
+export interface Account {
+  id: string;
+  key: string;
+  keyId: string;
+}
+
+interface Call {
+  key?: string;
+  method?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** Asks the gateway from outside; a JSON answer comes parsed. */
+export async function call(path: string, { key, method, body, headers }: Call = {}): Promise<Answer> {
+  const response = await exports.default.fetch(path.startsWith("http") ? path : origin + path, {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const isJson = response.headers.get("content-type")?.startsWith("application/json");
+  const text = isJson ? await response.text() : undefined;
+  return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : isJson ? undefined : await response.arrayBuffer() };
+}
+
+export const asAdmin = (path: string, options: Call = {}) => call(`/admin${path}`, { key: "test-admin", ...options });
+
+let accounts = 0;
+
+/** A fresh account with one key. Quotas in balance units; null is unlimited. */
+export async function newAccount(quota: number | null = 100, keyQuota: number | null = null): Promise<Account> {
+  const account = await asAdmin("/accounts", { body: { email: `caller-${++accounts}-${crypto.randomUUID()}@example.com`, quota } });
+  expect(account.status).toBe(201);
+  const key = await asAdmin(`/accounts/${account.body.id}/keys`, { body: { name: "test", quota: keyQuota } });
+  expect(key.status).toBe(201);
+  return { id: account.body.id, key: key.body.key, keyId: key.body.id };
+}
+
+/** Time stands still from here on, an hour ahead of the real one, so that no real alarm fires in between. */
+export function holdTime(): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+}
+
+export const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+
+const objectOf = (taskId: string) => env.TASKS.get(objectIdOf(env.TASKS, taskId)!);
+
+/** Hands the task's message to the consumer; "retry" when the consumer asked for it again. */
+export async function deliver(taskId: string, queue = "gateway-dispatch"): Promise<"ack" | "retry"> {
+  const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: { taskId } }]);
+  const ctx = createExecutionContext();
+  await worker.queue(batch, env);
+  const result = await getQueueResult(batch, ctx);
+  return result.retryMessages.length > 0 ? "retry" : "ack";
+}
+
+/** Runs the alarm of the task's object if one is set. */
+export const alarm = (taskId: string) => runDurableObjectAlarm(objectOf(taskId));
+
+/** Moves time to the object's alarm, or by the seconds, and runs it. */
+export async function pass(taskId: string, seconds: number): Promise<void> {
+  advance(seconds);
+  await alarm(taskId);
+}
+
+export async function submit(account: Account, path: string, body: object, headers: Record<string, string> = {}): Promise<string> {
+  const answer = await call(path, { key: account.key, body, headers });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return answer.body.id as string;
+}
+
+/** Lets queue and alarms do their work until the task is final or the rounds are over. */
+export async function finish(account: Account, taskId: string, rounds = 12): Promise<Answer> {
+  for (let round = 0; round < rounds; round++) {
+    await deliver(taskId);
+    const status = await call(`/v1/tasks/${taskId}`, { key: account.key });
+    if (status.body.data === undefined || ["completed", "failed"].includes(status.body.data.status)) return status;
+    await pass(taskId, 2);
+  }
+  return call(`/v1/tasks/${taskId}`, { key: account.key });
+}
+
+export const script = (steps: Script) => env.SANDBOX!.fetch("http://sandbox/__script", { method: "POST", body: JSON.stringify(steps) });
+
+export async function upstreamCalls(match: string): Promise<string[]> {
+  const response = await env.SANDBOX!.fetch(`http://sandbox/__calls?match=${encodeURIComponent(match)}`);
+  return (await response.json<{ call: string }[]>()).map(({ call: name }) => name);
+}
+
+export interface Books {
+  quota: number | null;
+  reserved: number;
+  used: number;
+  remaining: number | null;
+}
+
+/** The account's books as its operator sees them; checks on the way that they agree with the ledger. */
+export async function books(account: Account): Promise<Books> {
+  const audit = await asAdmin("/audit");
+  expect(audit.body.drift).toEqual([]);
+  const { quota, reserved, used, remaining } = (await asAdmin(`/accounts/${account.id}`)).body as Books;
+  if (quota !== null) expect(Math.round(quota * 1e6)).toBe(Math.round((remaining! + used + reserved) * 1e6));
+  return { quota, reserved, used, remaining };
+}
+
+/** A word that no other test uses, to address the upstream's script. */
+export const unique = () => `word-${crypto.randomUUID().slice(0, 8)}`;

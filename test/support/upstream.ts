@@ -1,0 +1,140 @@
+/** A scripted stand-in for the sandbox Worker, behind the gateway's service binding. Runs in Node beside the runtime. */
+
+import { readFileSync } from "node:fs";
+import { encode } from "fast-png";
+
+/** What the upstream does with the job whose prompt (or `start,end` of a character) contains `match`. */
+export interface Script {
+  match: string;
+  /** Answers to the first calls of `start`, before it accepts: HTTP statuses, or "hang up" after accepting. */
+  starts?: (number | "hang up")[];
+  /** Answers to polls, one each, before it succeeds: HTTP statuses, progress, or a final failure. */
+  polls?: (number | { progress: number } | { failed: string })[];
+  /** Images made; as many as asked unless told. */
+  images?: number;
+  /** Bodies of the next output downloads: a status, or a body that ends early. */
+  downloads?: (number | "truncated" | "garbage")[];
+}
+
+interface Operation {
+  id: string;
+  kind: string;
+  text: string;
+  n: number;
+  thumbnail: boolean;
+}
+
+const png = encode({ width: 8, height: 8, data: new Uint8Array(8 * 8 * 3).fill(120), channels: 3, depth: 8 });
+const film = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
+
+const scripts: Script[] = [];
+const operations = new Map<string, Operation>();
+const calls: { call: string; text: string }[] = [];
+
+const scriptOf = (text: string) => scripts.find((script) => text.includes(script.match));
+const json = (body: unknown, status = 200) => Response.json(body, { status });
+
+/** The service binding's target: `POST /__script`, `GET /__calls?match=` and the sandbox's own API. */
+export async function upstream(request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  const path = url.pathname;
+  if (path === "/__script") {
+    scripts.unshift((await request.json()) as Script);
+    return json({});
+  }
+  if (path === "/__calls") return json(calls.filter(({ text }) => text.includes(url.searchParams.get("match") ?? "")));
+  if (path === "/v1/operations" && request.method === "POST") {
+    const body = (await request.json()) as { key: string; kind: string; prompt: string; n?: number; thumbnail?: boolean };
+    return start({ id: body.key, kind: body.kind, text: body.prompt, n: body.n ?? 1, thumbnail: body.thumbnail ?? false });
+  }
+  if (path === "/v1/characters") {
+    await request.arrayBuffer();
+    const query = url.searchParams;
+    return start({ id: query.get("key")!, kind: "character", text: `${query.get("start")},${query.get("end")}`, n: 1, thumbnail: false });
+  }
+  if (path === "/v1/chat/completions") return chat((await request.json()) as ChatBody);
+  const [, id = "", output] = /^\/v1\/operations\/([^/]+)(\/outputs\/.*)?$/.exec(path) ?? [];
+  const operation = operations.get(id);
+  if (!operation) return json({ error: { code: "not_found" } }, 404);
+  if (output) return download(operation, output);
+  calls.push({ call: request.method === "DELETE" ? "cancel" : "poll", text: operation.text });
+  return request.method === "DELETE" ? json({ id, status: "cancelled" }) : poll(operation);
+}
+
+function start(operation: Operation): Response {
+  calls.push({ call: "start", text: operation.text });
+  const fault = scriptOf(operation.text)?.starts?.shift();
+  if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
+  operations.set(operation.id, operation);
+  if (fault === "hang up") throw new Error("scripted: the connection broke after acceptance");
+  return json({ id: operation.id, status: "queued", poll_after_ms: 1000 }, 202);
+}
+
+function poll(operation: Operation): Response {
+  const script = scriptOf(operation.text);
+  const next = script?.polls?.shift();
+  const { id } = operation;
+  if (typeof next === "number") return json({ error: { code: "scripted" } }, next);
+  if (next && "failed" in next) return json({ id, status: "failed", progress: 50, error: { code: next.failed } });
+  if (next) return json({ id, status: "running", progress: next.progress, poll_after_ms: 1000 });
+  const count = operation.kind === "image" ? (script?.images ?? operation.n) : 1;
+  const type = operation.kind === "video" || operation.kind === "remix" ? "video/mp4" : "image/png";
+  const outputs = Array.from({ length: count }, (_, at) => ({
+    url: `/v1/operations/${id}/outputs/${at}`,
+    type,
+    ...(operation.thumbnail && { thumbnail_url: `/v1/operations/${id}/outputs/${at}/thumbnail` }),
+  }));
+  return json({ id, status: "succeeded", progress: 100, outputs, ...(operation.kind === "character" && { character: { username: "amber.fox", display_name: "Amber Fox" } }) });
+}
+
+function download(operation: Operation, path: string): Response {
+  calls.push({ call: "download", text: operation.text });
+  const fault = scriptOf(operation.text)?.downloads?.shift();
+  if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
+  const isFilm = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
+  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither a picture nor a film") : isFilm ? film : png;
+  if (fault === "truncated") {
+    const half = bytes.subarray(0, bytes.length >> 1);
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(half);
+        controller.error(new Error("scripted: broken off"));
+      },
+    });
+    return new Response(body, { headers: { "content-type": "application/octet-stream" } });
+  }
+  return new Response(bytes as Uint8Array<ArrayBuffer>, { headers: { "content-type": isFilm ? "video/mp4" : "image/png", "content-length": String(bytes.length) } });
+}
+
+interface ChatBody {
+  model: string;
+  stream?: boolean;
+  messages: { content: string }[];
+}
+
+/** Says "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports none. */
+function chat(body: ChatBody): Response {
+  const text = body.messages.at(-1)?.content ?? "";
+  calls.push({ call: "chat", text });
+  if (text.includes("sandbox:fail")) return json({ error: { code: "provider_error" } }, 500);
+  if (text.includes("sandbox:reject")) return json({ error: { code: "content_policy_violation" } }, 422);
+  const usage = text.includes("no-usage") ? undefined : { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
+  const base = { id: "upstream-id", created: 1_700_000_000, model: "upstream-model" };
+  if (!body.stream)
+    return json({ ...base, object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }], usage });
+  const chunk = (delta: object, finish_reason: string | null = null) => ({ ...base, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] });
+  const events = [
+    chunk({ role: "assistant", content: "" }),
+    chunk({ content: "Hello" }),
+    ...(text.includes("break") ? [] : [chunk({ content: " there" }), chunk({}, "stop"), ...(usage ? [{ ...base, object: "chat.completion.chunk", choices: [], usage }] : []), "[DONE]"]),
+  ];
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream({
+    async pull(controller) {
+      const event = events.shift();
+      if (event === undefined) return controller.close();
+      controller.enqueue(encoder.encode(`data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`));
+    },
+  });
+  return new Response(stream, { headers: { "content-type": "text/event-stream" } });
+}
