@@ -1,0 +1,56 @@
+/** Says whether an address given by a stranger is one that this service may go to. */
+
+import { addressKind } from "./ip-address.ts";
+
+export interface UrlRules {
+  /** Lifts the rules on hosts and ports, for a developer's machine. Scheme and userinfo rules always hold. */
+  allowPrivate: boolean;
+  /** Hostnames of our own, without ports: fetching them would make us our own caller. */
+  ownHosts: readonly string[];
+}
+
+/** What is wrong with an address. `port` and `host` do not occur with `allowPrivate`. */
+export type UrlProblem = "too_long" | "malformed" | "scheme" | "userinfo" | "port" | "host";
+
+const MAX_URL_LENGTH = 8192;
+
+// Names that never belong to the public DNS: RFC 6761 and 6762 (with its appendix G), RFC 8375, ICANN's `.internal`.
+const privateSuffixes = [
+  ...["localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan"].map((label) => `.${label}`),
+  ".home.arpa",
+];
+
+/**
+ * Checks a URL: http or https, at most 8192 characters, no user name or password, the default ports, and a host that is a public IP
+ * address or a full domain name which is neither reserved for private networks nor ours.
+ *
+ * What a name resolves to cannot be seen here. That no name leads into a private network is the platform's doing: Workers reach only
+ * public addresses.
+ *
+ * @returns the parsed URL, whose `href` is to be used from here on and not `text`; or the first rule that it breaks.
+ */
+export function checkPublicUrl(text: string, rules: UrlRules): URL | { reason: UrlProblem } {
+  if (text.length > MAX_URL_LENGTH) return { reason: "too_long" };
+  const url = URL.parse(text);
+  if (!url) return { reason: "malformed" };
+  if (url.protocol !== "http:" && url.protocol !== "https:") return { reason: "scheme" };
+  if (url.username || url.password) return { reason: "userinfo" };
+  if (rules.allowPrivate) return url;
+  if (url.port && url.port !== "80" && url.port !== "443") return { reason: "port" };
+  return isPublicHost(url.hostname, rules.ownHosts) ? url : { reason: "host" };
+}
+
+function isPublicHost(hostname: string, ownHosts: readonly string[]): boolean {
+  // A trailing dot marks the root of the DNS: `localhost.` is `localhost`.
+  const name = withoutDot(hostname);
+  if (ownHosts.some((own) => withoutDot(own.toLowerCase()) === name)) return false;
+  const kind = addressKind(name);
+  if (kind !== "name") return kind === "public";
+  const labels = name.split(".");
+  if (labels.length < 2 || labels.includes("")) return false;
+  // Top-level domains are letters or Punycode. Anything else, as `127.0.0.1..`, some resolver may take for an address.
+  if (!/^(?:[a-z]{2,}|xn--[a-z0-9-]+)$/.test(labels.at(-1) ?? "")) return false;
+  return !privateSuffixes.some((suffix) => name.endsWith(suffix));
+}
+
+const withoutDot = (hostname: string) => hostname.replace(/\.$/, "");

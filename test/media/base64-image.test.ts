@@ -1,0 +1,107 @@
+/** Images that come as text: what is read, and each way in which it can be wrong. */
+
+import { expect, test } from "vitest";
+import { decodeImage } from "../../src/media/base64-image.ts";
+import { base64, jpeg, png } from "./images.ts";
+
+const limit = 10 * 1024 * 1024;
+const read = (text: string, allowBare = false, maxBytes = limit) => decodeImage(text, { allowBare, maxBytes });
+
+/** A PNG by its first bytes, of any length. */
+const pngOf = (length: number) => {
+  const bytes = new Uint8Array(length);
+  bytes.set(png.subarray(0, Math.min(length, png.length)));
+  return bytes;
+};
+
+test("a data URL gives the bytes and what they are", () => {
+  expect(read(`data:image/png;base64,${base64.png}`)).toEqual({ bytes: png, type: "image/png" });
+  expect(read(`data:image/jpeg;base64,${base64.jpeg}`)).toEqual({ bytes: jpeg, type: "image/jpeg" });
+  expect(read(`data:image/webp;base64,${base64.webpLossy}`)).toMatchObject({ type: "image/webp" });
+});
+
+test("the label is not believed, and may be written in other ways", () => {
+  for (const start of [
+    "data:image/gif;base64,",
+    "DATA:IMAGE/PNG;BASE64,",
+    "data:image/svg+xml;charset=utf-8;base64,",
+    "data:image/x-icon;base64,",
+  ]) {
+    expect(read(start + base64.jpeg), start).toEqual({ bytes: jpeg, type: "image/jpeg" });
+  }
+});
+
+test("bare Base64 is read where that is allowed", () => {
+  expect(read(base64.png, true)).toEqual({ bytes: png, type: "image/png" });
+  expect(read(`data:image/png;base64,${base64.png}`, true)).toEqual({ bytes: png, type: "image/png" });
+  expect(read(base64.png)).toEqual({ problem: "not_an_image_url" });
+});
+
+test("what is no image in Base64 is refused", () => {
+  const others = [
+    "data:text/html;base64,AAAA",
+    "data:;base64,AAAA",
+    "data:image/png,AAAA",
+    "data:image/;base64,AAAA",
+    "data:image/png;base64",
+    "data:image/png;base64 ,AAAA",
+    " data:text/plain,x",
+  ];
+  for (const other of others) {
+    expect(read(other), other).toEqual({ problem: "not_an_image_url" });
+    expect(read(other, true), other).toEqual({ problem: "not_an_image_url" });
+  }
+  expect(read("https://example.com/a.png")).toEqual({ problem: "not_an_image_url" });
+  expect(read("https://example.com/a.png", true)).toEqual({ problem: "invalid_base64" });
+});
+
+test("no data is no image", () => {
+  expect(read("data:image/png;base64,")).toEqual({ problem: "empty" });
+  expect(read("data:image/png;base64, \n")).toEqual({ problem: "empty" });
+  expect(read("", true)).toEqual({ problem: "empty" });
+  expect(read("")).toEqual({ problem: "not_an_image_url" });
+});
+
+test("only the standard alphabet with its padding is Base64", () => {
+  for (const data of [
+    "iVBORw0KGg",
+    "iVBORw0KGg=",
+    "iVBORw0KGg===",
+    "iVBORw0KGh==",
+    "iVBO*w0K",
+    "iVBORw0K-_-_",
+    "%69VBOR",
+    "iVBO=w0K",
+    "====",
+    "iVBORw0KGgo\u0041\u200b",
+  ]) {
+    expect(read(`data:image/png;base64,${data}`), data).toEqual({ problem: "invalid_base64" });
+  }
+});
+
+test("line breaks are skipped", () => {
+  const wrapped = base64.png.replaceAll(/.{76}/g, "$&\r\n");
+  expect(wrapped).toContain("\r\n");
+  expect(read(`data:image/png;base64,${wrapped}\n`)).toEqual({ bytes: png, type: "image/png" });
+});
+
+test("the limit is that of the decoded image, to the byte", () => {
+  for (const length of [100, 101, 102]) {
+    const text = pngOf(length).toBase64();
+    expect(read(text, true, length)).toMatchObject({ type: "image/png" });
+    expect(read(text, true, length - 1)).toEqual({ problem: "too_large" });
+  }
+  expect(read(pngOf(300).toBase64().replaceAll(/.{76}/g, "$&\r\n"), true, 300)).toMatchObject({ type: "image/png" });
+});
+
+test("text that is too long is refused before it is looked at", () => {
+  expect(read("!".repeat(200), true, 100)).toEqual({ problem: "too_large" });
+  expect(read(" ".repeat(200), true, 100)).toEqual({ problem: "too_large" });
+});
+
+test("bytes of other formats are refused", () => {
+  const encoder = new TextEncoder();
+  for (const bytes of [encoder.encode("GIF89a......"), encoder.encode("<svg/>"), png.subarray(0, 7)]) {
+    expect(read(`data:image/png;base64,${bytes.toBase64()}`)).toEqual({ problem: "unsupported_format" });
+  }
+});

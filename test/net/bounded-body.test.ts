@@ -1,0 +1,24 @@
+/** Reading a stream into memory, no further than allowed. */
+
+import { expect, test } from "vitest";
+import { readAll } from "../../src/net/bounded-body.ts";
+
+const streamOf = (...chunks: number[][]) =>
+  new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(Uint8Array.from(chunk));
+      controller.close();
+    },
+  });
+
+test("a stream is read whole, of chunks or of bytes", async () => {
+  expect(await readAll(streamOf([1, 2], [], [3]), 3)).toEqual(Uint8Array.of(1, 2, 3));
+  expect(await readAll(streamOf(), 0)).toEqual(new Uint8Array());
+  const many = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);
+  expect(await readAll(new Blob([many]).stream(), many.length)).toEqual(many);
+});
+
+test("a stream over the limit is an error", async () => {
+  await expect(readAll(streamOf([1, 2], [3]), 2)).rejects.toMatchObject({ reason: "too_large" });
+  await expect(readAll(new Blob([new Uint8Array(200_000)]).stream(), 199_999)).rejects.toMatchObject({ reason: "too_large" });
+});
