@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
-import { upstream } from "./test/support/upstream.ts";
+import { upstream } from "./test/node/support/upstream.ts";
 
 export default defineConfig(async () => ({
   test: {
@@ -30,6 +30,8 @@ export default defineConfig(async () => ({
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
+        // Its package maps a file to `false` for browsers, which the test runtime takes for a module named "node:".
+        resolve: { alias: { mediabunny: fileURLToPath(new URL("node_modules/mediabunny/dist/bundles/mediabunny.mjs", import.meta.url)) } },
         test: { name: "sandbox", include: ["test/sandbox/**/*.test.ts"] },
       },
       { test: { name: "node", include: ["test/node/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000 } },

@@ -1,0 +1,69 @@
+/** One operation: a Durable Object that keeps its record and forgets it after two hours. */
+
+import { DurableObject } from "cloudflare:workers";
+import { cancelled, LIFETIME_MS, type OperationRecord } from "./operations.ts";
+
+export interface SandboxEnv {
+  OPERATIONS: DurableObjectNamespace<OperationObject>;
+}
+
+const RECORD = "record";
+const REFUSALS = "refusals";
+
+export class OperationObject extends DurableObject<SandboxEnv> {
+  /** Keeps the record unless there is one already, and returns the one kept; "fault" when this submission is to meet a fault. */
+  async create(record: OperationRecord): Promise<OperationRecord | "fault"> {
+    if (!this.#read()) {
+      this.ctx.storage.kv.put(RECORD, record);
+      await this.ctx.storage.setAlarm(record.createdAt + LIFETIME_MS);
+    }
+    if (this.#takeFault("submission")) return "fault";
+    return this.#read() ?? record;
+  }
+
+  /** The record for a status query; "fault" when this query is to meet one, undefined where nothing was created. */
+  status(): OperationRecord | "fault" | undefined {
+    return this.#takeFault("status") ? "fault" : this.#read();
+  }
+
+  /** The record, without faults: for downloads. */
+  record(): OperationRecord | undefined {
+    return this.#read();
+  }
+
+  /** Ends the operation now, if it has not ended yet. */
+  cancel(): OperationRecord | undefined {
+    const record = this.#read();
+    if (!record) return undefined;
+    const ended = cancelled(record, Date.now());
+    if (ended !== record) this.ctx.storage.kv.put(RECORD, ended);
+    return ended;
+  }
+
+  /** For a flaky chat, which has no record: true the first `times` times, then once false, and so on. */
+  async refuseTimes(times: number): Promise<boolean> {
+    const refusals = this.ctx.storage.kv.get<number>(REFUSALS) ?? 0;
+    if (refusals >= times) {
+      await this.ctx.storage.deleteAll();
+      return false;
+    }
+    this.ctx.storage.kv.put(REFUSALS, refusals + 1);
+    await this.ctx.storage.setAlarm(Date.now() + LIFETIME_MS);
+    return true;
+  }
+
+  override async alarm(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+
+  #read(): OperationRecord | undefined {
+    return this.ctx.storage.kv.get<OperationRecord>(RECORD);
+  }
+
+  #takeFault(fault: "submission" | "status"): boolean {
+    const record = this.#read();
+    if (!record?.faults.includes(fault)) return false;
+    this.ctx.storage.kv.put(RECORD, { ...record, faults: record.faults.filter((other) => other !== fault) });
+    return true;
+  }
+}

@@ -1,0 +1,103 @@
+/** The record of an operation, and what it shows at a time. Pure: the record never changes by itself, time alone moves it. */
+
+import { directivesIn } from "./directives.ts";
+import { pixelsOf, type Order } from "./orders.ts";
+import { nameOf } from "./names.ts";
+import { PORTRAIT_SIZE } from "./drawing/portrait.ts";
+
+export interface Failure {
+  code: "content_policy_violation" | "provider_error" | "invalid_input";
+  message: string;
+}
+
+/** All that is stored of an operation: its outputs are made anew from this at each download. */
+export interface OperationRecord {
+  order: Order;
+  /** Milliseconds since 1970, like all times here. */
+  createdAt: number;
+  /** When it ends; null is never. */
+  readyAt: number | null;
+  /** How it ends; null is well. */
+  failure: Failure | null;
+  /** Faults that are still to be met once each: by a submission, by a status query. */
+  faults: ("submission" | "status")[];
+}
+
+export type Status = "queued" | "running" | "succeeded" | "failed";
+
+/** A record is forgotten this long after its creation. */
+export const LIFETIME_MS = 2 * 60 * 60 * 1000;
+
+const TIMES_MS = { image: 2000, character: 3000, video: 6000, remix: 6000 };
+const SLOW_MS = 60_000;
+
+/** The record of a new operation; `failure` where its end is known from the start. */
+export function newRecord(order: Order, now: number, failure: Failure | null = null): OperationRecord {
+  const directives = directivesIn("prompt" in order ? order.prompt : "");
+  let end = failure;
+  if (directives.has("flag")) end = { code: "content_policy_violation", message: "the content is against the sandbox's rules" };
+  else if (directives.has("fail")) end = { code: "provider_error", message: "the sandbox failed, as it was told to" };
+  const duration = directives.has("slow") ? SLOW_MS : TIMES_MS[order.kind];
+  return {
+    order,
+    createdAt: now,
+    readyAt: directives.has("hang") ? null : now + duration,
+    failure: end,
+    faults: directives.has("flaky") ? ["submission", "status"] : [],
+  };
+}
+
+/** The record as cancelled at `now`; unchanged when it had ended before. */
+export function cancelled(record: OperationRecord, now: number): OperationRecord {
+  if (isOver(record, now)) return record;
+  return { ...record, readyAt: now, failure: { code: "provider_error", message: "the operation was cancelled" } };
+}
+
+export function statusAt(record: OperationRecord, now: number): Status {
+  if (isOver(record, now)) return record.failure ? "failed" : "succeeded";
+  return progressAt(record, now) < 5 ? "queued" : "running";
+}
+
+/**
+ * When to ask again, in milliseconds: thirds of the time, but never more often than every two seconds or less often than every five,
+ * and the last time right after the end. A film is asked for three times, a picture once.
+ */
+export function pollAfterMs(record: OperationRecord, now: number): number {
+  if (record.readyAt === null) return 5000;
+  const step = Math.min(5000, Math.max(2000, (record.readyAt - record.createdAt) / 3));
+  const left = Math.max(0, record.readyAt - now);
+  return left <= step * 1.25 ? left + 20 : Math.round(step);
+}
+
+/** The operation as a caller sees it. */
+export function viewOf(id: string, record: OperationRecord, now: number) {
+  const status = statusAt(record, now);
+  if (status === "succeeded") return { id, status, progress: 100, outputs: outputsOf(id, record.order), ...characterOf(id, record.order) };
+  const progress = progressAt(record, now);
+  if (status === "failed") return { id, status, progress, error: record.failure };
+  return { id, status, progress, poll_after_ms: pollAfterMs(record, now) };
+}
+
+function outputsOf(id: string, order: Order) {
+  const at = (index: number) => `/v1/operations/${id}/outputs/${index}`;
+  if (order.kind === "character") return [{ url: at(0), type: "image/png", width: PORTRAIT_SIZE, height: PORTRAIT_SIZE }];
+  const pixels = pixelsOf(order);
+  if (order.kind === "image") return Array.from({ length: order.n }, (_, index) => ({ url: at(index), type: "image/png", ...pixels }));
+  const thumbnail = order.thumbnail ? { thumbnail_url: `${at(0)}/thumbnail` } : {};
+  return [{ url: at(0), type: "video/mp4", ...pixels, duration: order.duration, ...thumbnail }];
+}
+
+function characterOf(id: string, order: Order) {
+  return order.kind === "character" ? { character: nameOf(id) } : {};
+}
+
+function isOver(record: OperationRecord, now: number): boolean {
+  return record.readyAt !== null && now >= record.readyAt;
+}
+
+function progressAt(record: OperationRecord, now: number): number {
+  const elapsed = Math.max(0, now - record.createdAt);
+  // One that never ends comes ever closer to 90.
+  if (record.readyAt === null) return Math.floor(90 * (1 - Math.exp(-elapsed / SLOW_MS)));
+  return Math.min(99, Math.floor((100 * elapsed) / Math.max(1, record.readyAt - record.createdAt)));
+}

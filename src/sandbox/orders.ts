@@ -1,0 +1,79 @@
+/** What can be asked for: the bodies of requests, checked, with every default filled in. */
+
+import * as z from "zod";
+import { Fault } from "./fault.ts";
+import { filmSize, imageSize } from "./sizes.ts";
+
+const common = {
+  key: z.string().min(1).max(512),
+  model: z.string().min(1).max(128),
+  prompt: z.string().min(1).max(16_000),
+  style: z.string().max(64).optional(),
+  references: z
+    .array(z.object({ sha256: z.string().max(128), type: z.string().max(64), role: z.string().max(32).optional() }))
+    .max(16)
+    .default([]),
+};
+
+const imageOrder = z.object({
+  ...common,
+  kind: z.literal("image"),
+  n: z.int().min(1).max(10).default(1),
+  size: z.string().default("1:1"),
+  quality: z.enum(["standard", "hd"]).default("standard"),
+});
+
+const filmOrder = z.object({
+  ...common,
+  kind: z.enum(["video", "remix"]),
+  size: z.string().default("16:9"),
+  duration: z.number().min(1).max(60).default(5),
+  resolution: z
+    .string()
+    .regex(/^\d{3,4}p$/)
+    .default("720p"),
+  thumbnail: z.boolean().default(false),
+  source_sha256: z.string().max(128).optional(),
+});
+
+const generationOrder = z.discriminatedUnion("kind", [imageOrder, filmOrder]).superRefine((order, context) => {
+  if (!pixelsOf(order)) context.addIssue({ code: "custom", path: ["size"], message: "no such size is made" });
+});
+
+const second = z.coerce.number().min(0).max(86_400);
+const characterOrder = z
+  .object({ key: common.key, model: common.model, start: second, end: second })
+  .refine(({ start, end }) => end > start, { path: ["end"], message: "the range is empty" })
+  .transform((order) => ({ ...order, kind: "character" as const }));
+
+export type ImageOrder = z.infer<typeof imageOrder>;
+export type FilmOrder = z.infer<typeof filmOrder>;
+export type CharacterOrder = z.infer<typeof characterOrder>;
+export type Order = ImageOrder | FilmOrder | CharacterOrder;
+
+/** Checks the body of a generation. Throws `Fault` "invalid_request" that names every violation. */
+export function parseGeneration(body: unknown): ImageOrder | FilmOrder {
+  return parse(generationOrder, body);
+}
+
+/** Checks the query of a character creation. Throws `Fault` "invalid_request". */
+export function parseCharacter(query: Record<string, string>): CharacterOrder {
+  return parse(characterOrder, query);
+}
+
+/** Checks a value against a schema. Throws `Fault` "invalid_request". */
+export function parse<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new Fault("invalid_request", result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));
+}
+
+/** Width and height of what an order makes; undefined where it is not made in that size. */
+export function pixelsOf(order: ImageOrder | FilmOrder): { width: number; height: number } | undefined {
+  return order.kind === "image" ? imageSize(order.size, order.quality) : filmSize(order.size, shortSideOf(order));
+}
+
+/** The short side of a film in pixels: the number of its resolution. */
+export function shortSideOf(order: FilmOrder): number {
+  return parseInt(order.resolution, 10);
+}

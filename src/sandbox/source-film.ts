@@ -1,0 +1,82 @@
+/** Reads the film that a character is taken from as it streams in, and says whether a character can be taken from it. */
+
+import { Input, MP4, QTFF, ReadableStreamSource } from "mediabunny";
+import { Fault } from "./fault.ts";
+import type { Failure } from "./operations.ts";
+
+const MOST_BYTES = 64 * 2 ** 20;
+const READ_BYTES = 256 * 1024;
+// The index of a film may stand behind its pictures; what was passed by is not needed again, so little is kept.
+const KEPT_BYTES = 8 * 2 ** 20;
+// Cut points are often rounded.
+const LENIENCE_S = 0.1;
+
+/**
+ * Judges a film (MP4 or QuickTime): null is good, else why no character can be taken from `range`, in seconds.
+ * The stream is always read to its end. Throws `Fault` "too_large" beyond 64 MiB, and what the stream throws.
+ */
+export async function judgeFilm(body: ReadableStream<Uint8Array>, range: { start: number; end: number }): Promise<Failure | null> {
+  const meter = metered(body);
+  const input = new Input({ source: new ReadableStreamSource(meter.stream, { maxCacheSize: KEPT_BYTES }), formats: [MP4, QTFF] });
+  let verdict: Failure | null;
+  try {
+    verdict = await judge(input, range);
+  } catch {
+    // A fault of the stream is rethrown below, while draining: what is left are files that are no film.
+    verdict = invalid("the file is not a readable video");
+  }
+  await meter.drain();
+  input.dispose();
+  return verdict;
+}
+
+async function judge(input: Input, range: { start: number; end: number }): Promise<Failure | null> {
+  if (!(await input.canRead())) return invalid("the file is not a readable video");
+  const [pictures, sounds] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
+  if (!pictures) return invalid("the file has no pictures");
+  if (!sounds) return invalid("the video has no sound track");
+  const duration = await pictures.computeDuration();
+  return range.end > duration + LENIENCE_S ? invalid("the range lies outside of the video") : null;
+}
+
+function invalid(message: string): Failure {
+  return { code: "invalid_input", message };
+}
+
+/** The same bytes in large pieces, counted. `drain` reads what nobody read, and throws what broke the stream, if anything did. */
+function metered(body: ReadableStream<Uint8Array>): { stream: ReadableStream<Uint8Array>; drain(): Promise<void> } {
+  const reader = body.getReader({ mode: "byob" });
+  let total = 0;
+  let broken: { error: unknown } | undefined;
+  let ended = false;
+
+  async function read(): Promise<Uint8Array | undefined> {
+    try {
+      const { value, done } = await reader.readAtLeast(READ_BYTES, new Uint8Array(READ_BYTES));
+      total += value?.byteLength ?? 0;
+      if (total > MOST_BYTES) throw new Fault("too_large", "the video is larger than 64 MiB");
+      ended = done;
+      return value;
+    } catch (error) {
+      broken = { error };
+      throw error;
+    }
+  }
+
+  return {
+    stream: new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const piece = ended ? undefined : await read();
+          if (piece && piece.byteLength > 0) controller.enqueue(piece);
+          if (ended) controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    ),
+    async drain() {
+      while (!ended && !broken) await read();
+      if (broken) throw broken.error;
+    },
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * The sandbox Worker: an upstream of our own that draws its pictures and loops its films itself. Reached by a service binding only.
+ *
+ *   POST   /v1/operations {key, kind, model, prompt, ...}                   202 {id, status, poll_after_ms}; the same key gives the same one
+ *   POST   /v1/characters?key=&model=&start=&end=  (the film as the body)   202, likewise
+ *   GET    /v1/operations/{id}          {id, status, progress, poll_after_ms?, error?, outputs?, character?}
+ *   DELETE /v1/operations/{id}          {id, status}: "cancelled", or how it had ended before
+ *   GET    /v1/operations/{id}/outputs/{n}[/thumbnail]                      the bytes; 409 before success
+ *   POST   /v1/chat/completions         OpenAI's, whole or streamed
+ *
+ * Errors are `{error: {code, message}}`; 503 carries Retry-After. What the bodies may hold: `orders.ts`, `chat.ts`.
+ */
+
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { chatOrder, complete, lastMessage, streamed } from "./chat.ts";
+import { directivesIn } from "./directives.ts";
+import { Fault } from "./fault.ts";
+import { OperationObject, type SandboxEnv } from "./operation-object.ts";
+import { newRecord, pollAfterMs, statusAt, viewOf, type OperationRecord } from "./operations.ts";
+import { parse, parseCharacter, parseGeneration } from "./orders.ts";
+import { makeOutput, makeThumbnail, type File } from "./outputs.ts";
+import { judgeFilm } from "./source-film.ts";
+
+export { OperationObject };
+
+const CHAT_PAUSE_MS = 5000;
+const FLAKY_CHAT_FAULTS = 2;
+
+const app = new Hono<{ Bindings: SandboxEnv }>();
+const limited = (bytes: number) =>
+  bodyLimit({ maxSize: bytes, onError: () => new Fault("too_large", "the body is too large").toResponse() });
+
+app.onError((error) => {
+  if (error instanceof Fault) return error.toResponse();
+  console.error(JSON.stringify({ provider: "sandbox", error: error.stack ?? String(error) }));
+  return new Fault("provider_error", "the sandbox failed").toResponse();
+});
+app.notFound(() => new Fault("not_found", "no such path").toResponse());
+
+app.post("/v1/operations", limited(1024 * 1024), async (c) => {
+  const order = parseGeneration(await jsonOf(c.req.raw));
+  if (directivesIn(order.prompt).has("reject")) throw new Fault("content_policy_violation", "the prompt is against the sandbox's rules");
+  const { id, object } = objectForKey(c.env, order.key);
+  return accepted(id, await object.create(newRecord(order, Date.now())));
+});
+
+app.post("/v1/characters", async (c) => {
+  const order = parseCharacter(c.req.query());
+  const { id, object } = objectForKey(c.env, order.key);
+  const body = c.req.raw.body;
+  const known = await object.record();
+  if (known) {
+    await body?.cancel();
+    return accepted(id, known);
+  }
+  if (!body) throw new Fault("invalid_request", "the body is to be the video");
+  const failure = await judgeFilm(body, order);
+  return accepted(id, await object.create(newRecord(order, Date.now(), failure)));
+});
+
+app.get("/v1/operations/:id", async (c) => {
+  const id = c.req.param("id");
+  const record = await objectOf(c.env, id).status();
+  if (record === "fault") throw temporary();
+  return c.json(viewOf(id, existing(record), Date.now()));
+});
+
+app.delete("/v1/operations/:id", async (c) => {
+  const id = c.req.param("id");
+  const before = existing(await objectOf(c.env, id).record());
+  const status = statusAt(before, Date.now());
+  if (status === "succeeded" || status === "failed") return c.json({ id, status });
+  await objectOf(c.env, id).cancel();
+  return c.json({ id, status: "cancelled" });
+});
+
+app.get("/v1/operations/:id/outputs/:index{[0-9]+}", async (c) => {
+  const { id, index } = c.req.param();
+  return answer(await makeOutput(id, await finished(c.env, id), Number(index)));
+});
+
+app.get("/v1/operations/:id/outputs/:index{[0-9]+}/thumbnail", async (c) => {
+  const { id, index } = c.req.param();
+  return answer(await makeThumbnail(await finished(c.env, id), Number(index)));
+});
+
+app.post("/v1/chat/completions", limited(12 * 1024 * 1024), async (c) => {
+  const body = await jsonOf(c.req.raw);
+  const order = parse(chatOrder, body);
+  const directives = directivesIn(lastMessage(order));
+  if (directives.has("reject") || directives.has("flag"))
+    throw new Fault("content_policy_violation", "the message is against the sandbox's rules");
+  if (directives.has("fail")) throw new Fault("provider_error", "the sandbox failed, as it was told to");
+  if (directives.has("flaky") && (await refuses(c.env, JSON.stringify(order)))) throw temporary();
+  if (directives.has("slow")) await scheduler.wait(CHAT_PAUSE_MS);
+  // The runtime ends this request when the caller hangs up.
+  while (directives.has("hang")) await scheduler.wait(60_000);
+  if (!order.stream) return c.json(complete(order, Date.now()));
+  return new Response(streamed(order, Date.now()), { headers: { "content-type": "text/event-stream", "cache-control": "no-cache" } });
+});
+
+export default app;
+
+/** The operation of an idempotency key. Its id is the object's own, which is derived from the key and signed by the platform. */
+function objectForKey(env: SandboxEnv, key: string) {
+  const objectId = env.OPERATIONS.idFromName(`operation:${key}`);
+  return { id: `op_${objectId.toString()}`, object: env.OPERATIONS.get(objectId) };
+}
+
+/** The operation of an id. Throws "not_found" for an id that was never given out, before any object is woken for it. */
+function objectOf(env: SandboxEnv, id: string) {
+  if (!id.startsWith("op_")) throw unknown();
+  let objectId: DurableObjectId;
+  try {
+    objectId = env.OPERATIONS.idFromString(id.slice(3));
+  } catch {
+    throw unknown();
+  }
+  return env.OPERATIONS.get(objectId);
+}
+
+async function finished(env: SandboxEnv, id: string): Promise<OperationRecord> {
+  const record = existing(await objectOf(env, id).record());
+  if (statusAt(record, Date.now()) !== "succeeded") throw new Fault("not_ready", "the operation has no outputs");
+  return record;
+}
+
+function existing(record: OperationRecord | undefined): OperationRecord {
+  if (!record) throw unknown();
+  return record;
+}
+
+function accepted(id: string, record: OperationRecord | "fault"): Response {
+  if (record === "fault") throw temporary();
+  const now = Date.now();
+  return Response.json({ id, status: statusAt(record, now), poll_after_ms: pollAfterMs(record, now) }, { status: 202 });
+}
+
+function answer(file: File | undefined): Response {
+  if (!file) throw new Fault("not_found", "no such output");
+  return new Response(file.bytes, { headers: { "content-type": file.type, "content-length": String(file.bytes.byteLength) } });
+}
+
+async function jsonOf(request: Request): Promise<unknown> {
+  return request.json().catch(() => {
+    throw new Fault("invalid_request", "the body is not JSON");
+  });
+}
+
+/** A flaky chat has no key: faults are counted for its words. */
+async function refuses(env: SandboxEnv, words: string): Promise<boolean> {
+  return env.OPERATIONS.getByName(`chat:${await sha256(words)}`).refuseTimes(FLAKY_CHAT_FAULTS);
+}
+
+async function sha256(text: string): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+}
+
+function unknown(): Fault {
+  return new Fault("not_found", "no such operation");
+}
+
+function temporary(): Fault {
+  return new Fault("temporarily_unavailable", "try again");
+}

@@ -1,0 +1,133 @@
+/** Chat as OpenAI's clients know it: whole, streamed, counted, cut. */
+
+import { expect, test } from "vitest";
+import { errorOf, post } from "./support.ts";
+
+interface Completion {
+  object: string;
+  model: string;
+  choices: { index: number; message: { role: string; content: string }; finish_reason: string }[];
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+}
+
+interface Chunk {
+  id: string;
+  object: string;
+  choices: { delta: { role?: string; content?: string }; finish_reason: string | null }[];
+  usage?: Completion["usage"] | null;
+}
+
+const chat = (content: unknown, more: object = {}) =>
+  post("/v1/chat/completions", {
+    model: "textA-1",
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content },
+    ],
+    ...more,
+  });
+
+async function events(response: Response): Promise<string[]> {
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  const text = await response.text();
+  return text
+    .split("\n\n")
+    .filter(Boolean)
+    .map((event) => event.replace(/^data: /, ""));
+}
+
+/** The events before `[DONE]`. */
+function chunksOf(list: string[]): Promise<Chunk[]> {
+  return Promise.all(list.slice(0, -1).map((event) => new Response(event).json<Chunk>()));
+}
+
+test("an answer quotes the last message and says that it is the sandbox's", async () => {
+  const response = await chat("Why is the sky blue?");
+  expect(response.status).toBe(200);
+  const { object, model, choices, usage } = await response.json<Completion>();
+  expect([object, model, choices.length]).toEqual(["chat.completion", "textA-1", 1]);
+  expect(choices[0]).toMatchObject({ index: 0, message: { role: "assistant" }, finish_reason: "stop" });
+  expect(choices[0]?.message.content).toContain("Why is the sky blue?");
+  expect(choices[0]?.message.content).toContain("sandbox");
+  // 9 and 20 characters by fours, four more for each message, three for the answer to come.
+  expect(usage.prompt_tokens).toBe(3 + 5 + 4 + 3 + 4);
+  expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
+});
+
+test("content may come in parts, a Chinese character counts as one token and a picture as some", async () => {
+  const text = await (await chat([{ type: "text", text: "你好世界" }])).json<Completion>();
+  expect(text.usage.prompt_tokens).toBe(3 + 4 + 3 + 4 + 4);
+  expect(text.choices[0]?.message.content).toContain("你好世界");
+  const picture = await (
+    await chat([
+      { type: "text", text: "你好世界" },
+      { type: "image_url", image_url: { url: "data:" } },
+    ])
+  ).json<Completion>();
+  expect(picture.usage.prompt_tokens).toBe(text.usage.prompt_tokens + 85);
+});
+
+test.each(["max_tokens", "max_completion_tokens"])("%s cuts the answer", async (field) => {
+  const { choices, usage } = await (await chat("hello", { [field]: 5 })).json<Completion>();
+  expect(choices[0]?.finish_reason).toBe("length");
+  expect(choices[0]?.message.content).toBe("This is the sandbox ");
+  expect(usage.completion_tokens).toBe(5);
+});
+
+test("a streamed answer comes in chunks and says the same", async () => {
+  const whole = await (await chat("hello 世界")).json<Completion>();
+  const list = await events(await chat("hello 世界", { stream: true, stream_options: { include_usage: true } }));
+  expect(list.at(-1)).toBe("[DONE]");
+  const chunks = await chunksOf(list);
+  expect(new Set(chunks.map(({ id, object }) => `${object} ${id}`)).size).toBe(1);
+  expect(chunks[0]?.choices[0]?.delta).toEqual({ role: "assistant", content: "" });
+  expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe(whole.choices[0]?.message.content);
+  expect(chunks.length).toBeGreaterThan(5);
+  expect(chunks.at(-2)?.choices).toMatchObject([{ delta: {}, finish_reason: "stop" }]);
+  expect(chunks.at(-2)?.usage).toBeNull();
+  expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage });
+});
+
+test("without include_usage no chunk speaks of usage, and a cut stream says so", async () => {
+  const list = await events(await chat("hello", { stream: true, max_tokens: 2 }));
+  const chunks = await chunksOf(list);
+  expect(chunks.some((chunk) => "usage" in chunk)).toBe(false);
+  expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
+});
+
+test.each([
+  ["reject", 422, "content_policy_violation"],
+  ["flag", 422, "content_policy_violation"],
+  ["fail", 500, "provider_error"],
+])("sandbox:%s in the last message is answered %i", async (directive, status, code) => {
+  expect(await errorOf(await chat(`sandbox:${directive}`, { stream: true }))).toEqual({ status, code });
+});
+
+test("directives in earlier messages do nothing", async () => {
+  const messages = [
+    { role: "user", content: "sandbox:fail" },
+    { role: "assistant", content: "oh" },
+    { role: "user", content: "again" },
+  ];
+  expect((await post("/v1/chat/completions", { model: "textA-1", messages })).status).toBe(200);
+});
+
+test("sandbox:flaky meets two faults and then an answer", async () => {
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const response = await chat("sandbox:flaky");
+    statuses.push(response.status);
+    expect(response.headers.get("retry-after")).toBe(response.ok ? null : "1");
+    await response.text();
+  }
+  expect(statuses).toEqual([503, 503, 200]);
+});
+
+test.each([
+  ["no messages", { model: "textA-1", messages: [] }],
+  ["no model", { messages: [{ role: "user", content: "hi" }] }],
+  ["a number as content", { model: "textA-1", messages: [{ role: "user", content: 1 }] }],
+  ["max_tokens of nothing", { model: "textA-1", messages: [{ role: "user", content: "hi" }], max_tokens: 0 }],
+])("%s is refused", async (_, body) => {
+  expect(await errorOf(await post("/v1/chat/completions", body))).toEqual({ status: 400, code: "invalid_request" });
+});
