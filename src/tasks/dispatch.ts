@@ -25,9 +25,8 @@ export async function consume(batch: MessageBatch<Letter>, env: Env): Promise<vo
 
 async function deliver(message: Message<Letter>, env: Env): Promise<void> {
   try {
-    const object = objectOf(message, env);
-    const work = await object?.claim();
-    if (object && work) await perform(object, work, env);
+    const work = await objectOf(message, env)?.claim();
+    if (work) await perform(message, work, env);
     message.ack();
   } catch (error) {
     // Only our own object did not answer: what providers and storage do wrong is reported to it. The queue tries again.
@@ -52,10 +51,23 @@ function objectOf(message: Message<Letter>, env: Env): DurableObjectStub<TaskObj
   return id && env.TASKS.get(id);
 }
 
-async function perform(object: DurableObjectStub<TaskObject>, { step, lease, task }: Work, env: Env): Promise<void> {
+/** What was made must not be lost to an object that is just being moved: it is told again, through a new stub each time. */
+async function report(message: Message<Letter>, lease: string, outcome: StepOutcome, env: Env): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return (await objectOf(message, env)?.report(lease, outcome)) ?? false;
+    } catch (error) {
+      if (attempt === 3) throw error;
+      alert("report", { task: message.body.taskId, attempt, outcome: "retry" }, error);
+      await scheduler.wait(100 * attempt);
+    }
+  }
+}
+
+async function perform(message: Message<Letter>, { step, lease, task }: Work, env: Env): Promise<void> {
   const started = Date.now();
   const outcome = await outcomeOf({ step, lease, task }, env);
-  const isTaken = await object.report(lease, outcome);
+  const isTaken = await report(message, lease, outcome, env);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
   const { submission } = task;
   const line = {
@@ -90,7 +102,7 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
       case "pending":
         return { outcome: "fault", reason: "not ready after all", retryable: true };
       case "succeeded":
-        return { outcome: "completed", result: await withTimeout(storeOutputs(task, lease, answer, env.ASSETS), collectTimeoutMs) };
+        return { outcome: "completed", result: await withTimeout(storeOutputs(task, lease, answer, env.ASSETS), collectTimeoutMs[task.submission.kind]) };
     }
   } catch (error) {
     return faultOf(error, step, env, task);
@@ -99,7 +111,9 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
 
 function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): StepOutcome {
   if (error instanceof InputError) return { outcome: "failed", code: "invalid_input" };
-  if (error instanceof BadOutputError || error instanceof TooLargeError) return { outcome: "failed", code: "provider_error" };
+  if (error instanceof TooLargeError) return { outcome: "failed", code: "provider_error" };
+  // It may have come broken: what is wrong three times is what the provider made.
+  if (error instanceof BadOutputError && task.faults >= 2) return { outcome: "failed", code: "provider_error" };
   if (error instanceof ProviderError) {
     const provider = providerNamed(env, task.submission.routes[task.route]!.provider);
     // Accepted or not, nobody knows: asking again could make and bill it twice.

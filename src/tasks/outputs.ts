@@ -1,7 +1,7 @@
 /** Brings what a provider made into R2 and describes it: the files decide what they are, not their sender. */
 
 import { type Asset, assetPrefix, characterPicture, openAsset, storeStream } from "../assets.ts";
-import { imageTypeOf } from "../media/image-type.ts";
+import { IMAGE_TYPE_BYTES, imageTypeOf } from "../media/image-type.ts";
 import { readVideoFacts } from "../media/mp4.ts";
 import type { Output, Succeeded } from "../providers/provider.ts";
 import type { Result, Task } from "./task.ts";
@@ -53,7 +53,7 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, b
 
 async function storeOutput(bucket: R2Bucket, name: string, output: Output, kind: "image" | "video"): Promise<Asset> {
   const { body, length } = await output.open();
-  const { head, whole } = await peek(body, 16);
+  const { head, whole } = await peek(body, IMAGE_TYPE_BYTES);
   const type = kind === "video" ? (isMp4(head) ? "video/mp4" : undefined) : imageTypeOf(head);
   if (!type) {
     await whole.cancel();

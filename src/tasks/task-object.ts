@@ -34,8 +34,8 @@ export type StepOutcome =
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;
 const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
-/** Time a consumer has to store outputs; its lease lasts a little longer. */
-export const collectTimeoutMs = 240_000;
+/** Time a consumer has to store outputs; its lease lasts a little longer. Short enough for another try before the deadline. */
+export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 240_000, remix: 240_000 };
 const leaseGraceMs = 10_000;
 
 export class TaskObject extends DurableObject<Env> {
@@ -102,7 +102,7 @@ export class TaskObject extends DurableObject<Env> {
     const task = this.#task;
     if (!task) return null;
     const provider = this.#provider(task);
-    const timeoutMs = task.step.do === "start" || task.step.do === "starting" ? provider.startTimeoutMs : collectTimeoutMs;
+    const timeoutMs = task.step.do === "start" || task.step.do === "starting" ? provider.startTimeoutMs : collectTimeoutMs[task.submission.kind];
     const claimed = transitions.claimed(task, newId(""), timeoutMs + leaseGraceMs, provider.repeatable, Date.now());
     if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
     this.#commit(claimed);

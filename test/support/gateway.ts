@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { objectIdOf } from "../../src/ids.ts";
 import worker from "../../src/worker.ts";
-import type { Script } from "./upstream.ts";
+import type { Script } from "./script.ts";
 
 const origin = "https://gateway.example";
 

@@ -2,19 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
-
-/** What the upstream does with the job whose prompt (or `start,end` of a character) contains `match`. */
-export interface Script {
-  match: string;
-  /** Answers to the first calls of `start`, before it accepts: HTTP statuses, or "hang up" after accepting. */
-  starts?: (number | "hang up")[];
-  /** Answers to polls, one each, before it succeeds: HTTP statuses, progress, or a final failure. */
-  polls?: (number | { progress: number } | { failed: string })[];
-  /** Images made; as many as asked unless told. */
-  images?: number;
-  /** Bodies of the next output downloads: a status, or a body that ends early. */
-  downloads?: (number | "truncated" | "garbage")[];
-}
+import type { Script } from "../../support/script.ts";
 
 interface Operation {
   id: string;
@@ -25,7 +13,7 @@ interface Operation {
 }
 
 const png = encode({ width: 8, height: 8, data: new Uint8Array(8 * 8 * 3).fill(120), channels: 3, depth: 8 });
-const film = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
+const film = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 
 const scripts: Script[] = [];
 const operations = new Map<string, Operation>();

@@ -1,0 +1,66 @@
+/** Ways to make a binding fail once, or to let everything stop between two steps. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, vi } from "vitest";
+import { objectIdOf } from "../../src/ids.ts";
+import type { TaskObject } from "../../src/tasks/task-object.ts";
+
+const prototypeOf = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
+
+/** The bindings' classes: a spy on one sees every use, the gateway's own included. */
+export const bindings = {
+  namespace: () => prototypeOf(env.TASKS),
+  statement: () => prototypeOf(env.DB.prepare("SELECT 1")),
+  database: () => prototypeOf(env.DB),
+  bucket: () => prototypeOf(env.ASSETS),
+  queue: () => prototypeOf(env.DISPATCH),
+};
+
+/** Counts the calls of a method until the test ends. */
+export const spyOn = (target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string) => vi.spyOn(target, method);
+
+/** The next call of a method fails; `isDone` says whether it takes effect all the same. */
+export function failOnce(target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string, isDone = false): void {
+  const original = target[method]!;
+  const spy = vi.spyOn(target, method);
+  spy.mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    if (isDone) await original.apply(this, values);
+    throw new Error("scripted fault");
+  });
+}
+
+/**
+ * The next call of a method never answers, as when the process dies; `isDone` says whether it takes effect before. The
+ * function that comes back waits until that call was made.
+ */
+export function stopAt(target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string, isDone: boolean): () => Promise<void> {
+  const original = target[method]!;
+  let isReached = false;
+  vi.spyOn(target, method).mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    if (isDone) await original.apply(this, values);
+    isReached = true;
+    return new Promise(() => undefined);
+  });
+  // Looked at, not resolved: a promise cannot be settled from another request's context.
+  return async () => {
+    for (let turn = 0; !isReached && turn < 2_000; turn++) await scheduler.wait(1);
+    expect(isReached).toBe(true);
+  };
+}
+
+export const stubOf = (taskId: string) => env.TASKS.get(objectIdOf(env.TASKS, taskId)!);
+
+/** The object dies where it stands: what it wrote stays, what it had in memory and in flight is gone. */
+export async function crash(stub: DurableObjectStub<TaskObject>): Promise<void> {
+  await runInDurableObject(stub, (_, ctx) => ctx.abort("crash")).catch(() => undefined);
+}
+
+/** Everything an object still stores: rows of its tables and its alarm. */
+export const storageOf = (stub: DurableObjectStub<TaskObject>) =>
+  runInDurableObject(stub, async (_, ctx) => ({
+    tables: ctx.storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
+    alarm: await ctx.storage.getAlarm(),
+  }));
+
+export const nothingStored = { tables: [], alarm: null };

@@ -1,0 +1,120 @@
+/** What a task costs the operator: calls of objects, rows of D1, messages. Counted at the bindings. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { TaskObject } from "../../src/tasks/task-object.ts";
+import { bindings, spyOn } from "../support/faults.ts";
+import { books, call, deliver, finish, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+interface Written {
+  meta: { rows_written: number };
+}
+
+/** Rows that D1 wrote since, over single statements and batches. */
+function rowsWritten(): () => Promise<number> {
+  const single = spyOn(bindings.statement(), "run").mockClear();
+  const batches = spyOn(bindings.database(), "batch").mockClear();
+  return async () => {
+    const results = [
+      ...(await Promise.all(single.mock.results.map((result) => result.value as Promise<Written>))),
+      ...(await Promise.all(batches.mock.results.map((result) => result.value as Promise<Written[]>))).flat(),
+    ];
+    return results.reduce((sum, { meta }) => sum + meta.rows_written, 0);
+  };
+}
+
+const image = () => ({ model: "imgA-4", prompt: unique() });
+
+test("a submission: one object call, four rows, one message", async () => {
+  const account = await newAccount();
+  await call("/v1/balance", { key: account.key }); // the key is cached from here on
+  const rows = rowsWritten();
+  const stubs = spyOn(bindings.namespace(), "get").mockClear();
+  const creates = vi.spyOn(TaskObject.prototype, "create");
+  const sends = spyOn(bindings.queue(), "send").mockClear();
+  const statements = spyOn(bindings.database(), "prepare").mockClear();
+  await submit(account, "/v1/images/generations", image());
+  expect(stubs).toHaveBeenCalledTimes(1);
+  expect(creates).toHaveBeenCalledTimes(1);
+  expect(sends).toHaveBeenCalledTimes(1);
+  expect(statements).toHaveBeenCalledTimes(1);
+  expect(await rows()).toBe(4);
+});
+
+test("a whole task: three rows to close, at most two messages", async () => {
+  const account = await newAccount();
+  const sends = spyOn(bindings.queue(), "send").mockClear();
+  const id = await submit(account, "/v1/images/generations", image());
+  const rows = rowsWritten();
+  await finish(account, id);
+  expect(await rows()).toBe(3);
+  expect(sends).toHaveBeenCalledTimes(2);
+});
+
+test("a failed task: three rows to close, one message", async () => {
+  const account = await newAccount();
+  const sends = spyOn(bindings.queue(), "send").mockClear();
+  const id = await submit(account, "/v1/images/generations", image());
+  const rows = rowsWritten();
+  await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  expect(await rows()).toBe(3);
+  expect(sends).toHaveBeenCalledTimes(1);
+});
+
+test("a status query: one object call, nothing written, nobody else asked", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt });
+  await deliver(id);
+  const asked = await upstreamCalls(prompt);
+  const stubs = spyOn(bindings.namespace(), "get").mockClear();
+  const reads = vi.spyOn(TaskObject.prototype, "read");
+  const statements = spyOn(bindings.database(), "prepare").mockClear();
+  const puts = spyOn(bindings.bucket(), "put").mockClear();
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");
+  expect(stubs).toHaveBeenCalledTimes(1);
+  expect(reads).toHaveBeenCalledTimes(1);
+  expect(statements).not.toHaveBeenCalled();
+  expect(await upstreamCalls(prompt)).toEqual(asked);
+  expect(puts).not.toHaveBeenCalled();
+});
+
+test("a status query of a final task is answered without its object the second time", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/images/generations", image());
+  const first = await finish(account, id);
+  const reads = vi.spyOn(TaskObject.prototype, "read");
+  const again = await call(`/v1/tasks/${id}`, { key: account.key });
+  expect(again.body).toEqual(first.body);
+  expect(reads).not.toHaveBeenCalled();
+});
+
+test("at the edge of a quota, with everything delivered twice, exactly what fits is sold", async () => {
+  const account = await newAccount(0.3);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => call("/v1/images/generations", { key: account.key, body: image() })));
+  const accepted = answers.filter(({ status }) => status === 200).map(({ body }) => body.id as string);
+  expect(accepted).toHaveLength(10);
+  expect(answers.filter(({ status }) => status === 402)).toHaveLength(40);
+  expect(await books(account)).toEqual({ quota: 0.3, reserved: 0.3, used: 0, remaining: 0 });
+  const [cancelled, ...others] = accepted;
+  await call(`/v1/tasks/${cancelled}/cancel`, { key: account.key, method: "POST" });
+  await Promise.all(
+    others.map(async (id) => {
+      await Promise.all([deliver(id), deliver(id)]);
+      await Promise.all([pass(id, 1), pass(id, 1)]);
+      await Promise.all([deliver(id), deliver(id)]);
+      await finish(account, id);
+      await Promise.all([deliver(id), pass(id, 1), pass(id, 1)]);
+    }),
+  );
+  expect(await books(account)).toEqual({ quota: 0.3, reserved: 0, used: 0.27, remaining: 0.03 });
+});
+
+test("the key's own quota binds as the account's does", async () => {
+  const account = await newAccount(null, 0.05);
+  expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(200);
+  expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);
+  expect((await call("/v1/balance", { key: account.key })).body).toEqual({ success: true, remain_balance: 0.02, used_balance: 0, unlimited_quota: false });
+});

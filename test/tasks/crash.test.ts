@@ -1,0 +1,203 @@
+/** A crash between any two steps is followed by the right end: nothing lost, nothing charged twice, nothing held for ever. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { taskIdOf } from "../../src/ids.ts";
+import { TaskObject } from "../../src/tasks/task-object.ts";
+import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
+import { type Account, alarm, type Answer, books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const price = 0.03;
+const image = (prompt: string) => ({ model: "imgA-4", prompt });
+const path = "/v1/images/generations";
+
+/** The id that the next submission gets. */
+function nextTaskId(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
+  const original = namespace.newUniqueId;
+  vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
+    const id = original.call(this);
+    resolve(taskIdOf(id));
+    return id;
+  });
+  return promise;
+}
+
+/** Whatever comes late or twice changes nothing more. */
+async function repeatEverything(taskId: string): Promise<void> {
+  for (let time = 0; time < 2; time++) {
+    await deliver(taskId);
+    await deliver(taskId, "gateway-dead");
+    await alarm(taskId);
+  }
+}
+
+async function expectCompletedOnce(account: Account, taskId: string, status: Answer): Promise<void> {
+  expect(status.body.data.status).toBe("completed");
+  expect(status.body.data.result.images).toHaveLength(1);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  await repeatEverything(taskId);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+}
+
+async function expectNothingLeft(account: Account, taskId: string): Promise<void> {
+  await repeatEverything(taskId);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect((await call(`/v1/tasks/${taskId}`, { key: account.key })).status).toBe(404);
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
+  expect(await storageOf(stubOf(taskId))).toEqual(nothingStored);
+}
+
+test("before the record: no task, nothing held", async () => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  failOnce(bindings.namespace(), "get");
+  expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(500);
+  await expectNothingLeft(account, await id);
+});
+
+test("after the record: the object gives the task up, for nobody was told of it", async () => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  const stopped = stopAt(bindings.statement(), "run", false);
+  const answer = call(path, { key: account.key, body: image(unique()) });
+  await stopped();
+  await crash(stubOf(await id));
+  expect((await answer).status).toBe(500);
+  await pass(await id, 31);
+  await expectNothingLeft(account, await id);
+});
+
+test("after the reservation: what the ledger holds is given back", async () => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  const stopped = stopAt(bindings.statement(), "run", true);
+  const answer = call(path, { key: account.key, body: image(unique()) });
+  await stopped();
+  expect(await books(account)).toMatchObject({ reserved: price });
+  await crash(stubOf(await id));
+  expect((await answer).status).toBe(500);
+  await pass(await id, 31);
+  await expectNothingLeft(account, await id);
+});
+
+test("a reservation that lands after its task was given up holds nothing", async () => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  failOnce(bindings.statement(), "run");
+  expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
+  const { reserve } = await import("../../src/quota.ts");
+  const charge = { taskId: await id, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
+  expect(await reserve(env.DB, charge, 30_000)).toBe("closed");
+  await expectNothingLeft(account, await id);
+});
+
+test("the ledger commits but its answer is lost: the caller is told 503 and nothing is held", async () => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  failOnce(bindings.statement(), "run", true);
+  const answer = await call(path, { key: account.key, body: image(unique()) });
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+  await expectNothingLeft(account, await id);
+});
+
+test("after the message was sent: the object dies, the message finds it again", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await crash(stubOf(id));
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("a message that got lost is sent again by the alarm", async () => {
+  const account = await newAccount();
+  failOnce(bindings.queue(), "send");
+  const id = await submit(account, path, image(unique()));
+  const send = spyOn(bindings.queue(), "send").mockClear();
+  await crash(stubOf(id));
+  await pass(id, 3);
+  expect(send).toHaveBeenCalledTimes(1);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("after the claim: the consumer dies, its lease runs out, another one starts", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  expect(await stubOf(id).claim()).toMatchObject({ step: "start" });
+  expect(await stubOf(id).claim()).toBeNull();
+  await crash(stubOf(id));
+  await pass(id, 71);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("after the provider accepted: the start is repeated under the same key and makes nothing twice", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, starts: ["hang up"] });
+  const id = await submit(account, path, image(prompt));
+  await expectCompletedOnce(account, id, await finish(account, id));
+  expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
+});
+
+test("after the assets were stored: they are collected again, and the forgotten ones go with the others", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await deliver(id);
+  await pass(id, 2);
+  const stopped = stopAt(TaskObject.prototype as never, "report", false);
+  void deliver(id);
+  await stopped();
+  await crash(stubOf(id));
+  expect(await deliver(id)).toBe("ack");
+  await pass(id, 51);
+  await expectCompletedOnce(account, id, await finish(account, id));
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(2);
+  await pass(id, 86_401);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+});
+
+test("the object is reset while the consumer stores: it is told again and nothing is made anew", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  await deliver(id);
+  await pass(id, 2);
+  failOnce(TaskObject.prototype as never, "report");
+  expect(await deliver(id)).toBe("ack");
+  await expectCompletedOnce(account, id, await finish(account, id));
+  expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
+});
+
+test("after the end and before the books are closed: the alarm closes them", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await deliver(id);
+  await pass(id, 2);
+  const stopped = stopAt(bindings.database(), "batch", false);
+  const delivery = deliver(id);
+  await stopped();
+  await crash(stubOf(id));
+  await delivery;
+  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  await pass(id, 31);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("after the books were closed and before their answer: closing them again charges nothing", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await deliver(id);
+  await pass(id, 2);
+  const stopped = stopAt(bindings.database(), "batch", true);
+  const delivery = deliver(id);
+  await stopped();
+  await crash(stubOf(id));
+  await delivery;
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  await pass(id, 31);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
