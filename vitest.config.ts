@@ -6,7 +6,7 @@ import { upstream } from "./test/node/support/upstream.ts";
 
 export default defineConfig(async () => ({
   test: {
-    silent: "passed-only",
+    silent: "passed-only" as const,
     projects: [
       {
         plugins: [
@@ -22,11 +22,19 @@ export default defineConfig(async () => ({
               },
               serviceBindings: { SANDBOX: upstream as never },
               // Messages wait longer than any test: tests deliver them themselves.
-              queueConsumers: { "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 }, "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 } },
+              queueConsumers: {
+                "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
+                "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
+              },
             },
           }),
         ],
-        test: { name: "gateway", include: ["test/**/*.test.ts"], exclude: ["test/sandbox/**", "test/node/**"], setupFiles: ["test/setup.ts"] },
+        test: {
+          name: "gateway",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/sandbox/**", "test/node/**"],
+          setupFiles: ["test/setup.ts"],
+        },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],

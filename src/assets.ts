@@ -80,7 +80,7 @@ async function putParts(
   let pending: Uint8Array[] = [];
   let size = 0;
   const take = async () => {
-    const part = new Blob(pending as Uint8Array<ArrayBuffer>[]);
+    const part = new Blob(pending);
     [pending, size] = [[], 0];
     return new Uint8Array(await part.arrayBuffer());
   };
@@ -116,6 +116,12 @@ export const storeBytes = (bucket: R2Bucket, key: string, bytes: Uint8Array<Arra
 export const openAsset = (bucket: R2Bucket, key: string, range?: R2Range) => bucket.get(key, range ? { range } : undefined);
 
 export const describeAsset = (bucket: R2Bucket, key: string) => bucket.head(key);
+
+/** Copies a file: a character outlives its task's assets, and its picture with it. */
+export async function copyAsset(bucket: R2Bucket, asset: Asset, to: string): Promise<void> {
+  const object = await bucket.get(asset.key);
+  if (object) await bucket.put(to, await object.arrayBuffer(), { httpMetadata: { contentType: asset.type } });
+}
 
 /** Removes these files; ones that are not there count as removed. */
 export const removeAssets = (bucket: R2Bucket, keys: string[]): Promise<void> =>

@@ -14,11 +14,11 @@ export interface Character {
 const characterColumns =
   "id, account_id AS accountId, username, display_name AS displayName, model, picture_type AS pictureType, picture_digest AS pictureDigest, created_at AS createdAt";
 
-/** The statement that keeps a character; repeating it changes nothing. */
+/** The statement that keeps a character, behind the one that closes its task in a batch: it does nothing when that did nothing. */
 export const insertCharacter = (db: D1Database, character: Character) =>
   db
     .prepare(
-      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE changes() > 0",
     )
     .bind(
       character.id,

@@ -3,7 +3,7 @@
 import { textTokens } from "../catalog/chat-schema.ts";
 import { ProviderError } from "../providers/provider.ts";
 
-export interface Usage {
+interface Usage {
   promptTokens: number;
   completionTokens: number;
 }

@@ -5,9 +5,9 @@ import ja from "./messages.ja.ts";
 import ko from "./messages.ko.ts";
 import zh from "./messages.zh.ts";
 
-export const languages = ["en", "zh", "ko", "ja"] as const;
+const languages = ["en", "zh", "ko", "ja"] as const;
 export type Language = (typeof languages)[number];
-export type MessageKey = keyof typeof en;
+type MessageKey = keyof typeof en;
 
 const tables: Record<Language, Record<MessageKey, string>> = { en, zh, ko, ja };
 

@@ -74,7 +74,7 @@ function fieldsOf(body: Record<string, unknown>, model: string): Field[] {
   const inline = /^vid[AC]/.test(model) ? "bare" : "data_uri";
   const { images, image_with_roles: roles } = body;
   return [
-    ...(Array.isArray(images) ? images.slice(0, 8).map((value: unknown, at) => ({ param: `images[${at}]`, value, inline }) as Field) : []),
+    ...(Array.isArray(images) ? images.slice(0, 8).map((value: unknown, at): Field => ({ param: `images[${at}]`, value, inline })) : []),
     ...(model.startsWith("vidC") && Array.isArray(roles)
       ? roles.slice(0, 8).map((item: unknown, at): Field => {
           const { url, role } = (typeof item === "object" && item !== null ? item : {}) as { url?: unknown; role?: ImageRole };

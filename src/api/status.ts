@@ -20,7 +20,7 @@ export async function findTask(c: AppContext, taskId: string): Promise<Task | un
   const known = finals.get(key);
   if (known && known.finalAt! + lifeTimes(c.env).recordMs > Date.now()) return known;
   const id = objectIdOf(c.env.TASKS, taskId);
-  const task = id && ((await c.env.TASKS.get(id).read(accountId)) as Task | null);
+  const task = id && (await c.env.TASKS.get(id).read(accountId));
   if (!task) return undefined;
   if (isFinal(task)) {
     if (finals.size >= mostFinals) finals.delete(finals.keys().next().value!);

@@ -31,7 +31,7 @@ export async function submit(c: AppContext, endpoint: "image" | "video" | "remix
   const earlier = claim && (await claim.find(fingerprint!));
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
   if (earlier) {
-    const task = await c.env.TASKS.get(objectIdOf(c.env.TASKS, earlier)!).read(c.get("caller").accountId);
+    const task = await c.env.TASKS.get(objectIdOf(c.env.TASKS, earlier.taskId)!).read(c.get("caller").accountId);
     if (task) return replayed(c, submissionView(task));
   }
 

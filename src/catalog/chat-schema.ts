@@ -48,7 +48,7 @@ export const chatBody = z.object({
 export type ChatBody = z.infer<typeof chatBody>;
 
 /** What one answer may be long when the caller sets no limit, in tokens. */
-export const defaultMaxTokens = 4096;
+const defaultMaxTokens = 4096;
 
 /** The most tokens the answer may have, as asked or by default. */
 export const maxTokensOf = (body: ChatBody) => body.max_completion_tokens ?? body.max_tokens ?? defaultMaxTokens;

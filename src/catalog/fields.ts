@@ -47,7 +47,7 @@ const urlOrDataUri = "Public http(s) URL or data:image/{format};base64,{data}; a
 /** Pictures that guide the generation, at most `maximum`. */
 export const images = (maximum: number) => z.optional(z.array(imageReference(urlOrDataUri)).check(z.maxLength(maximum)));
 
-export const imageRoles = ["first_frame", "last_frame", "reference"] as const;
+const imageRoles = ["first_frame", "last_frame", "reference"] as const;
 export type ImageRole = (typeof imageRoles)[number];
 
 /** Pictures with a part to play: at most one first and one last frame. */

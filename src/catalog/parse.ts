@@ -73,9 +73,9 @@ export function parametersOf(output: Record<string, unknown>): Parameters {
 }
 
 function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
-  const allowed = allModels()
-    .filter((model) => (endpoint === "remix" ? model.actions.remix : model.family === familyOf[endpoint]))
-    .flatMap((model) => [model.id, ...(model.aliases ?? [])]);
+  const allowed = allModels().flatMap((model) =>
+    (endpoint === "remix" ? model.actions.remix : model.family === familyOf[endpoint]) ? [model.id, ...(model.aliases ?? [])] : [],
+  );
   if (name === undefined) return { violation: { param: "model", rule: "required", allowed }, code: "invalid_request" };
   if (typeof name !== "string")
     return { violation: { param: "model", rule: "wrong_type", values: { expected: "string" }, allowed }, code: "invalid_request" };

@@ -65,7 +65,7 @@ export interface Output {
 /** An upstream's verdict is final. */
 export type Succeeded = { status: "succeeded"; outputs: Output[]; character?: MadeCharacter };
 export type Failed = { status: "failed"; code: FailureCode };
-export interface MadeCharacter {
+interface MadeCharacter {
   username: string;
   displayName: string;
 }
@@ -76,7 +76,7 @@ export type Accepted = { status: "accepted"; operation: Operation; pollAfterMs?:
 export type Pending = { status: "pending"; progress?: number; pollAfterMs?: number };
 
 /** Where a chat message comes from and goes to: OpenAI's chat completions, as parsed JSON or as server-sent events. */
-export interface ChatRequest {
+interface ChatRequest {
   /** OpenAI's request body with the upstream's model id. */
   body: Record<string, unknown>;
   stream: boolean;

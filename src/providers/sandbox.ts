@@ -34,7 +34,7 @@ const failureCodes: Record<string, FailureCode> = { content_policy_violation: "c
 
 /** The sandbox behind its service binding. It keys operations, so that a repeated start makes nothing twice. */
 export function sandbox(fetcher: Fetcher): Provider {
-  const call = (path: string, init: RequestInit = {}) => ask(fetcher as { fetch: typeof fetch }, base + path, init);
+  const call = (path: string, init: RequestInit = {}) => ask(fetcher, base + path, init);
   const json = async (path: string, init: RequestInit = {}): Promise<WireOperation> => {
     const response = await call(path, init);
     if (!response.ok) throw faultOf(response, path.split("/")[2] ?? path);
@@ -151,5 +151,5 @@ async function startCharacter(
   const { start, end } = job.range!;
   const query = new URLSearchParams({ key: job.key, model: job.model, start: String(start), end: String(end) });
   const body = await job.source!.open();
-  return call(`/v1/characters?${query}`, { method: "POST", headers: { "content-type": "video/mp4" }, body, signal });
+  return call(`/v1/characters?${query.toString()}`, { method: "POST", headers: { "content-type": "video/mp4" }, body, signal });
 }

@@ -18,9 +18,9 @@ export class ClaimObject extends DurableObject<Env> {
   #queue: Promise<unknown> = Promise.resolve();
 
   /** The task this key stands for, if it was used; `conflict` when it was for another request. */
-  async find(fingerprint: string): Promise<string | "conflict" | null> {
+  async find(fingerprint: string): Promise<{ taskId: string } | "conflict" | null> {
     const claim = this.ctx.storage.kv.get<Claim>("claim");
-    return claim ? (claim.fingerprint === fingerprint ? claim.taskId : "conflict") : null;
+    return claim ? (claim.fingerprint === fingerprint ? { taskId: claim.taskId } : "conflict") : null;
   }
 
   /**

@@ -102,7 +102,10 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
       case "pending":
         return { outcome: "fault", reason: "not ready after all", retryable: true };
       case "succeeded":
-        return { outcome: "completed", result: await withTimeout(storeOutputs(task, lease, answer, env.ASSETS), collectTimeoutMs[task.submission.kind]) };
+        return {
+          outcome: "completed",
+          result: await withTimeout(storeOutputs(task, lease, answer, env.ASSETS), collectTimeoutMs[task.submission.kind]),
+        };
     }
   } catch (error) {
     return faultOf(error, step, env, task);

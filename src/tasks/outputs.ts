@@ -1,6 +1,6 @@
 /** Brings what a provider made into R2 and describes it: the files decide what they are, not their sender. */
 
-import { type Asset, assetPrefix, characterPicture, openAsset, storeStream } from "../assets.ts";
+import { type Asset, assetPrefix, openAsset, storeStream } from "../assets.ts";
 import { IMAGE_TYPE_BYTES, imageTypeOf } from "../media/image-type.ts";
 import { readVideoFacts } from "../media/mp4.ts";
 import type { Output, Succeeded } from "../providers/provider.ts";
@@ -39,14 +39,7 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, b
     case "character": {
       if (!made.character) throw new BadOutputError("no character");
       const id = `ch_${task.id.slice("task_".length)}`;
-      const picture = await store(first, "picture", "image");
-      // The character outlives the task's assets, and its picture with it.
-      const object = await openAsset(bucket, picture.key);
-      await bucket.put(characterPicture(id), await object!.arrayBuffer(), {
-        httpMetadata: { contentType: picture.type },
-        customMetadata: { digest: picture.digest },
-      });
-      return { kind: "character", id, ...made.character, picture };
+      return { kind: "character", id, ...made.character, picture: await store(first, "picture", "image") };
     }
   }
 }
@@ -76,7 +69,7 @@ async function peek(body: ReadableStream<Uint8Array>, count: number): Promise<{ 
     chunks.push(value);
     size += value.byteLength;
   }
-  const head = new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+  const head = new Uint8Array(await new Blob(chunks).arrayBuffer());
   let first = true;
   const whole = new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -1,7 +1,7 @@
 /** The task object: alone owns one task's record, its transitions and its timers. It decides; the consumer does. */
 
 import { DurableObject } from "cloudflare:workers";
-import { removeAssets, removeUnder, assetPrefix } from "../assets.ts";
+import { assetPrefix, characterPicture, copyAsset, removeAssets, removeUnder } from "../assets.ts";
 import { insertCharacter } from "../characters.ts";
 import { databaseOf, lifeTimes } from "../config.ts";
 import type { FailureCode } from "../errors.ts";
@@ -102,7 +102,8 @@ export class TaskObject extends DurableObject<Env> {
     const task = this.#task;
     if (!task) return null;
     const provider = this.#provider(task);
-    const timeoutMs = task.step.do === "start" || task.step.do === "starting" ? provider.startTimeoutMs : collectTimeoutMs[task.submission.kind];
+    const timeoutMs =
+      task.step.do === "start" || task.step.do === "starting" ? provider.startTimeoutMs : collectTimeoutMs[task.submission.kind];
     const claimed = transitions.claimed(task, newId(""), timeoutMs + leaseGraceMs, provider.repeatable, Date.now());
     if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
     this.#commit(claimed);
@@ -236,6 +237,7 @@ export class TaskObject extends DurableObject<Env> {
               }),
             ]
           : [];
+      if (result?.kind === "character") await copyAsset(this.env.ASSETS, result.picture, characterPicture(result.id));
       await close(database, chargeOf(task), charged, error ?? "completed", character);
       if (error === "cancelled" || error === "deadline_exceeded") await this.#cancelUpstream(task);
       await removeAssets(

@@ -51,10 +51,10 @@ export type Result =
   | { kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number }
   | { kind: "character"; id: string; username: string; displayName: string; picture: Asset };
 
-export type Status = "queued" | "in_progress" | "completed" | "failed";
+type Status = "queued" | "in_progress" | "completed" | "failed";
 
 /** What happens next, and when. */
-export type Step =
+type Step =
   /** The ledger is being asked; the caller has not been told of the task yet. */
   | { do: "reserve"; at: number }
   /** A message for the consumer is under way; it is sent again at `at`. */

@@ -34,18 +34,22 @@ export function failOnce(target: Record<string, (...values: unknown[]) => Promis
  * The next call of a method never answers, as when the process dies; `isDone` says whether it takes effect before. The
  * function that comes back waits until that call was made.
  */
-export function stopAt(target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string, isDone: boolean): () => Promise<void> {
+export function stopAt(
+  target: Record<string, (...values: unknown[]) => Promise<unknown>>,
+  method: string,
+  isDone: boolean,
+): () => Promise<void> {
   const original = target[method]!;
-  let isReached = false;
+  const seen = { isReached: false };
   vi.spyOn(target, method).mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
     if (isDone) await original.apply(this, values);
-    isReached = true;
+    seen.isReached = true;
     return new Promise(() => undefined);
   });
   // Looked at, not resolved: a promise cannot be settled from another request's context.
   return async () => {
-    for (let turn = 0; !isReached && turn < 2_000; turn++) await scheduler.wait(1);
-    expect(isReached).toBe(true);
+    for (let turn = 0; !seen.isReached && turn < 2_000; turn++) await scheduler.wait(1);
+    expect(seen.isReached).toBe(true);
   };
 }
 

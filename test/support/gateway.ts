@@ -42,7 +42,11 @@ export async function call(path: string, { key, method, body, headers }: Call = 
   });
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   const text = isJson ? await response.text() : undefined;
-  return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : isJson ? undefined : await response.arrayBuffer() };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text ? JSON.parse(text) : isJson ? undefined : await response.arrayBuffer(),
+  };
 }
 
 export const asAdmin = (path: string, options: Call = {}) => call(`/admin${path}`, { key: "test-admin", ...options });
@@ -63,7 +67,7 @@ export function holdTime(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
 }
 
-export const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 
 const objectOf = (taskId: string) => env.TASKS.get(objectIdOf(env.TASKS, taskId)!);
 

@@ -116,5 +116,10 @@ test("the key's own quota binds as the account's does", async () => {
   const account = await newAccount(null, 0.05);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(200);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);
-  expect((await call("/v1/balance", { key: account.key })).body).toEqual({ success: true, remain_balance: 0.02, used_balance: 0, unlimited_quota: false });
+  expect((await call("/v1/balance", { key: account.key })).body).toEqual({
+    success: true,
+    remain_balance: 0.02,
+    used_balance: 0,
+    unlimited_quota: false,
+  });
 });

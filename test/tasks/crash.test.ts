@@ -5,7 +5,22 @@ import { afterEach, expect, test, vi } from "vitest";
 import { taskIdOf } from "../../src/ids.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
-import { type Account, alarm, type Answer, books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import {
+  type Account,
+  alarm,
+  type Answer,
+  books,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  submit,
+  unique,
+  upstreamCalls,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());

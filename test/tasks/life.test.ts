@@ -3,7 +3,20 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, failOnce, nothingStored, storageOf, stubOf } from "../support/faults.ts";
-import { alarm, books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import {
+  alarm,
+  books,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  submit,
+  unique,
+  upstreamCalls,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -126,7 +139,10 @@ test.each([
   await pass(id, seconds - 1);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");
   await pass(id, 1);
-  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "deadline_exceeded" } });
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({
+    status: "failed",
+    error: { code: "deadline_exceeded" },
+  });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
   expect(await upstreamCalls(prompt)).toContain("cancel");
 });
@@ -135,14 +151,20 @@ test("a task that nobody delivers ends at its deadline too", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   for (let minute = 0; minute < 3; minute++) await pass(id, 60);
-  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "deadline_exceeded" } });
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({
+    status: "failed",
+    error: { code: "deadline_exceeded" },
+  });
 });
 
 test("a dead letter ends its task, and the money returns", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id, "gateway-dead");
-  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({
+    status: "failed",
+    error: { code: "provider_error" },
+  });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
@@ -207,7 +229,10 @@ test("never asked for again, a task finishes, its assets expire to the second, i
   vi.setSystemTime((body.data.completed_at + 604_800) * 1000);
   await alarm(id);
   expect(await storageOf(stubOf(id))).toEqual(nothingStored);
-  expect(await call(`/v1/tasks/${id}`, { key: account.key })).toMatchObject({ status: 404, body: { code: 404, error: { code: "task_not_found" } } });
+  expect(await call(`/v1/tasks/${id}`, { key: account.key })).toMatchObject({
+    status: 404,
+    body: { code: 404, error: { code: "task_not_found" } },
+  });
 });
 
 test("inline images are removed when their task ends", async () => {

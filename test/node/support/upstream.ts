@@ -72,7 +72,13 @@ function poll(operation: Operation): Response {
     type,
     ...(operation.thumbnail && { thumbnail_url: `/v1/operations/${id}/outputs/${at}/thumbnail` }),
   }));
-  return json({ id, status: "succeeded", progress: 100, outputs, ...(operation.kind === "character" && { character: { username: "amber.fox", display_name: "Amber Fox" } }) });
+  return json({
+    id,
+    status: "succeeded",
+    progress: 100,
+    outputs,
+    ...(operation.kind === "character" && { character: { username: "amber.fox", display_name: "Amber Fox" } }),
+  });
 }
 
 function download(operation: Operation, path: string): Response {
@@ -91,7 +97,9 @@ function download(operation: Operation, path: string): Response {
     });
     return new Response(body, { headers: { "content-type": "application/octet-stream" } });
   }
-  return new Response(bytes as Uint8Array<ArrayBuffer>, { headers: { "content-type": isFilm ? "video/mp4" : "image/png", "content-length": String(bytes.length) } });
+  return new Response(bytes as Uint8Array<ArrayBuffer>, {
+    headers: { "content-type": isFilm ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
+  });
 }
 
 interface ChatBody {
@@ -109,12 +117,28 @@ function chat(body: ChatBody): Response {
   const usage = text.includes("no-usage") ? undefined : { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
   const base = { id: "upstream-id", created: 1_700_000_000, model: "upstream-model" };
   if (!body.stream)
-    return json({ ...base, object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }], usage });
-  const chunk = (delta: object, finish_reason: string | null = null) => ({ ...base, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] });
+    return json({
+      ...base,
+      object: "chat.completion",
+      choices: [{ index: 0, message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }],
+      usage,
+    });
+  const chunk = (delta: object, finish_reason: string | null = null) => ({
+    ...base,
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta, finish_reason }],
+  });
   const events = [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "Hello" }),
-    ...(text.includes("break") ? [] : [chunk({ content: " there" }), chunk({}, "stop"), ...(usage ? [{ ...base, object: "chat.completion.chunk", choices: [], usage }] : []), "[DONE]"]),
+    ...(text.includes("break")
+      ? []
+      : [
+          chunk({ content: " there" }),
+          chunk({}, "stop"),
+          ...(usage ? [{ ...base, object: "chat.completion.chunk", choices: [], usage }] : []),
+          "[DONE]",
+        ]),
   ];
   const encoder = new TextEncoder();
   const stream = new ReadableStream({

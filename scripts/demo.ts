@@ -1,0 +1,120 @@
+/** `npm run demo`: does the gateway's main job once, saves what it made under `demo-output/` and checks every file and the bill. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Balances } from "./support/api-answers.ts";
+import { ApiClient } from "./support/api-client.ts";
+import { billFaults, micro, settledBalances } from "./support/bill.ts";
+import { DemoRun, type Made } from "./support/demo-run.ts";
+import { startGateway } from "./support/gateway.ts";
+import { ProgressBoard } from "./support/progress-board.ts";
+import { stopSignal } from "./support/stop-signal.ts";
+import { root } from "./support/wrangler.ts";
+
+// Where a test, or a second demo beside the first, does not want its files in the project.
+const outputDir = resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output"));
+
+const stopping = stopSignal();
+
+try {
+  const faults = await withGateway((api, own) => Promise.race([demonstrate(api, own), interrupted()]));
+  for (const fault of faults) console.error(`✗ ${fault}`);
+  if (faults.length > 0) process.exitCode = 1;
+  else console.log(`Every file and the bill are as they should be. Files in ${outputDir}`);
+} catch (error) {
+  console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+// Requests of an interrupted run must not keep the process.
+if (stopping.aborted) process.exit();
+
+/** Runs the work against `BASE_URL`, or else against a gateway of its own with state that is thrown away. */
+async function withGateway(work: (api: ApiClient, own: boolean) => Promise<string[]>): Promise<string[]> {
+  const { BASE_URL: baseUrl, API_KEY: apiKey } = process.env;
+  if (baseUrl) {
+    if (!apiKey) throw new Error("BASE_URL needs an API_KEY with it.");
+    return work(new ApiClient(baseUrl, apiKey), false);
+  }
+  const stateDir = await mkdtemp(join(tmpdir(), "gateway-demo-"));
+  try {
+    console.log("Starting a gateway for the demo ...");
+    // Of the environment only this: provider keys that lie in a shell must not make a demo spend money.
+    const env = process.env["ASSET_TTL_S"] ? { ASSET_TTL_S: process.env["ASSET_TTL_S"] } : {};
+    const gateway = await startGateway({ stateDir, env, quiet: true, signal: stopping });
+    try {
+      const faults = await work(new ApiClient(gateway.baseUrl, gateway.apiKey ?? ""), true);
+      // The gateway goes with its state: what it has to say about a fault is said now.
+      if (faults.length > 0) console.error(`The end of the gateway's log:\n${gateway.log().slice(-4_000)}`);
+      return faults;
+    } finally {
+      await gateway.stop();
+    }
+  } finally {
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+function interrupted(): Promise<never> {
+  return new Promise((_, fail) => {
+    const stop = () => fail(new Error("interrupted"));
+    if (stopping.aborted) stop();
+    stopping.addEventListener("abort", stop);
+  });
+}
+
+/** Makes everything, prints the summary, and answers what was wrong. */
+async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
+  const assetTtl = Number(process.env["ASSET_TTL_S"] || 86_400);
+  const [prices, before] = await Promise.all([api.prices(), api.balances()]);
+  const run = new DemoRun({ api, prices, board: new ProgressBoard(), outputDir, assetTtl, taskDeadlineMs: own ? 60_000 : 600_000 });
+  await run.prepare();
+  await makeAll(run);
+  const cost = run.made.reduce((sum, made) => sum + micro(made.cost), 0) / 1e6;
+  const after = await settledBalances(api, before, cost);
+  console.log(summary(run.made));
+  console.log(`All together ${cost}; balance before ${remaining(before)}, after ${remaining(after)}`);
+  return [...run.faults, ...billFaults(before, after, cost)];
+}
+
+/** All of it, side by side as far as one thing does not need another. */
+async function makeAll(run: DemoRun): Promise<void> {
+  const videos = "/v1/videos/generations";
+  const others = [
+    run.chat("chat", "textA-1", "What does a lighthouse do? One sentence, please.", false),
+    run.chat("chat-streamed", "textA-1-mini", "Name three colours of the sea.", true),
+    run.images("image", { model: "imgA-4", prompt: "A lighthouse at dawn, long exposure", size: "16:9" }, { width: 1792, height: 1024 }),
+    run.images("image-pair", { model: "imgC-3-pro-image-preview", prompt: "A paper boat on a pond", n: 2 }, { width: 1024, height: 1024 }),
+  ];
+  const film = await run.video("video", videos, {
+    model: "vidA-2",
+    prompt: "A fox in a red scarf reads a letter aloud",
+    duration: 10,
+    metadata: { thumbnail: true },
+  });
+  if (film) {
+    const remix = run.video("remix", `/v1/videos/${film.id}/remix`, {
+      model: "vidA-2",
+      prompt: "The same scene in falling snow",
+      duration: 10,
+    });
+    const username = await run.character("character", { model: "vidA-2", from_task: film.id, timestamps: "1,3" });
+    if (username) {
+      const prompt = `@${username} opens the door of the lighthouse`;
+      await run.video("video-with-character", videos, { model: "vidA-2", prompt, duration: 10, size: "9:16" });
+    }
+    await remix;
+  }
+  await Promise.all(others);
+}
+
+function summary(made: readonly Made[]): string {
+  const rows = made.map(({ name, model, seconds, cost, files }) => [name, model, seconds.toFixed(1), String(cost), files.join(" ")]);
+  const lines = [["made", "model", "seconds", "cost", "files"], ...rows];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
+  return `\n${lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")).join("\n")}\n`;
+}
+
+function remaining({ account }: Balances): string {
+  return account.unlimited_quota ? "unlimited" : String(account.remain_balance);
+}

@@ -1,0 +1,50 @@
+/** `npm start`: the gateway on this machine, with all its state in one directory and a demo key to try it with. */
+
+import { startGateway, type Gateway } from "./support/gateway.ts";
+import { stopSignal } from "./support/stop-signal.ts";
+import { developerVariables } from "./support/variables.ts";
+
+const stopping = stopSignal();
+let gateway: Gateway | undefined;
+stopping.addEventListener("abort", () => void gateway?.stop());
+
+try {
+  const port = Number(process.env["PORT"] || 8787);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`PORT is no port number: ${process.env["PORT"]}`);
+  const stateDir = process.env["STATE_DIR"] || ".wrangler/state";
+  console.log("Starting the gateway ...");
+  gateway = await startGateway({ port, stateDir, env: await developerVariables(process.env), signal: stopping });
+  if (stopping.aborted) await gateway.stop();
+  else console.log(welcome(gateway, stateDir));
+  const code = await gateway.exited;
+  if (!stopping.aborted) {
+    console.error(`The gateway ended by itself (exit code ${code}).`);
+    process.exitCode = code || 1;
+  }
+} catch (error) {
+  if (!stopping.aborted) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}
+
+/** What a person needs to begin; the lines `NAME=value` are for programs. */
+function welcome({ baseUrl, adminToken, account }: Gateway, stateDir: string): string {
+  if (!account)
+    return `\nBASE_URL=${baseUrl}\n\nADMIN_TOKEN is empty: no admin API, no demo account. State in ${stateDir}. Ctrl-C stops.\n`;
+  return `
+BASE_URL=${baseUrl}
+API_KEY=${account.apiKey}
+ADMIN_TOKEN=${adminToken}
+
+The key belongs to ${account.email}, balance ${account.remaining ?? "unlimited"}. State in ${stateDir}. Ctrl-C stops. Try:
+
+  curl ${baseUrl}/v1/images/generations \\
+    -H "Authorization: Bearer ${account.apiKey}" -H "Content-Type: application/json" \\
+    -d '{"model": "imgA-4", "prompt": "A lighthouse at dawn", "size": "16:9"}'
+
+and with the id of its answer:
+
+  curl "${baseUrl}/v1/tasks/<id>?wait=30" -H "Authorization: Bearer ${account.apiKey}"
+`;
+}

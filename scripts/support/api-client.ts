@@ -1,0 +1,122 @@
+/** A small client of the gateway's public API: submit, follow to the end, chat, balances, download. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type * as z from "zod/mini";
+import { balance, chatAnswer, chatChunk, priceList, submission } from "./api-answers.ts";
+import type { Balances, PriceList, Status, Submission, Usage } from "./api-answers.ts";
+
+const requestDeadlineMs = 60_000;
+const pollMs = 1_000;
+
+/** A downloaded asset. */
+export interface Download {
+  bytes: Uint8Array<ArrayBuffer>;
+  type: string;
+  digest: string | null;
+}
+
+/** A client for one gateway and key. Everything it waits for is bounded. */
+export class ApiClient {
+  readonly #baseUrl: string;
+  readonly #apiKey: string;
+
+  constructor(baseUrl: string, apiKey: string) {
+    this.#baseUrl = baseUrl.replace(/\/+$/, "");
+    this.#apiKey = apiKey;
+  }
+
+  /** Submits a generation. */
+  async submit(path: string, body: object): Promise<Submission> {
+    return this.#json(submission, path, body);
+  }
+
+  /** Asks for the status until the task is completed; `read` finds it in the answer, `tell` hears of each one. A failed task is an error. */
+  async follow<A, S extends Status>(path: string, shape: z.ZodMiniType<A>, read: (answer: A) => S, options: FollowOptions): Promise<S> {
+    for (const deadline = Date.now() + options.withinMs; Date.now() < deadline; await sleep(pollMs)) {
+      const status = read(await this.#json(shape, path));
+      options.tell(status);
+      if (status.status === "failed") throw new Error(`the task failed: ${status.error?.message ?? "no reason given"}`);
+      if (status.status === "completed") return status;
+    }
+    throw new Error(`not completed within ${options.withinMs / 1000} s`);
+  }
+
+  /** Both balances as they are now. */
+  async balances(): Promise<Balances> {
+    const [key, account] = await Promise.all([this.#json(balance, "/v1/balance"), this.#json(balance, "/v1/user/balance")]);
+    return { key, account };
+  }
+
+  /** The models on offer and what they cost. */
+  async prices(): Promise<PriceList> {
+    return this.#json(priceList, "/v1/models");
+  }
+
+  /** A chat answer in one piece. */
+  async chat(model: string, prompt: string): Promise<{ text: string; usage: Usage }> {
+    const { choices, usage } = await this.#json(chatAnswer, "/v1/chat/completions", {
+      model,
+      messages: [{ role: "user", content: prompt }],
+    });
+    return { text: choices[0]?.message.content ?? "", usage };
+  }
+
+  /** A chat answer in pieces, and whether the stream ended as it should. */
+  async streamChat(model: string, prompt: string): Promise<{ pieces: string[]; usage: Usage | undefined; done: boolean }> {
+    const body = { model, stream: true, stream_options: { include_usage: true }, messages: [{ role: "user", content: prompt }] };
+    const response = await this.#ask("/v1/chat/completions", body);
+    const pieces: string[] = [];
+    let usage: Usage | undefined;
+    for (const line of (await response.text()).split(/\r?\n/)) {
+      if (!line.startsWith("data:")) continue;
+      const data = line.slice("data:".length).trim();
+      if (data === "[DONE]") return { pieces, usage, done: true };
+      const chunk = chatChunk.parse(JSON.parse(data));
+      const piece = chunk.choices[0]?.delta.content;
+      if (piece) pieces.push(piece);
+      usage = chunk.usage ?? usage;
+    }
+    return { pieces, usage, done: false };
+  }
+
+  /** The bytes behind an asset URL, which needs no key. */
+  async download(url: string): Promise<Download> {
+    const response = await fetch(url, { signal: AbortSignal.timeout(requestDeadlineMs) });
+    if (!response.ok) throw new Error(`the asset answered ${response.status}`);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    return { bytes, type: response.headers.get("content-type") ?? "", digest: response.headers.get("repr-digest") };
+  }
+
+  async #json<T>(shape: z.ZodMiniType<T>, path: string, body?: object): Promise<T> {
+    const response = await this.#ask(path, body);
+    const { data, error } = shape.safeParse(await response.json());
+    if (error)
+      throw new Error(
+        `${path} answered in another shape: ${error.issues.map((issue) => `${issue.path.join(".")} ${issue.code}`).join(", ")}`,
+      );
+    return data;
+  }
+
+  /** One request; a limit or an overload is waited out, twice at most. */
+  async #ask(path: string, body?: object): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+      const response = await fetch(this.#baseUrl + path, {
+        method: body ? "POST" : "GET",
+        headers: { authorization: `Bearer ${this.#apiKey}`, ...(body && { "content-type": "application/json" }) },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(requestDeadlineMs),
+      });
+      if (response.ok) return response;
+      const text = await response.text();
+      const busy = response.status === 429 || response.status === 503;
+      if (!busy || attempt === 3) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 500)}`);
+      await sleep(1000 * Math.min(Number(response.headers.get("retry-after")) || 1, 60));
+    }
+  }
+}
+
+/** How to follow a task. */
+export interface FollowOptions {
+  withinMs: number;
+  tell: (status: Status) => void;
+}

@@ -1,0 +1,119 @@
+/** A gateway on this machine: state prepared, both Workers running, a demo account with a fresh key. */
+
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createDemoKey, type DemoAccount } from "./demo-account.ts";
+import { errorCode } from "./error-code.ts";
+import { claimPort, host } from "./port.ts";
+import { writeVariables, type Variables } from "./variables.ts";
+import { startWrangler, type Wrangler } from "./wrangler.ts";
+
+const migrationDeadlineMs = 60_000;
+const startDeadlineMs = 60_000;
+
+/** How to run a gateway. */
+export interface GatewayOptions {
+  /** The port to listen on; 0 or none picks a free one. */
+  port?: number;
+  /** Where everything that lasts is kept. */
+  stateDir: string;
+  /** The Worker's variables and secrets; `ADMIN_TOKEN` empty switches the admin API off. */
+  env?: Variables;
+  /** Keep the running gateway's log to oneself. */
+  quiet?: boolean;
+  /** Gives up starting. */
+  signal?: AbortSignal;
+}
+
+/** A gateway that answers. */
+export interface Gateway {
+  baseUrl: string;
+  adminToken: string;
+  /** The demo account's fresh key; undefined where the admin API is off. */
+  apiKey: string | undefined;
+  account: DemoAccount | undefined;
+  /** Resolves with the exit code when the gateway has ended, asked or not. */
+  exited: Promise<number>;
+  /** The end of the gateway's log. */
+  log(): string;
+  /** Ends the gateway and all its processes. */
+  stop(): Promise<void>;
+}
+
+/** Starts a gateway and waits until it answers. What it started is ended again when that fails. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const stateDir = resolve(options.stateDir);
+  const port = await claimPort(options.port ?? 0);
+  await mkdir(stateDir, { recursive: true });
+  const variables: Variables = {
+    ADMIN_TOKEN: "local-admin",
+    ...options.env,
+    ASSET_SIGNING_SECRET: options.env?.["ASSET_SIGNING_SECRET"] || (await signingSecret(stateDir)),
+    ENVIRONMENT: "local",
+  };
+  // The Worker's variables reach it through the file alone.
+  const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables)));
+  const state = ["--persist-to", stateDir];
+
+  await migrate(
+    startWrangler(["d1", "migrations", "apply", "DB", "--local", ...state, "-c", "wrangler.toml"], stateDir, environment),
+    options.signal,
+  );
+  const variablesFile = join(stateDir, "variables.env");
+  await writeVariables(variablesFile, variables);
+  const workers = ["-c", "wrangler.toml", "-c", "src/sandbox/wrangler.toml"];
+  const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
+  const wrangler = startWrangler(["dev", ...workers, ...state, ...listen, "--local", "--env-file", variablesFile], stateDir, environment);
+  const stop = async () => {
+    await wrangler.stop();
+    await rm(variablesFile, { force: true });
+  };
+  try {
+    const baseUrl = `http://${host}:${port}`;
+    await answering(baseUrl, wrangler, options.signal);
+    const adminToken = variables["ADMIN_TOKEN"] ?? "";
+    const account = adminToken ? await createDemoKey(baseUrl, adminToken) : undefined;
+    if (!options.quiet) wrangler.forward();
+    return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited: wrangler.exited, log: () => wrangler.output(), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Made once and kept, so that asset URLs outlive a restart. */
+async function signingSecret(stateDir: string): Promise<string> {
+  const path = join(stateDir, "asset-signing-secret");
+  try {
+    await writeFile(path, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+  return (await readFile(path, "utf8")).trim();
+}
+
+async function migrate(wrangler: Wrangler, signal?: AbortSignal): Promise<void> {
+  const bounded = AbortSignal.any([AbortSignal.timeout(migrationDeadlineMs), ...(signal ? [signal] : [])]);
+  const stop = () => void wrangler.stop();
+  bounded.addEventListener("abort", stop);
+  const code = await wrangler.exited;
+  bounded.removeEventListener("abort", stop);
+  signal?.throwIfAborted();
+  if (code !== 0) throw new Error(`The database could not be prepared:\n${wrangler.output()}`);
+}
+
+async function answering(baseUrl: string, wrangler: Wrangler, signal?: AbortSignal): Promise<void> {
+  let ended = false;
+  void wrangler.exited.then(() => (ended = true));
+  for (const deadline = Date.now() + startDeadlineMs; Date.now() < deadline; await sleep(100)) {
+    signal?.throwIfAborted();
+    if (ended) break;
+    // Refused until the runtime listens; a first answer may take its time.
+    const response = await fetch(`${baseUrl}/healthz`, { signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.ok) return;
+  }
+  throw new Error(`The gateway did not come up:\n${wrangler.output()}`);
+}

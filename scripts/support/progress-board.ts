@@ -1,0 +1,43 @@
+/** Shows how several steps get on: bars that move on a terminal, one line for each change elsewhere. */
+
+const barWidth = 24;
+
+/** One step on the board. */
+export interface Step {
+  /** Where the step is now. */
+  tell(status: string, progress: number): void;
+}
+
+/** A board with a line for each step, in the order in which they begin. */
+export class ProgressBoard {
+  readonly #out: NodeJS.WriteStream;
+  readonly #lines: { name: string; status: string; progress: number; since: number; seconds: number }[] = [];
+  #drawn = 0;
+
+  constructor(out: NodeJS.WriteStream = process.stdout) {
+    this.#out = out;
+  }
+
+  /** Begins a step. */
+  begin(name: string): Step {
+    const line = { name, status: "", progress: 0, since: Date.now(), seconds: 0 };
+    this.#lines.push(line);
+    const tell = (status: string, progress: number) => {
+      const changed = status !== line.status;
+      Object.assign(line, { status, progress, seconds: (Date.now() - line.since) / 1000 });
+      if (this.#out.isTTY) this.#draw();
+      else if (changed) this.#out.write(`${name}: ${status} (${line.seconds.toFixed(1)} s)\n`);
+    };
+    return { tell };
+  }
+
+  #draw(): void {
+    const lines = this.#lines.map(({ name, status, progress, seconds }) => {
+      const filled = Math.round((barWidth * progress) / 100);
+      return `${name.padEnd(24)} ${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ${String(progress).padStart(3)}% ${seconds.toFixed(1)} s ${status}\x1b[K\n`;
+    });
+    // Back to the first line of the last drawing: the board is drawn over itself.
+    this.#out.write((this.#drawn ? `\x1b[${this.#drawn}A` : "") + lines.join(""));
+    this.#drawn = lines.length;
+  }
+}

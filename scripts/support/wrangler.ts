@@ -1,0 +1,106 @@
+/** Runs wrangler as a child process, quietly, and ends it together with everything it started. */
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { errorCode } from "./error-code.ts";
+
+/** The project's root directory. */
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+const keptOutput = 64 * 1024;
+const graceMs = 5_000;
+
+/** A wrangler that runs. */
+export interface Wrangler {
+  /** Resolves with the exit code when the process has ended; a signal counts as 1. */
+  readonly exited: Promise<number>;
+  /** The end of what it has printed so far. */
+  output(): string;
+  /** From now on its output goes to ours. */
+  forward(): void;
+  /** Ends it and its children: politely first, then by force. Resolves when they are gone. */
+  stop(): Promise<void>;
+}
+
+// The command-line file itself: the launcher in `bin` would be one process more to look after.
+const commandLine = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "wrangler-dist/cli.js");
+const preload = new URL("end-with-parent.ts", import.meta.url).href;
+
+/** Starts wrangler with these arguments. State other than the project's own (its registry of running Workers, caches) goes to `stateDir`. */
+export function startWrangler(args: string[], stateDir: string, env: NodeJS.ProcessEnv): Wrangler {
+  const child = spawn(process.execPath, ["--no-warnings", "--import", preload, commandLine, ...args], {
+    cwd: root,
+    env: { ...env, ...quietSettings(stateDir) },
+    // A pipe that nobody writes to: it closes when this process ends, killed or not (see end-with-parent.ts).
+    stdio: ["pipe", "pipe", "pipe"],
+    // A process group of its own, so that a Ctrl-C in the terminal reaches us alone and we end the group.
+    detached: process.platform !== "win32",
+  });
+  let kept = "";
+  let forwarding = false;
+  for (const [from, to] of [
+    [child.stdout, process.stdout],
+    [child.stderr, process.stderr],
+  ] as const) {
+    from.setEncoding("utf8").on("data", (text: string) => {
+      kept = (kept + text).slice(-keptOutput);
+      if (forwarding) to.write(text);
+    });
+  }
+  const exited = new Promise<number>((resolve) => {
+    child.once("exit", (code) => resolve(code ?? 1));
+    child.once("error", (error) => {
+      kept += `\n${error.message}`;
+      resolve(1);
+    });
+  });
+  // Wrangler that was killed leaves its runtime processes behind: the group dies with its leader.
+  void exited.then(() => signalGroup(child, "SIGKILL"));
+  // Writing to a wrangler that has just died is no news: `exited` tells.
+  child.stdin.on("error", () => undefined);
+
+  return {
+    exited,
+    output: () => kept,
+    forward: () => {
+      forwarding = true;
+    },
+    stop: async () => {
+      child.stdin.end();
+      signalGroup(child, "SIGTERM");
+      const late = new AbortController();
+      const force = sleep(graceMs, undefined, { signal: late.signal }).then(
+        () => signalGroup(child, "SIGKILL"),
+        () => undefined,
+      );
+      await exited;
+      late.abort();
+      await force;
+    },
+  };
+}
+
+function signalGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === "win32") child.kill(signal);
+    else process.kill(-child.pid, signal);
+  } catch (error) {
+    if (errorCode(error) !== "ESRCH") throw error;
+  }
+}
+
+const quietSettings = (stateDir: string) => ({
+  CI: "true",
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_WRITE_LOGS: "false",
+  // Two gateways on one machine must not find each other's Workers.
+  WRANGLER_REGISTRY_PATH: join(stateDir, "registry"),
+  // The runtime would ask the network for a sample request otherwise.
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: "true",
+});

@@ -1,0 +1,33 @@
+/** Both Workers bundle as they are deployed, and the gateway's script stays small: every caller pays for its start-up. */
+
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const mostBytes = 250_000;
+const run = promisify(execFile);
+let folder = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gateway-build-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Bundles a Worker as `wrangler deploy` would; tells the bytes of its script. */
+async function bundle(config: string): Promise<number> {
+  const outdir = join(folder, config.replaceAll("/", "-"));
+  const options = ["deploy", "--dry-run", "--minify", "-c", config, "--outdir", outdir];
+  await run(process.execPath, ["node_modules/wrangler/bin/wrangler.js", ...options], { env: { ...process.env, WRANGLER_SEND_METRICS: "false" } });
+  return (await stat(join(outdir, "worker.js"))).size;
+}
+
+test("the gateway's script is at most 250 KB minified", async () => {
+  expect(await bundle("wrangler.toml")).toBeLessThanOrEqual(mostBytes);
+});
+
+test("the sandbox Worker bundles", async () => {
+  expect(await bundle("src/sandbox/wrangler.toml")).toBeGreaterThan(0);
+});

@@ -1,0 +1,69 @@
+/** Runs one of the project's scripts as a process of its own, and knows every process that it started. */
+
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A script that runs. */
+export interface RunningScript {
+  process: ChildProcess;
+  /** What it has printed so far, both streams. */
+  output(): string;
+  /** Resolves with the exit code, null after a signal. */
+  exited: Promise<number | null>;
+}
+
+/** Starts a script with these variables over the environment. */
+export function runScript(script: string, variables: Record<string, string>): RunningScript {
+  const child = spawn(process.execPath, [script], { cwd: root, env: { ...process.env, ...variables }, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const exited = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { process: child, output: () => output, exited };
+}
+
+/** Waits until the script has printed what the pattern finds, and answers the first group. */
+export async function printed(script: RunningScript, pattern: RegExp, withinMs: number): Promise<string> {
+  let ended = false;
+  void script.exited.then(() => (ended = true));
+  for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(50)) {
+    const match = pattern.exec(script.output());
+    if (match) return match[1] ?? match[0];
+    if (ended) break;
+  }
+  throw new Error(`${String(pattern)} was not printed:\n${script.output()}`);
+}
+
+/** All processes that descend from this one, with their command lines. */
+export function descendants(ancestor: number): { pid: number; command: string }[] {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8", maxBuffer: 1 << 24 }).split("\n");
+  const all = lines.flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line);
+    return match ? [{ pid: Number(match[1]), parent: Number(match[2]), command: match[3] ?? "" }] : [];
+  });
+  const found = new Set([ancestor]);
+  // A child may be listed before its parent.
+  for (let size = 0; size !== found.size;) {
+    size = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  return all.filter(({ pid, command }) => pid !== ancestor && found.has(pid) && !command.startsWith("ps "));
+}
+
+/** Those of the processes that still live after at most `withinMs`. */
+export async function survivors(processes: { pid: number; command: string }[], withinMs: number): Promise<string[]> {
+  const alive = () => processes.filter(({ pid }) => isAlive(pid)).map(({ command }) => command);
+  for (const deadline = Date.now() + withinMs; Date.now() < deadline && alive().length > 0;) await sleep(100);
+  return alive();
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    // Only our own children are asked for: it is gone.
+    return false;
+  }
+}

@@ -1,0 +1,91 @@
+/** `npm start`, from outside: a key that works, state that survives a restart, and a clean end, asked for or not. */
+
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import * as z from "zod/mini";
+import { claimPort } from "../../scripts/support/port.ts";
+import { descendants, printed, runScript, survivors, type RunningScript } from "./scripts-child.ts";
+
+const startMs = 60_000;
+const apiKeyLine = /^API_KEY=(sk-\w+)$/m;
+
+/** The answer of `GET /v1/tasks/{id}` as far as it matters here. */
+const imageTask = z.object({
+  data: z.object({ status: z.literal("completed"), result: z.object({ images: z.array(z.object({ url: z.array(z.url()) })) }) }),
+});
+
+async function call(url: string, apiKey: string, body?: object): Promise<unknown> {
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    ...(body && { method: "POST", body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(40_000),
+  });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+/** Ends the script and checks that all it had started ends with it. */
+async function end(script: RunningScript, signal: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<number | null> {
+  const started = descendants(script.process.pid!);
+  expect(started.filter(({ command }) => command.includes("workerd")).length).toBeGreaterThan(0);
+  script.process.kill(signal);
+  const code = await script.exited;
+  expect(await survivors(started, 8_000)).toEqual([]);
+  return code;
+}
+
+test("a started gateway keeps accounts, balance and assets over a restart, and stops cleanly", { timeout: 100_000 }, async () => {
+  const stateDir = await mkdtemp(join(tmpdir(), "scripts-start-"));
+  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+  const port = await claimPort(0);
+  const start = (variables: Record<string, string> = {}) => {
+    const script = runScript("scripts/start.ts", {
+      PORT: String(port),
+      STATE_DIR: stateDir,
+      ADMIN_TOKEN: "admin's-$ecret",
+      ...variables,
+    });
+    onTestFinished(() => void script.process.kill());
+    return script;
+  };
+  const baseUrl = `http://127.0.0.1:${port}`;
+
+  const first = start();
+  const apiKey = await printed(first, apiKeyLine, startMs);
+  expect(first.output()).toContain(`BASE_URL=${baseUrl}\n`);
+  const task = await call(`${baseUrl}/v1/images/generations`, apiKey, { model: "imgA-4", prompt: "A lighthouse" });
+  const { id } = z.object({ id: z.string() }).parse(task);
+  const status = imageTask.parse(await call(`${baseUrl}/v1/tasks/${id}?wait=30`, apiKey));
+  const url = status.data.result.images[0]?.url[0] ?? "";
+  expect(url).toContain(baseUrl);
+  await expect.poll(() => call(`${baseUrl}/v1/user/balance`, apiKey)).toMatchObject({ remain_balance: 99.97, used_balance: 0.03 });
+
+  expect(descendants(first.process.pid!).filter(({ command }) => command.includes("$ecret"))).toEqual([]);
+  const secretFiles = ["variables.env", "asset-signing-secret"].map(async (name) => (await stat(join(stateDir, name))).mode & 0o777);
+  expect(await Promise.all(secretFiles)).toEqual([0o600, 0o600]);
+  const rival = start();
+  expect(await rival.exited).toBe(1);
+  expect(rival.output()).toContain(`Port ${port} is in use`);
+  expect(await end(first, "SIGINT")).toBe(0);
+  expect(await readdir(stateDir)).not.toContain("variables.env");
+
+  const second = start();
+  const laterKey = await printed(second, apiKeyLine, startMs);
+  expect(laterKey).not.toBe(apiKey);
+  for (const key of [apiKey, laterKey]) {
+    expect(await call(`${baseUrl}/v1/user/balance`, key)).toMatchObject({ remain_balance: 99.97, used_balance: 0.03 });
+  }
+  const asset = await fetch(url);
+  expect([asset.status, asset.headers.get("content-type")]).toEqual([200, "image/png"]);
+  await asset.body?.cancel();
+  expect(await end(second, "SIGTERM")).toBe(0);
+
+  const third = start({ ADMIN_TOKEN: "" });
+  await printed(third, /no admin API, no demo account/, startMs);
+  expect(third.output()).not.toContain("API_KEY=");
+  expect((await fetch(`${baseUrl}/admin/accounts`)).status).toBe(404);
+  // Killed, it can tidy up nothing itself; its children notice.
+  await end(third, "SIGKILL");
+});
