@@ -1,0 +1,154 @@
+/** The transitions of a task's record: what is due when, who may take it, and that nothing leaves an end. */
+
+import { expect, test } from "vitest";
+import * as transitions from "../../src/tasks/task.ts";
+import { due, newTask, type Submission, type Task } from "../../src/tasks/task.ts";
+
+const start = 1_800_000_000_000;
+const submission: Submission = {
+  requestId: "request",
+  accountId: "acc_1",
+  keyId: "key_1",
+  kind: "image",
+  model: "imgA-4",
+  routes: [
+    { provider: "first", model: "a" },
+    { provider: "second", model: "b" },
+  ],
+  parameters: { prompt: "a fox", n: 2 },
+  inputs: [],
+  characters: [],
+  price: 60_000,
+  imagePrice: 30_000,
+  typicalSeconds: 10,
+  deadlineSeconds: 120,
+};
+const asset = { key: "assets/x/0.png", type: "image/png", bytes: 1, digest: "d" };
+const images = (count: number) => ({ kind: "images" as const, images: Array.from({ length: count }, () => asset) });
+
+const reserving = newTask("task_1", submission, start);
+const queued = transitions.reserved(reserving, start);
+const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
+const unrepeatable = transitions.claimed(queued, "lease-1", 60_000, false, start)!;
+const polling = transitions.accepted(starting, "op", 2_000, true, start + 100);
+const collect = transitions.ready(polling, start + 2_000);
+const collecting = transitions.claimed(collect, "lease-2", 40_000, true, start + 2_000)!;
+const completed = transitions.completed(collecting, images(2), 86_400_000, start + 3_999);
+const failed = transitions.failed(polling, "provider_error", start + 3_000);
+const erasable = transitions.settled(completed, 86_400_000, 604_800_000);
+const forgettable = transitions.erased(erasable, 604_800_000);
+
+test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
+  // what               record        at (ms after start)        just before    then
+  ["reserving", reserving, 30_000, undefined, "abandon"],
+  ["queued", queued, 30_000, undefined, "dispatch"],
+  [
+    "queued, deadline",
+    transitions.dispatched(transitions.dispatched(transitions.dispatched(queued, start + 30_000), start + 60_000), start + 119_000),
+    120_000,
+    undefined,
+    "deadline",
+  ],
+  ["starting", starting, 60_000, undefined, "lapse"],
+  ["polling", polling, 2_100, undefined, "poll"],
+  ["waiting to be collected", collect, 32_000, undefined, "dispatch"],
+  ["collecting", collecting, 42_000, undefined, "lapse"],
+  ["completed, books open", completed, 33_999, undefined, "settle"],
+  ["failed, books open", failed, 33_000, undefined, "settle"],
+  ["completed", erasable, 3_000 + 86_400_000, undefined, "erase"],
+  ["erased", forgettable, 3_000 + 604_800_000, undefined, "forget"],
+])("%s: its alarm and what is due then", (_, task, at, before, then) => {
+  expect(transitions.wakeAt(task)).toBe(start + at);
+  expect(due(task, start + at - 1)).toBe(before);
+  expect(due(task, start + at)).toBe(then);
+});
+
+test.each<[string, Task, boolean]>([
+  ["reserving", reserving, false],
+  ["queued", queued, true],
+  ["starting", starting, false],
+  ["polling", polling, false],
+  ["waiting to be collected", collect, true],
+  ["collecting", collecting, false],
+  ["completed", completed, false],
+  ["failed", failed, false],
+  ["erased", forgettable, false],
+])("%s: whether a message may claim it", (_, task, may) => {
+  expect(transitions.claimed(task, "lease-9", 1_000, true, start + 5_000) !== undefined).toBe(may);
+});
+
+test("a lapsed lease is taken over when the work may be repeated, and ends the task when it may not", () => {
+  const later = start + 60_000;
+  expect(transitions.claimed(starting, "lease-9", 1_000, true, later)?.step).toMatchObject({ do: "starting", lease: "lease-9" });
+  expect(transitions.claimed(unrepeatable, "lease-9", 1_000, true, later)).toBeUndefined();
+  expect(transitions.lapsed(starting, later)).toMatchObject({ status: "in_progress", step: { do: "start" } });
+  expect(transitions.lapsed(collecting, later)).toMatchObject({ step: { do: "collect" } });
+  expect(transitions.lapsed(unrepeatable, later)).toMatchObject({ status: "failed", error: "provider_error", charged: 0 });
+});
+
+test("a lease is good for its holder, until the task is final", () => {
+  expect(transitions.holdsLease(starting, "lease-1")).toBe(true);
+  expect(transitions.holdsLease(starting, "lease-2")).toBe(false);
+  expect(transitions.holdsLease(transitions.failed(starting, "cancelled", start), "lease-1")).toBe(false);
+});
+
+test("a start that keeps failing moves to the next route, then fails; every attempt is remembered", () => {
+  const fault = { reason: "503", retryable: true };
+  let task: Task = starting;
+  const seen: number[] = [];
+  for (let fault_ = 0; fault_ < 12; fault_++) {
+    const next = transitions.retried(task, fault, start);
+    seen.push(next.route);
+    if (next.status === "failed") {
+      expect(next.attempts).toEqual([
+        { provider: "first", outcome: "503" },
+        { provider: "second", outcome: "503" },
+      ]);
+      break;
+    }
+    task = transitions.claimed(next, "lease", 1_000, true, start)!;
+  }
+  expect(seen).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]);
+});
+
+test("a fault that will not pass moves to the next route at once", () => {
+  expect(transitions.retried(starting, { reason: "401", retryable: false }, start)).toMatchObject({
+    route: 1,
+    step: { do: "start", at: start },
+  });
+});
+
+test("a collection is tried until the deadline", () => {
+  let task: Task = collecting;
+  for (let fault = 0; fault < 50; fault++) {
+    const next = transitions.retried(task, { reason: "broken off", retryable: true }, start);
+    expect(next.step.do).toBe("collect");
+    expect(next.step.at - start).toBeLessThanOrEqual(15_000);
+    task = transitions.claimed(next, "lease", 1_000, true, start)!;
+  }
+});
+
+test("what is charged: all that was held, less for fewer pictures, never more, nothing when it failed", () => {
+  const charged = (count: number) => transitions.completed(collecting, images(count), 1, start).charged;
+  expect([charged(1), charged(2), charged(3)]).toEqual([30_000, 60_000, 60_000]);
+  expect(failed.charged).toBe(0);
+});
+
+test("a completed task expires to the whole second after its completion", () => {
+  expect(completed).toMatchObject({ finalAt: start + 3_000, expiresAt: start + 3_000 + 86_400_000, progress: 100 });
+});
+
+test("progress without reports grows with time to 95, and never goes back when reports begin", () => {
+  const running: Task = { ...starting, reportsProgress: false };
+  const seen = [0, 1_000, 5_000, 10_000, 60_000].map((ms) => transitions.progressAt(running, start + ms));
+  expect(seen).toEqual([0, 9, 47, 95, 95]);
+  const reporting = transitions.accepted(running, "op", 1, true, start + 5_000);
+  expect(transitions.progressAt(transitions.pending(reporting, 10, 1, start + 6_000), start + 6_000)).toBe(47);
+  expect(transitions.progressAt(transitions.pending(reporting, 100, 1, start + 6_000), start + 6_000)).toBe(99);
+  expect(transitions.failed(running, "provider_error", start + 5_000).progress).toBe(47);
+});
+
+test("the seconds still expected are at least one, and none when final", () => {
+  expect([0, 9_500, 60_000].map((ms) => transitions.remainingSeconds(queued, start + ms))).toEqual([10, 1, 1]);
+  expect(transitions.remainingSeconds(completed, start)).toBeUndefined();
+});
