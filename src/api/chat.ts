@@ -7,6 +7,7 @@ import { chatPrice, priceOf } from "../catalog/prices.ts";
 import { tablesOf } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
+import { insist } from "../insist.ts";
 import { alert, log } from "../log.ts";
 import { providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
@@ -37,8 +38,11 @@ async function complete(c: AppContext): Promise<Response> {
   const price = (input: number, output: number) => chatPrice(prices, input, output);
 
   const id = `chatcmpl-${newId("")}`;
-  const hold = env.HOLDS.get(env.HOLDS.newUniqueId());
-  const held = await hold.hold({ taskId: id, accountId, keyId, kind: "chat", model: model.id }, price(promptTokens, maxTokensOf(body)));
+  const holdId = env.HOLDS.newUniqueId();
+  const held = await env.HOLDS.get(holdId).hold(
+    { taskId: id, accountId, keyId, kind: "chat", model: model.id },
+    price(promptTokens, maxTokensOf(body)),
+  );
   if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
 
   const started = Date.now();
@@ -54,7 +58,8 @@ async function complete(c: AppContext): Promise<Response> {
     // The only place where a chat's hold ends, whichever way it went; the hold's own alarm stands behind it.
     async settle(usage) {
       clearTimeout(timer);
-      await hold.end(usage ? price(usage.promptTokens, usage.completionTokens) : 0);
+      const charged = usage && price(usage.promptTokens, usage.completionTokens);
+      await insist("settle", id, () => env.HOLDS.get(holdId).end(charged));
       log("settle", {
         request: c.get("requestId"),
         task: id,
@@ -65,19 +70,25 @@ async function complete(c: AppContext): Promise<Response> {
       });
     },
   };
-  try {
-    const upstream = await ask(c, routes, { ...body, ...(isStream && { stream_options: { include_usage: true } }) }, stop.signal);
-    if (!isStream) return answer(c, await readWhole(upstream, one));
-    c.header("content-type", "text/event-stream; charset=utf-8");
-    c.header("cache-control", "no-cache");
-    const { body: events, done } = relayStream(upstream, one);
-    c.executionCtx.waitUntil(done);
-    return c.body(events);
-  } catch (error) {
-    await one.settle(undefined);
-    if (error instanceof ApiError) throw error;
+  const run = async (): Promise<{ body: object | ReadableStream<Uint8Array>; done: Promise<void> }> => {
+    try {
+      const upstream = await ask(c, routes, { ...body, ...(isStream && { stream_options: { include_usage: true } }) }, stop.signal);
+      return isStream ? relayStream(upstream, one) : { body: await readWhole(upstream, one), done: Promise.resolve() };
+    } catch (error) {
+      await one.settle(undefined);
+      throw error;
+    }
+  };
+  const work = run();
+  // A caller who hangs up ends the answer, not the work: what is generated is settled.
+  c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is told below
+  const { body: made } = await work.catch((error: unknown) => {
     throw toApiError(error, c);
-  }
+  });
+  if (!(made instanceof ReadableStream)) return answer(c, made);
+  c.header("content-type", "text/event-stream; charset=utf-8");
+  c.header("cache-control", "no-cache");
+  return c.body(made);
 }
 
 /** The first route that answers. A verdict on the content is final; a fault before any answer gives way to the next route. */
@@ -108,6 +119,7 @@ async function ask(c: AppContext, routes: { provider: string; model: string }[],
 }
 
 function toApiError(error: unknown, c: AppContext): ApiError {
+  if (error instanceof ApiError) return error;
   if (error instanceof ProviderError && error.contentPolicy) return new ApiError("content_policy_violation", { cause: error });
   if (error instanceof ProviderError && error.retryAfterMs !== undefined)
     return new ApiError("unavailable", { retryAfter: Math.ceil(error.retryAfterMs / 1000), cause: error });

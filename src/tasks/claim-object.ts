@@ -8,6 +8,8 @@ import type { CreateAnswer } from "./task-object.ts";
 interface Claim {
   taskId: string;
   fingerprint: string;
+  /** Milliseconds since the epoch; the alarm that removes the claim may come late. */
+  until: number;
 }
 
 const claimMs = 86_400_000;
@@ -19,7 +21,7 @@ export class ClaimObject extends DurableObject<Env> {
 
   /** The task this key stands for, if it was used; `conflict` when it was for another request. */
   async find(fingerprint: string): Promise<{ taskId: string } | "conflict" | null> {
-    const claim = this.ctx.storage.kv.get<Claim>("claim");
+    const claim = this.#claim();
     return claim ? (claim.fingerprint === fingerprint ? { taskId: claim.taskId } : "conflict") : null;
   }
 
@@ -34,18 +36,24 @@ export class ClaimObject extends DurableObject<Env> {
   }
 
   async #submit(taskId: string, fingerprint: string, submission: Submission): Promise<ClaimAnswer> {
-    const earlier = this.ctx.storage.kv.get<Claim>("claim");
+    const earlier = this.#claim();
     if (earlier && earlier.fingerprint !== fingerprint) return { refused: "conflict" };
     if (!earlier) {
       this.ctx.storage.transactionSync(() => {
-        this.ctx.storage.kv.put<Claim>("claim", { taskId, fingerprint });
-        void this.ctx.storage.setAlarm(Date.now() + claimMs);
+        const until = Date.now() + claimMs;
+        this.ctx.storage.kv.put<Claim>("claim", { taskId, fingerprint, until });
+        void this.ctx.storage.setAlarm(until);
       });
     }
     const id = objectIdOf(this.env.TASKS, earlier?.taskId ?? taskId)!;
     const answer = await this.env.TASKS.get(id).create(submission);
     if ("refused" in answer) await this.ctx.storage.deleteAll();
     return answer;
+  }
+
+  #claim(): Claim | undefined {
+    const claim = this.ctx.storage.kv.get<Claim>("claim");
+    return claim && claim.until > Date.now() ? claim : undefined;
   }
 
   override async alarm(): Promise<void> {

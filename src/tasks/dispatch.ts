@@ -2,6 +2,7 @@
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { objectIdOf } from "../ids.ts";
+import { insist } from "../insist.ts";
 import { alert, log } from "../log.ts";
 import { providerNamed } from "../providers/index.ts";
 import { InputError, ProviderError } from "../providers/provider.ts";
@@ -16,11 +17,12 @@ interface Letter {
 }
 
 const defaultPollMs = 2_000;
-const deadLetterQueue = "gateway-dead";
+/** How wrangler.toml names the queue of messages that were given up. */
+const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
 
 /** Works through a batch; messages do not wait for each other's outcome. */
 export async function consume(batch: MessageBatch<Letter>, env: Env): Promise<void> {
-  await Promise.all(batch.messages.map((message) => (batch.queue === deadLetterQueue ? bury(message, env) : deliver(message, env))));
+  await Promise.all(batch.messages.map((message) => (isDeadLetterQueue(batch.queue) ? bury(message, env) : deliver(message, env))));
 }
 
 async function deliver(message: Message<Letter>, env: Env): Promise<void> {
@@ -51,23 +53,11 @@ function objectOf(message: Message<Letter>, env: Env): DurableObjectStub<TaskObj
   return id && env.TASKS.get(id);
 }
 
-/** What was made must not be lost to an object that is just being moved: it is told again, through a new stub each time. */
-async function report(message: Message<Letter>, lease: string, outcome: StepOutcome, env: Env): Promise<boolean> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return (await objectOf(message, env)?.report(lease, outcome)) ?? false;
-    } catch (error) {
-      if (attempt === 3) throw error;
-      alert("report", { task: message.body.taskId, attempt, outcome: "retry" }, error);
-      await scheduler.wait(100 * attempt);
-    }
-  }
-}
-
 async function perform(message: Message<Letter>, { step, lease, task }: Work, env: Env): Promise<void> {
   const started = Date.now();
   const outcome = await outcomeOf({ step, lease, task }, env);
-  const isTaken = await report(message, lease, outcome, env);
+  // What was made must not be lost to an object that is just being moved.
+  const isTaken = await insist("report", task.id, async () => (await objectOf(message, env)?.report(lease, outcome)) ?? false);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
   const { submission } = task;
   const line = {

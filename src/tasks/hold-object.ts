@@ -8,8 +8,8 @@ import { type Charge, close, reserve } from "../quota.ts";
 interface Hold {
   charge: Charge;
   amount: number;
-  /** Millionths to charge, once the chat has ended. */
-  charged?: number;
+  /** How the chat ended: millionths to charge, 0 when it failed. */
+  end?: { charged: number; outcome: "completed" | "provider_error" };
 }
 
 /** No chat takes longer; what is still held then belongs to a Worker that is gone. */
@@ -31,17 +31,19 @@ export class HoldObject extends DurableObject<Env> {
     } catch (error) {
       // Unknown whether the ledger has it: end it at once, and by the alarm when that fails too.
       alert("reserve", { task: charge.taskId, outcome: "unavailable" }, error);
-      await this.end(0);
+      await this.end(undefined);
       return "unavailable";
     }
   }
 
-  /** The chat ended and costs so much. Decided once: the first call wins, and is repeated until the ledger has it. */
-  async end(charged: number): Promise<void> {
+  /** The chat ended and costs so much, or failed and costs nothing. The first call decides; the alarm repeats it until the ledger has it. */
+  async end(charged: number | undefined): Promise<void> {
     const hold = this.ctx.storage.kv.get<Hold>("hold");
     if (!hold) return;
-    if (hold.charged === undefined) {
-      this.ctx.storage.kv.put<Hold>("hold", { ...hold, charged });
+    if (!hold.end) {
+      const end =
+        charged === undefined ? ({ charged: 0, outcome: "provider_error" } as const) : ({ charged, outcome: "completed" } as const);
+      this.ctx.storage.kv.put<Hold>("hold", { ...hold, end });
     }
     await this.#settle();
   }
@@ -54,13 +56,8 @@ export class HoldObject extends DurableObject<Env> {
     const hold = this.ctx.storage.kv.get<Hold>("hold");
     if (!hold) return;
     try {
-      const charged = hold.charged ?? 0;
-      await close(
-        databaseOf(this.env, hold.charge.accountId),
-        hold.charge,
-        charged,
-        hold.charged === undefined ? "deadline_exceeded" : "completed",
-      );
+      const { charged, outcome } = hold.end ?? { charged: 0, outcome: "deadline_exceeded" as const };
+      await close(databaseOf(this.env, hold.charge.accountId), hold.charge, charged, outcome);
       await this.ctx.storage.deleteAll();
     } catch (error) {
       alert("settle", { task: hold.charge.taskId, outcome: "retry" }, error);
