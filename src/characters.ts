@@ -56,8 +56,9 @@ export async function charactersNamed(db: D1Database, accountId: string, usernam
   return [...new Map(results.map((character) => [character.username, character])).values()];
 }
 
-/** Deletes a character; false when the account has none of that id. */
-export async function deleteCharacter(db: D1Database, accountId: string, id: string): Promise<boolean> {
-  const { results } = await db.prepare("DELETE FROM character WHERE id = ?1 AND account_id = ?2 RETURNING id").bind(id, accountId).run();
-  return results.length === 1;
-}
+/** Whether the account has this character. */
+export const hasCharacter = async (db: D1Database, accountId: string, id: string): Promise<boolean> =>
+  (await db.prepare("SELECT id FROM character WHERE id = ?1 AND account_id = ?2").bind(id, accountId).first()) !== null;
+
+export const deleteCharacter = (db: D1Database, accountId: string, id: string) =>
+  db.prepare("DELETE FROM character WHERE id = ?1 AND account_id = ?2").bind(id, accountId).run();

@@ -96,20 +96,23 @@ export async function changeQuota(
   return (await statement.run()).results.length === 1 ? "changed" : "below_use";
 }
 
-/** A page of an account's tasks, newest first, after the task `after`. `outcome` filters by how they ended. */
+/**
+ * A page of an account's tasks, newest first, after the task `after`. `outcome` leaves out those that ended otherwise;
+ * how one stands whose books are still open only its object knows.
+ */
 export async function listTasks(
   db: D1Database,
   accountId: string,
   page: { limit: number; after?: string | undefined; kind?: string | undefined; outcome?: "open" | "completed" | "failed" | undefined },
 ): Promise<{ taskId: string }[]> {
-  const outcomes = { open: "c.task_id IS NULL", completed: "c.outcome = 'completed'", failed: "c.outcome <> 'completed'" };
+  const outcomes = { open: "false", completed: "c.outcome = 'completed'", failed: "c.outcome <> 'completed'" };
   const { results } = await db
     .prepare(
       `SELECT r.task_id AS taskId FROM entry r LEFT JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
        WHERE r.account_id = ?1 AND r.step = 'reserve' AND r.kind <> 'chat'
          AND (?2 IS NULL OR (r.at, r.task_id) < (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve' AND account_id = ?1))
          AND (?3 IS NULL OR r.kind = ?3)
-         ${page.outcome ? `AND ${outcomes[page.outcome]}` : ""}
+         ${page.outcome ? `AND (c.task_id IS NULL OR ${outcomes[page.outcome]})` : ""}
        ORDER BY r.at DESC, r.task_id DESC LIMIT ?4`,
     )
     .bind(accountId, page.after ?? null, page.kind ?? null, page.limit)

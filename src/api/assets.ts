@@ -27,7 +27,8 @@ export const assets = new Hono<AppEnv>()
   .all("/*", notAllowed("GET, HEAD, OPTIONS"));
 
 async function deliver(c: AppContext): Promise<Response> {
-  const key = decodeURIComponent(c.req.path.slice(1));
+  // Keys have no character that a URL would change: a path that needs decoding is none of ours.
+  const key = c.req.path.slice(1);
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^\d{1,12}$/.test(expires) ? Number(expires) : -1;
   if (!(await isSigned(signingSecret(c.env), key, expiresAt, digest, signature))) throw new ApiError("invalid_signature");

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { characterPicture, removeAssets } from "../assets.ts";
-import { deleteCharacter, listCharacters } from "../characters.ts";
+import { deleteCharacter, hasCharacter, listCharacters } from "../characters.ts";
 import { databaseOf, lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { authenticated, limited } from "./auth.ts";
@@ -40,8 +40,11 @@ export const characters = new Hono<AppEnv>()
   .delete("/:id", authenticated, limited("read"), async (c) => {
     const { accountId } = c.get("caller");
     const id = c.req.param("id");
-    if (!(await deleteCharacter(databaseOf(c.env, accountId), accountId, id))) throw new ApiError("not_found");
+    const db = databaseOf(c.env, accountId);
+    if (!(await hasCharacter(db, accountId, id))) throw new ApiError("not_found");
+    // The picture first: whoever repeats a deletion that failed half-way still finds the character.
     await removeAssets(c.env.ASSETS, [characterPicture(id)]);
+    await deleteCharacter(db, accountId, id);
     return c.body(null, 204);
   })
   .all("/:id", notAllowed("DELETE"));

@@ -72,7 +72,7 @@ async function complete(c: AppContext): Promise<Response> {
   };
   const run = async (): Promise<{ body: object | ReadableStream<Uint8Array>; done: Promise<void> }> => {
     try {
-      const upstream = await ask(c, routes, { ...body, ...(isStream && { stream_options: { include_usage: true } }) }, stop.signal);
+      const upstream = await ask(c, id, routes, { ...body, ...(isStream && { stream_options: { include_usage: true } }) }, stop.signal);
       return isStream ? relayStream(upstream, one) : { body: await readWhole(upstream, one), done: Promise.resolve() };
     } catch (error) {
       await one.settle(undefined);
@@ -92,12 +92,20 @@ async function complete(c: AppContext): Promise<Response> {
 }
 
 /** The first route that answers. A verdict on the content is final; a fault before any answer gives way to the next route. */
-async function ask(c: AppContext, routes: { provider: string; model: string }[], body: ChatBody, signal: AbortSignal): Promise<Response> {
+async function ask(
+  c: AppContext,
+  task: string,
+  routes: { provider: string; model: string }[],
+  body: ChatBody,
+  signal: AbortSignal,
+): Promise<Response> {
   let fault: unknown;
   for (const [attempt, { provider, model }] of routes.entries()) {
     const started = Date.now();
     const line = (outcome: string) => ({
       request: c.get("requestId"),
+      task,
+      account: c.get("caller").accountId,
       model,
       provider,
       attempt: attempt + 1,

@@ -49,6 +49,7 @@ export default {
   timestamps_range: "must be at least 1 and at most 3 seconds long",
   unknown_character: "names a character that does not exist: @{name}",
   bad_url: "must be a public http(s) URL",
+  bad_callback_url: "must be a public https URL",
   bad_image: "must be a public http(s) URL or a base64 image",
   bad_base64: "is not valid base64",
   bad_image_format: "must be a PNG, JPEG or WebP image",

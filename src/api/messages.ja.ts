@@ -48,6 +48,7 @@ export default {
   timestamps_range: "長さは 1 秒以上 3 秒以下でなければなりません",
   unknown_character: "存在しないキャラクターです：@{name}",
   bad_url: "公開された http(s) の URL でなければなりません",
+  bad_callback_url: "公開された https の URL でなければなりません",
   bad_image: "公開された http(s) の URL または base64 画像でなければなりません",
   bad_base64: "有効な base64 ではありません",
   bad_image_format: "PNG、JPEG、WebP のいずれかの画像でなければなりません",

@@ -48,6 +48,7 @@ export default {
   timestamps_range: "길이는 1초 이상 3초 이하여야 합니다",
   unknown_character: "존재하지 않는 캐릭터입니다: @{name}",
   bad_url: "공개된 http(s) URL이어야 합니다",
+  bad_callback_url: "공개된 https URL이어야 합니다",
   bad_image: "공개된 http(s) URL 또는 base64 이미지여야 합니다",
   bad_base64: "올바른 base64가 아닙니다",
   bad_image_format: "PNG, JPEG 또는 WebP 이미지여야 합니다",

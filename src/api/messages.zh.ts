@@ -48,6 +48,7 @@ export default {
   timestamps_range: "时长必须在 1 到 3 秒之间",
   unknown_character: "提到的角色不存在：@{name}",
   bad_url: "必须是公开的 http(s) 链接",
+  bad_callback_url: "必须是公开的 https 链接",
   bad_image: "必须是公开的 http(s) 链接或 base64 图片",
   bad_base64: "不是有效的 base64",
   bad_image_format: "必须是 PNG、JPEG 或 WebP 图片",

@@ -38,7 +38,11 @@ export function readReferences(
   const references: Reference[] = [];
   const violations: Violation[] = [];
   for (const { param, value, role, inline } of fieldsOf(body, model)) {
-    if (typeof value !== "string") continue; // the schema has said so already
+    if (typeof value !== "string") {
+      // The schema stops at a list that is too long; what else is wrong in it is told all the same.
+      if (value !== undefined) violations.push({ param, rule: "wrong_type", values: { expected: "string" } });
+      continue;
+    }
     const isUrl = /^https?:/i.test(value.trim());
     if (isUrl || inline === "none") {
       const url = checkPublicUrl(value.trim(), rules);
@@ -60,6 +64,16 @@ export function readVideoUrl(value: unknown, rules: UrlRules): { url?: string; v
   return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param: "url", rule: "bad_url" }] };
 }
 
+/** A callback's address: https, and http only to the developer's own machine. */
+export function callbackViolations(value: unknown, rules: UrlRules): Violation[] {
+  if (value === undefined) return [];
+  if (typeof value !== "string") return [{ param: "callback_url", rule: "wrong_type", values: { expected: "string" } }];
+  const url = checkPublicUrl(value, rules);
+  const isLoopback = url instanceof URL && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+  const isFine = url instanceof URL && (url.protocol === "https:" || (rules.allowPrivate && isLoopback));
+  return isFine ? [] : [{ param: "callback_url", rule: "bad_callback_url" }];
+}
+
 /** Where a model's body can have pictures. Bare Base64 only where the interface says Base64: vidA and vidC. */
 function fieldsOf(body: Record<string, unknown>, model: string): Field[] {
   if (model.startsWith("vidD")) {
@@ -71,7 +85,8 @@ function fieldsOf(body: Record<string, unknown>, model: string): Field[] {
       inline: "none" as const,
     }));
   }
-  const inline = /^vid[AC]/.test(model) ? "bare" : "data_uri";
+  // While the model is not known, what some model takes is not called wrong.
+  const inline = model === "" || /^vid[AC]/.test(model) ? "bare" : "data_uri";
   const { images, image_with_roles: roles } = body;
   return [
     ...(Array.isArray(images) ? images.slice(0, 8).map((value: unknown, at): Field => ({ param: `images[${at}]`, value, inline })) : []),

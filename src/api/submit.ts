@@ -16,7 +16,7 @@ import { largeBody, readJson, smallBody } from "./body.ts";
 import { type AppContext, answer } from "./frame.ts";
 import { canonicalJson, idempotencyKeyOf, replayed } from "./idempotency.ts";
 import { mentionedCharacters } from "./mentions.ts";
-import { type Reference, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
+import { callbackViolations, type Reference, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
 import { submissionView } from "./views.ts";
 
@@ -81,7 +81,14 @@ async function check(
   const film = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
     endpoint === "image" || isCharacter ? { characters: [], violations: [] } : await mentionedCharacters(env, accountId, body["prompt"]);
-  const violations = [...parsed.violations, ...badImages, ...film.violations, ...badMentions];
+  const told = new Set(parsed.violations.map(({ param }) => param));
+  const violations = [
+    ...parsed.violations,
+    ...badImages.filter(({ param }) => !told.has(param)),
+    ...film.violations,
+    ...callbackViolations(body["callback_url"], urlRules),
+    ...badMentions,
+  ];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
 
   const { model } = parsed;

@@ -10,13 +10,21 @@ const part = z.looseObject({
   image_url: z.optional(z.looseObject({ url: z.string() })),
 });
 
-const message = z.looseObject({
-  role: z.enum(roles),
-  content: z.optional(z.union([z.string(), z.array(part)])),
-  name: z.optional(z.string()),
-  tool_calls: z.optional(z.array(z.looseObject({}))),
-  tool_call_id: z.optional(z.string()),
-});
+const message = z
+  .looseObject({
+    role: z.enum(roles),
+    content: z.optional(z.union([z.string(), z.array(part)])),
+    name: z.optional(z.string()),
+    tool_calls: z.optional(z.array(z.looseObject({}))),
+    tool_call_id: z.optional(z.string()),
+  })
+  .check(
+    // Only an assistant that calls tools may have nothing to say.
+    z.refine((one) => one.content !== undefined || (one.role === "assistant" && one.tool_calls !== undefined), {
+      path: ["content"],
+      params: { rule: "required" },
+    }),
+  );
 
 const between = (low: number, high: number) => z.optional(z.number().check(z.gte(low), z.lte(high)));
 const tokens = () => z.optional(z.int().check(z.gte(1), z.lte(1_000_000)));

@@ -130,8 +130,18 @@ const valueAt = (body: unknown, path: PropertyKey[]) =>
     body,
   );
 
-/** What a schema found wrong with a body. */
-export const violationsOf = (error: z.core.$ZodError, body: unknown): Violation[] => error.issues.map((issue) => toViolation(issue, body));
+/** What a schema found wrong with a body: the first that is wrong with each field. */
+export function violationsOf(error: z.core.$ZodError, body: unknown): Violation[] {
+  const found = new Map<string, Violation>();
+  for (const issue of error.issues) {
+    const violation = toViolation(issue, body);
+    const earlier = found.get(violation.param);
+    // The library's own limit of integers says less than the field's, which follows it.
+    const isOwnLimit = Object.values(earlier?.values ?? {}).some((limit) => Math.abs(Number(limit)) === Number.MAX_SAFE_INTEGER);
+    if (!earlier || isOwnLimit) found.set(violation.param, violation);
+  }
+  return [...found.values()];
+}
 
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
   const param = pathText(issue.path);

@@ -78,12 +78,13 @@ async function perform(message: Message<Letter>, { step, lease, task }: Work, en
 /** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
 async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
   const route = task.submission.routes[task.route]!;
+  const { job, inputFault } = jobOf(task, env);
   try {
     const provider = providerNamed(env, route.provider);
     const answer =
-      step === "start"
-        ? await provider.start(jobOf(task, env), AbortSignal.timeout(provider.startTimeoutMs))
-        : await provider.poll(task.operation!);
+      step === "start" ? await provider.start(job, AbortSignal.timeout(provider.startTimeoutMs)) : await provider.poll(task.operation!);
+    // An input that broke off half-way may have looked whole to the provider.
+    if (inputFault() !== undefined) throw inputFault();
     switch (answer.status) {
       case "accepted":
         return { outcome: "accepted", operation: answer.operation, pollAfterMs: answer.pollAfterMs ?? defaultPollMs };
@@ -98,7 +99,7 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
         };
     }
   } catch (error) {
-    return faultOf(error, step, env, task);
+    return faultOf(inputFault() ?? error, step, env, task);
   }
 }
 

@@ -15,11 +15,19 @@ export const maxImageBytes = 10 * 1024 * 1024;
 const maxSourceBytes = 64 * 1024 * 1024;
 const fetchTimeoutMs = 30_000;
 
+/** A job and what broke while the provider read its inputs: a fault of the caller's host, whatever the provider makes of it. */
+export interface OpenJob {
+  job: Job;
+  inputFault(): unknown;
+}
+
 /** The job for the route that is being tried. */
-export function jobOf(task: Task, env: Env): Job {
+export function jobOf(task: Task, env: Env): OpenJob {
   const { submission } = task;
   const { parameters: p } = submission;
-  return {
+  let fault: unknown;
+  const note = (error: unknown) => (fault ??= error);
+  const job: Job = {
     key: task.id,
     kind: submission.kind,
     model: submission.routes[task.route]!.model,
@@ -36,11 +44,12 @@ export function jobOf(task: Task, env: Env): Job {
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
     ...(p.timestamps !== undefined && { range: parseTimestamps(p.timestamps)! }),
     images: submission.inputs.map((input) => imageOf(input, env)),
-    ...(submission.source && { source: sourceOf(submission.source, env) }),
+    ...(submission.source && { source: sourceOf(submission.source, env, note) }),
     // A handle means something only to the provider that gave it.
     ...(submission.source?.provider === submission.routes[task.route]!.provider && { sourceOperation: submission.source.operation! }),
     characters: submission.characters,
   };
+  return { job, inputFault: () => fault };
 }
 
 function imageOf(input: Input, env: Env): InputImage {
@@ -65,9 +74,9 @@ async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await object.arrayBuffer());
 }
 
-function sourceOf(source: Source, env: Env): InputVideo {
+function sourceOf(source: Source, env: Env, note: (fault: unknown) => void): InputVideo {
   const { asset, url } = source;
-  if (!asset) return { url: url!, open: () => fetched(url!, env, maxSourceBytes, "video/*", async (file) => file.body) };
+  if (!asset) return { url: url!, open: () => fetched(url!, env, maxSourceBytes, "video/*", (file) => watched(file.body, note)) };
   return { digest: asset.digest, open: () => openStoredVideo(asset, env) };
 }
 
@@ -77,14 +86,36 @@ async function openStoredVideo(asset: Asset, env: Env): Promise<ReadableStream<U
   return object.body;
 }
 
-/** Reads a caller's URL. A host that may answer later is a fault that may pass, everything else is the caller's mistake. */
-async function fetched<T>(url: string, env: Env, maxBytes: number, accept: string, use: (file: PublicFile) => Promise<T>): Promise<T> {
+/** The same stream; what it breaks with is noted as the input's fault. */
+function watched(body: ReadableStream<Uint8Array>, note: (fault: unknown) => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        const fault = asInputFault(error);
+        note(fault);
+        throw fault;
+      });
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** A host that may answer later is a fault that may pass, everything else is the caller's mistake. */
+function asInputFault(error: unknown): unknown {
+  if (!(error instanceof NetError)) return error;
+  if (error.retryable) return new ProviderError(`input: ${error.reason}`, { retryable: true, nothingAccepted: true, cause: error });
+  return new InputError(error.message, { cause: error });
+}
+
+/** Reads a caller's URL. Throws what `asInputFault` makes of it. */
+async function fetched<T>(url: string, env: Env, maxBytes: number, accept: string, use: (file: PublicFile) => T | Promise<T>): Promise<T> {
   try {
     const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: ownHosts(env) };
     return await use(await fetchPublic(url, { ...rules, timeoutMs: fetchTimeoutMs, maxBytes, accept }));
   } catch (error) {
-    if (!(error instanceof NetError)) throw error;
-    if (error.retryable) throw new ProviderError(`input: ${error.reason}`, { retryable: true, nothingAccepted: true, cause: error });
-    throw new InputError(error.message, { cause: error });
+    throw asInputFault(error);
   }
 }
