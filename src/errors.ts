@@ -3,6 +3,7 @@
 /** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
 const errorTable = {
   invalid_request: [400, "invalid_request"],
+  invalid_json: [400, "invalid_request"],
   model_not_found: [400, "invalid_request"],
   model_not_available: [400, "invalid_request"],
   unsupported_parameter: [400, "invalid_request"],

@@ -103,7 +103,14 @@ export async function changeQuota(
 export async function listTasks(
   db: D1Database,
   accountId: string,
-  page: { limit: number; after?: string | undefined; kind?: string | undefined; outcome?: "open" | "completed" | "failed" | undefined },
+  page: {
+    limit: number;
+    after?: string | undefined;
+    kind?: string | undefined;
+    outcome?: "open" | "completed" | "failed" | undefined;
+    /** Milliseconds: tasks that ended before have no record any more. */
+    endedSince: number;
+  },
 ): Promise<{ taskId: string }[]> {
   const outcomes = { open: "false", completed: "c.outcome = 'completed'", failed: "c.outcome <> 'completed'" };
   const { results } = await db
@@ -112,10 +119,10 @@ export async function listTasks(
        WHERE r.account_id = ?1 AND r.step = 'reserve' AND r.kind <> 'chat'
          AND (?2 IS NULL OR (r.at, r.task_id) < (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve' AND account_id = ?1))
          AND (?3 IS NULL OR r.kind = ?3)
-         ${page.outcome ? `AND (c.task_id IS NULL OR ${outcomes[page.outcome]})` : ""}
+         AND (c.task_id IS NULL OR (c.at > ?5 AND ${page.outcome ? outcomes[page.outcome] : "true"}))
        ORDER BY r.at DESC, r.task_id DESC LIMIT ?4`,
     )
-    .bind(accountId, page.after ?? null, page.kind ?? null, page.limit)
+    .bind(accountId, page.after ?? null, page.kind ?? null, page.limit, page.endedSince)
     .run<{ taskId: string }>();
   return results;
 }

@@ -2,23 +2,30 @@
 
 import type * as z from "zod/mini";
 import { violationsOf } from "../catalog/parse.ts";
-import { ApiError, invalid } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
 import type { AppContext } from "./frame.ts";
 
 const MiB = 1024 * 1024;
-/** Bodies where images may be inline or messages long, and all others. */
+/** Bodies where messages may be long, and all others; those with inline images are `large-body.ts`'s. */
 export const largeBody = 10 * MiB;
 export const smallBody = 1 * MiB;
+/** How deep a body may be nested: what works on it may recurse. */
+export const maxDepth = 64;
 
 /** The body as an object; a `null` in it counts as absent, but for the fields `nullable`. Throws 400, 413 or 415. */
 export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
-  const type = (c.req.header("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
-  if (type !== "application/json") throw new ApiError("unsupported_media_type");
+  requireJson(c);
   const body = objectOf(await readBytes(c, maxBytes));
   const kept = Object.entries(body).filter(([name, value]) => value === null && nullable.includes(name));
   return { ...(withoutNulls(body, 4) as Record<string, unknown>), ...Object.fromEntries(kept) };
+}
+
+/** Throws 415 for anything but JSON. */
+export function requireJson(c: AppContext): void {
+  const type = (c.req.header("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  if (type !== "application/json") throw new ApiError("unsupported_media_type");
 }
 
 /** A small body that has to fit a schema. */
@@ -48,7 +55,7 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
     return await readAll(body, maxBytes);
   } catch (error) {
     if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
-    throw invalid("body", "not_json"); // the caller broke off
+    throw new ApiError("invalid_json"); // the caller broke off
   }
 }
 
@@ -57,14 +64,31 @@ function objectOf(bytes: Uint8Array): object {
   try {
     body = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
-    throw invalid("body", "not_json");
+    throw new ApiError("invalid_json");
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body)) throw invalid("body", "not_an_object");
-  return body;
+  if (isDeeperThan(body, maxDepth)) throw new ApiError("invalid_json");
+  return asObject(body);
+}
+
+/** A JSON value that has to be an object. */
+export function asObject(value: unknown): object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ApiError("invalid_json");
+  return value;
+}
+
+/** Level by level, for recursion is what deep nesting breaks. */
+function isDeeperThan(value: unknown, levels: number): boolean {
+  const isNested = (item: unknown): item is object => typeof item === "object" && item !== null;
+  let level = [value].filter(isNested);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === levels) return true;
+    level = level.flatMap((item): unknown[] => Object.values(item)).filter(isNested);
+  }
+  return false;
 }
 
 /** Only as deep as bodies have fields: what lies deeper is the caller's own. */
-function withoutNulls(value: unknown, depth: number): unknown {
+export function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));
   return Object.fromEntries(

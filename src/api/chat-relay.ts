@@ -1,6 +1,7 @@
 /** Passes a chat's answer on and finds out what it cost, also when the caller hangs up half-way. */
 
 import { textTokens } from "../catalog/chat-schema.ts";
+import { alert } from "../log.ts";
 import { ProviderError } from "../providers/provider.ts";
 
 interface Usage {
@@ -93,6 +94,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     if (isListening) await writer.close();
   };
   const done = relay().catch(async (error: unknown) => {
+    alert("dispatch", { task: chat.id, model: chat.model, outcome: "broke_off" }, error);
     // The caller sees the connection break: an answer that is not whole must not look like one.
     if (isListening) await writer.abort(error);
   });

@@ -23,10 +23,10 @@ export async function mentionedCharacters(
     name,
     character: named.find(({ username }) => username === name) ?? (name === newestCharacter ? newest[0] : undefined),
   }));
+  // @character and a name may mean the same one.
+  const distinct = new Map(found.flatMap(({ character }) => (character ? [[character.id, character] as const] : [])));
   return {
-    characters: found.flatMap(({ character }) =>
-      character ? [{ id: character.id, username: character.username, displayName: character.displayName }] : [],
-    ),
+    characters: [...distinct.values()].map(({ id, username, displayName }) => ({ id, username, displayName })),
     violations: found.flatMap(({ name, character }) =>
       character ? [] : [{ param: "prompt", rule: "unknown_character", values: { name } }],
     ),

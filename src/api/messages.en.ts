@@ -3,6 +3,7 @@
 export default {
   // errors, by their code
   invalid_request: "The request is invalid.",
+  invalid_json: "The request body must be a JSON object, nested at most 64 deep.",
   model_not_found: "The model does not exist for this endpoint.",
   model_not_available: "The model is not available at the moment.",
   unsupported_parameter: "The model cannot do this at the moment.",
@@ -54,12 +55,11 @@ export default {
   bad_base64: "is not valid base64",
   bad_image_format: "must be a PNG, JPEG or WebP image",
   image_too_large: "must be at most {maximum} MB",
+  too_many_images: "has too many images before it",
   task_not_completed: "the task has not completed",
   task_expired: "the video of the task has expired",
   task_not_video: "is not a video task",
   task_private: "the video is private and cannot be remixed",
-  not_json: "is not valid JSON",
-  not_an_object: "must be a JSON object",
   bad_idempotency_key: "must be 1 to 255 printable characters",
   bad_amount: "must be null or a number from 0 to 1000000000 with at most six decimals",
   below_use: "must not be less than what is used and reserved",

@@ -4,6 +4,7 @@ import type en from "./messages.en.ts";
 
 export default {
   invalid_request: "リクエストが無効です。",
+  invalid_json: "リクエスト本文は、最大 64 階層までの JSON オブジェクトでなければなりません。",
   model_not_found: "このエンドポイントに存在しないモデルです。",
   model_not_available: "このモデルは現在利用できません。",
   unsupported_parameter: "このモデルは現在このパラメーターに対応していません。",
@@ -53,12 +54,11 @@ export default {
   bad_base64: "有効な base64 ではありません",
   bad_image_format: "PNG、JPEG、WebP のいずれかの画像でなければなりません",
   image_too_large: "最大 {maximum} MB です",
+  too_many_images: "これより前の画像が多すぎます",
   task_not_completed: "タスクはまだ完了していません",
   task_expired: "タスクの動画の有効期限が切れています",
   task_not_video: "動画タスクではありません",
   task_private: "非公開の動画はリミックスできません",
-  not_json: "有効な JSON ではありません",
-  not_an_object: "JSON オブジェクトでなければなりません",
   bad_idempotency_key: "印字可能な 1〜255 文字でなければなりません",
   bad_amount: "null、または 0 から 1000000000 までの小数点以下 6 桁以内の数値でなければなりません",
   below_use: "使用済みと予約済みの合計を下回ることはできません",

@@ -4,6 +4,7 @@ import type en from "./messages.en.ts";
 
 export default {
   invalid_request: "요청이 올바르지 않습니다.",
+  invalid_json: "요청 본문은 최대 64단계까지 중첩된 JSON 객체여야 합니다.",
   model_not_found: "이 엔드포인트에 없는 모델입니다.",
   model_not_available: "현재 사용할 수 없는 모델입니다.",
   unsupported_parameter: "현재 이 모델에서 지원하지 않는 매개변수입니다.",
@@ -53,12 +54,11 @@ export default {
   bad_base64: "올바른 base64가 아닙니다",
   bad_image_format: "PNG, JPEG 또는 WebP 이미지여야 합니다",
   image_too_large: "최대 {maximum}MB입니다",
+  too_many_images: "앞에 이미지가 너무 많습니다",
   task_not_completed: "작업이 아직 완료되지 않았습니다",
   task_expired: "작업의 동영상이 만료되었습니다",
   task_not_video: "동영상 작업이 아닙니다",
   task_private: "비공개 동영상은 리믹스할 수 없습니다",
-  not_json: "올바른 JSON이 아닙니다",
-  not_an_object: "JSON 객체여야 합니다",
   bad_idempotency_key: "출력 가능한 문자 1~255자여야 합니다",
   bad_amount: "null이거나 0에서 1000000000 사이, 소수점 여섯 자리 이하의 숫자여야 합니다",
   below_use: "사용 및 예약된 금액보다 작을 수 없습니다",

@@ -4,6 +4,7 @@ import type en from "./messages.en.ts";
 
 export default {
   invalid_request: "请求无效。",
+  invalid_json: "请求体必须是嵌套不超过 64 层的 JSON 对象。",
   model_not_found: "该接口没有此模型。",
   model_not_available: "该模型暂时不可用。",
   unsupported_parameter: "该模型暂时不支持此参数。",
@@ -53,12 +54,11 @@ export default {
   bad_base64: "不是有效的 base64",
   bad_image_format: "必须是 PNG、JPEG 或 WebP 图片",
   image_too_large: "最大 {maximum} MB",
+  too_many_images: "之前的图片过多",
   task_not_completed: "该任务尚未完成",
   task_expired: "该任务的视频已过期",
   task_not_video: "不是视频任务",
   task_private: "该视频为私有，不能混剪",
-  not_json: "不是有效的 JSON",
-  not_an_object: "必须是 JSON 对象",
   bad_idempotency_key: "必须为 1 到 255 个可打印字符",
   bad_amount: "必须为 null，或 0 到 1000000000 之间、最多六位小数的数字",
   below_use: "不得低于已使用与已预留的总和",

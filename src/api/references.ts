@@ -2,6 +2,7 @@
 
 import type { ImageRole } from "../catalog/fields.ts";
 import type { Violation } from "../errors.ts";
+import type { LargeBody } from "./large-body.ts";
 import { decodeImage, type ImageTextProblem } from "../media/base64-image.ts";
 import { checkPublicUrl, type UrlRules } from "../net/public-url.ts";
 import { maxImageBytes } from "../tasks/job.ts";
@@ -10,7 +11,10 @@ import { maxImageBytes } from "../tasks/job.ts";
 export interface Reference {
   role?: ImageRole;
   url?: string;
+  /** Still to be stored. */
   inline?: { bytes: Uint8Array<ArrayBuffer>; type: string };
+  /** Stored while the body was read: its number among those. */
+  extracted?: number;
 }
 
 interface Field {
@@ -21,17 +25,18 @@ interface Field {
   inline: "none" | "data_uri" | "bare";
 }
 
-const problems: Record<ImageTextProblem, string> = {
+const problems: Record<ImageTextProblem | "too_many", string> = {
   not_an_image_url: "bad_image",
   empty: "bad_image",
   invalid_base64: "bad_base64",
   unsupported_format: "bad_image_format",
   too_large: "image_too_large",
+  too_many: "too_many_images",
 };
 
 /** Reads the pictures of a raw body, in the order they stand there, and every rule they violate. */
 export function readReferences(
-  body: Record<string, unknown>,
+  { body, images }: LargeBody,
   model: string,
   rules: UrlRules,
 ): { references: Reference[]; violations: Violation[] } {
@@ -48,6 +53,13 @@ export function readReferences(
       const url = checkPublicUrl(value.trim(), rules);
       if (url instanceof URL) references.push({ url: url.href, ...(role && { role }) });
       else violations.push({ param, rule: "bad_url" });
+      continue;
+    }
+    const extracted = images.get(value);
+    if (extracted) {
+      if ("problem" in extracted) violations.push({ param, rule: problems[extracted.problem], values: { maximum: 10 } });
+      else if (extracted.spelling === "bare" && inline !== "bare") violations.push({ param, rule: "bad_image" });
+      else references.push({ extracted: extracted.index, ...(role && { role }) });
       continue;
     }
     const image = decodeImage(value, { allowBare: inline === "bare", maxBytes: maxImageBytes });

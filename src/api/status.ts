@@ -65,10 +65,11 @@ export async function answerStatus(
   c.header("cache-control", "private, no-cache");
   const retryAfter = retryAfterOf(task);
   if (retryAfter !== undefined) c.header("retry-after", String(retryAfter));
+  // Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count.
   const asked = c.req
     .header("if-none-match")
     ?.split(",")
     .map((tag) => tag.trim());
-  if (asked?.includes(etag)) return c.body(null, 304);
+  if (asked?.some((tag) => tag === "*" || tag.replace(/^W\//, "") === etag.slice(2))) return c.body(null, 304);
   return answer(c, await view(task, linksOf(c), c.get("language"), now));
 }

@@ -1,6 +1,6 @@
 /** A submission on its way from the body to a task: checked whole, priced, then created in one call. */
 
-import { removeAssets, inputPrefix, storeBytes } from "../assets.ts";
+import { inputPrefix, removeAssets, removeUnder, storeBytes } from "../assets.ts";
 import type { Kind, Model } from "../catalog/models.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
 import { parametersOf, parseBody } from "../catalog/parse.ts";
@@ -11,10 +11,11 @@ import { ApiError } from "../errors.ts";
 import { objectIdOf, sha256Hex, taskIdOf } from "../ids.ts";
 import { isOn, providerNamed } from "../providers/index.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
-import type { Input, Submission } from "../tasks/task.ts";
-import { largeBody, readJson, smallBody } from "./body.ts";
+import type { Input, Submission, Task } from "../tasks/task.ts";
+import { readJson, smallBody } from "./body.ts";
 import { type AppContext, answer } from "./frame.ts";
-import { canonicalJson, idempotencyKeyOf, replayed } from "./idempotency.ts";
+import { fingerprintOf, idempotencyKeyOf, replayed } from "./idempotency.ts";
+import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { callbackViolations, type Reference, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
@@ -24,37 +25,58 @@ import { submissionView } from "./views.ts";
 export async function submit(c: AppContext, endpoint: "image" | "video"): Promise<Response>;
 export async function submit(c: AppContext, endpoint: "remix", videoId: string): Promise<Response>;
 export async function submit(c: AppContext, endpoint: "image" | "video" | "remix", videoId?: string): Promise<Response> {
-  const body = await readJson(c, endpoint === "remix" ? smallBody : largeBody);
-  const key = idempotencyKeyOf(c);
-  const fingerprint = key && (await sha256Hex(`${c.req.path}\n${canonicalJson(body)}`));
-  const claim = key ? c.env.CLAIMS.getByName(await sha256Hex(`${c.get("caller").accountId}\n${key}`)) : undefined;
-  const earlier = claim && (await claim.find(fingerprint!));
-  if (earlier === "conflict") throw new ApiError("idempotency_conflict");
-  if (earlier) {
-    const task = await c.env.TASKS.get(objectIdOf(c.env.TASKS, earlier.taskId)!).read(c.get("caller").accountId);
-    if (task) return replayed(c, submissionView(task));
-  }
+  const work = accept(c, endpoint, videoId);
+  // A caller who hangs up does not stop it half-way: what is stored is either a task's or removed.
+  c.executionCtx.waitUntil(work.catch(() => undefined)); // told below
+  return work;
+}
 
-  const { submission, references } = await check(c, body, endpoint, videoId);
+async function accept(c: AppContext, endpoint: "image" | "video" | "remix", videoId: string | undefined): Promise<Response> {
   const objectId = c.env.TASKS.newUniqueId();
   const taskId = taskIdOf(objectId);
-  const inputs = await storeInputs(c.env.ASSETS, taskId, references);
-  const stored = inputs.flatMap((input) => input.key ?? []);
+  const read: LargeBody =
+    videoId === undefined ? await readLargeBody(c, taskId) : { body: await readJson(c, smallBody), images: new Map(), hasInputs: false };
+  const remove = () => (read.hasInputs ? removeUnder(c.env.ASSETS, inputPrefix(taskId)) : Promise.resolve());
   try {
-    const complete: Submission = { ...submission, inputs };
-    const made: ClaimAnswer = claim ? await claim.submit(taskId, fingerprint!, complete) : await c.env.TASKS.get(objectId).create(complete);
-    if ("refused" in made) throw refusals[made.refused]();
-    c.set("task", made.task.id);
-    if (!made.created) {
-      await removeAssets(c.env.ASSETS, stored);
-      return replayed(c, submissionView(made.task));
+    const made = await create(c, read, endpoint, videoId, objectId);
+    if ("replay" in made) {
+      await remove();
+      return replayed(c, submissionView(made.replay));
     }
+    c.set("task", made.task.id);
     return answer(c, submissionView(made.task));
   } catch (error) {
     // Refused: nothing of it stays. An answer that got lost is different: the task may exist and need its inputs.
-    if (error instanceof ApiError) await removeAssets(c.env.ASSETS, stored);
+    if (error instanceof ApiError) await remove();
     throw error;
   }
+}
+
+/** Makes the task, or finds the one that the request's idempotency key stands for. Throws when it is refused. */
+async function create(
+  c: AppContext,
+  read: LargeBody,
+  endpoint: "image" | "video" | "remix",
+  videoId: string | undefined,
+  objectId: DurableObjectId,
+): Promise<{ task: Task } | { replay: Task }> {
+  const { env } = c;
+  const { accountId } = c.get("caller");
+  const key = idempotencyKeyOf(c);
+  const fingerprint = key === undefined ? "" : await fingerprintOf(c.req.path, read);
+  const claim = key === undefined ? undefined : env.CLAIMS.getByName(await sha256Hex(`${accountId}\n${key}`));
+  // Asked first: a repeat is answered even if it would be refused by now.
+  const earlier = await claim?.find(fingerprint);
+  if (earlier === "conflict") throw new ApiError("idempotency_conflict");
+  const replay = earlier && (await env.TASKS.get(objectIdOf(env.TASKS, earlier.taskId)!).read(accountId));
+  if (replay) return { replay };
+
+  const { submission, references } = await check(c, read, endpoint, videoId);
+  const taskId = taskIdOf(objectId);
+  const complete: Submission = { ...submission, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
+  const made: ClaimAnswer = claim ? await claim.submit(taskId, fingerprint, complete) : await env.TASKS.get(objectId).create(complete);
+  if ("refused" in made) throw refusals[made.refused]();
+  return made.created ? { task: made.task } : { replay: made.task };
 }
 
 const refusals = {
@@ -66,18 +88,19 @@ const refusals = {
 /** Everything that can be wrong with a submission is found here, before anything is reserved or stored. */
 async function check(
   c: AppContext,
-  body: Record<string, unknown>,
+  read: LargeBody,
   endpoint: "image" | "video" | "remix",
   videoId: string | undefined,
 ): Promise<{ submission: Omit<Submission, "inputs">; references: Reference[] }> {
   const { env } = c;
+  const { body } = read;
   const { accountId, keyId } = c.get("caller");
   const parsed = parseBody(body, endpoint);
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [new URL(c.req.url).hostname] };
   const kind = parsed.action as Kind;
   const isCharacter = kind === "character";
   const { references, violations: badImages } =
-    isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(body, parsed.model?.id ?? "", urlRules);
+    isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, parsed.model?.id ?? "", urlRules);
   const film = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
     endpoint === "image" || isCharacter ? { characters: [], violations: [] } : await mentionedCharacters(env, accountId, body["prompt"]);
@@ -130,12 +153,23 @@ export function usableRoutes(env: Env, model: Model, prompt: string): Route[] {
   return routes;
 }
 
-/** Inline images go to R2 under the task's name before the task exists; the record keeps only their keys. */
-async function storeInputs(bucket: R2Bucket, taskId: string, references: Reference[]): Promise<Input[]> {
+/**
+ * What the record keeps of the pictures: URLs, and the keys of inline ones. Those too small to have been taken out of the
+ * body are stored now; those that the body took back, by naming a field twice, are removed.
+ */
+async function storeInputs(bucket: R2Bucket, taskId: string, references: Reference[], read: LargeBody): Promise<Input[]> {
+  read.hasInputs ||= references.some(({ inline }) => inline);
+  const used = new Set(references.map(({ extracted }) => extracted));
+  const unused = [...read.images.values()].filter((image) => !("problem" in image) && !used.has(image.index));
+  await removeAssets(
+    bucket,
+    unused.map(({ index }) => extractedKey(taskId, index)),
+  );
   return Promise.all(
-    references.map(async ({ inline, ...input }, at): Promise<Input> => {
+    references.map(async ({ inline, extracted, ...input }, at): Promise<Input> => {
+      if (extracted !== undefined) return { ...input, key: extractedKey(taskId, extracted) };
       if (!inline) return input;
-      const key = `${inputPrefix(taskId)}${at}`;
+      const key = `${inputPrefix(taskId)}small-${at}`;
       await storeBytes(bucket, key, inline.bytes, inline.type);
       return { ...input, key };
     }),

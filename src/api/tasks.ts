@@ -1,7 +1,7 @@
 /** `/v1/tasks`: the generic query, the list, cancelling. */
 
 import { Hono } from "hono";
-import { databaseOf } from "../config.ts";
+import { databaseOf, lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { objectIdOf } from "../ids.ts";
 import { listTasks } from "../quota.ts";
@@ -49,18 +49,16 @@ async function list(c: AppContext): Promise<Response> {
   const kind = choiceOf(c, "kind", kinds);
   const { accountId } = c.get("caller");
   const outcome = status === "completed" || status === "failed" ? status : status && "open";
+  const endedSince = Date.now() - lifeTimes(c.env).recordMs;
   const found: Task[] = [];
   let cursor = after;
   let hasMore = true;
   while (found.length <= limit && hasMore) {
-    const rows = await listTasks(databaseOf(c.env, accountId), accountId, { limit: limit + 1, after: cursor, kind, outcome });
+    const rows = await listTasks(databaseOf(c.env, accountId), accountId, { limit: limit + 1, after: cursor, kind, outcome, endedSince });
     hasMore = rows.length > limit;
     cursor = rows.at(-1)?.taskId;
     const records = await Promise.all(rows.map(({ taskId }) => findTask(c, taskId)));
-    const live = records.filter((task) => task !== undefined);
-    // Records end in the order of the list: a page without any has none after it.
-    if (live.length === 0 && !status) hasMore = false;
-    found.push(...live.filter((task) => !status || task.status === status));
+    found.push(...records.filter((task) => task !== undefined).filter((task) => !status || task.status === status));
   }
   const data = await Promise.all(found.slice(0, limit).map((task) => taskData(task, linksOf(c), c.get("language"), Date.now())));
   return answer(c, listOf(data, found.length > limit || hasMore));

@@ -4,16 +4,16 @@ import * as z from "zod/mini";
 
 const roles = ["system", "developer", "user", "assistant", "tool"] as const;
 
-const part = z.looseObject({
-  type: z.enum(["text", "image_url", "input_audio", "file", "refusal"]),
-  text: z.optional(z.string()),
-  image_url: z.optional(z.looseObject({ url: z.string() })),
-});
+const part = z.union([
+  z.looseObject({ type: z.literal("text"), text: z.string() }),
+  z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: z.string() }) }),
+  z.looseObject({ type: z.enum(["input_audio", "file", "refusal"]) }),
+]);
 
 const message = z
   .looseObject({
     role: z.enum(roles),
-    content: z.optional(z.union([z.string(), z.array(part)])),
+    content: z.optional(z.union([z.string(), z.array(part).check(z.minLength(1))])),
     name: z.optional(z.string()),
     tool_calls: z.optional(z.array(z.looseObject({}))),
     tool_call_id: z.optional(z.string()),
@@ -72,7 +72,7 @@ export function estimatePromptTokens(body: ChatBody): number {
   for (const one of body.messages) {
     total += 16 + textTokens(one.tool_calls ? JSON.stringify(one.tool_calls) : "");
     const parts = typeof one.content === "string" ? [{ type: "text", text: one.content }] : (one.content ?? []);
-    for (const item of parts) total += item.type === "text" ? textTokens(item.text ?? "") : 2000;
+    for (const item of parts) total += item.type === "text" ? textTokens(String(item["text"])) : 2000;
   }
   return total + textTokens(body.tools ? JSON.stringify(body.tools) : "");
 }

@@ -18,6 +18,9 @@ const longestText = (bytes: number) => {
   return characters + 2 * Math.ceil(characters / 76);
 };
 
+/** By so much the room reserved for a text may exceed the limit although its bytes do not. */
+const ROUNDING = 8;
+
 /** One after the other, any number of images; they share one buffer, which grows to the largest. */
 export class ImageTextReader {
   readonly #maxBytes: number;
@@ -56,9 +59,10 @@ export class ImageTextReader {
     return verdict;
   }
 
-  /** Gives the buffer back at once, and not when the garbage collector comes by: it would let many of them come together. */
+  /** Gives the memory back at once. The garbage collector would let that of several bodies come together. */
   free(): void {
-    this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(0));
+    this.#buffer.buffer.transfer(0);
+    this.#buffer = new Uint8Array(0);
   }
 
   #verdict() {
@@ -110,7 +114,7 @@ export class ImageTextReader {
 
   #reserve(bytes: number): void {
     if (bytes <= this.#buffer.length) return;
-    const doubled = Math.min(2 * this.#buffer.length, this.#maxBytes);
+    const doubled = Math.min(2 * this.#buffer.length, this.#maxBytes + ROUNDING);
     this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(Math.max(bytes, doubled)));
   }
 }

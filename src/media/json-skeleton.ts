@@ -117,6 +117,8 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
 /** Long ones are rare, and go the way of all URLs. What is looked at does not depend on how much of the text is here. */
 const isUrl = (text: string) => /^\s*https?:/i.test(text.slice(0, SHORT_STRING / 8));
 
+const SETTLE_CHARACTERS = 64 * 1024;
+
 /** The text that remains. It is kept as bytes: a slice of a string would keep the whole piece that it was cut from. */
 class Skeleton {
   readonly #maxBytes: number;
@@ -158,5 +160,3 @@ class Skeleton {
     }
   }
 }
-
-const SETTLE_CHARACTERS = 64 * 1024;

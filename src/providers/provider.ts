@@ -129,4 +129,11 @@ export class ProviderError extends Error {
 /** What the caller gave cannot be used: a picture that is none, an address that does not answer. The task fails as `invalid_input`. */
 export class InputError extends Error {
   override readonly name = "InputError";
+  /** The address may answer later. */
+  readonly retryable: boolean;
+
+  constructor(message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.retryable = options.retryable ?? false;
+  }
 }

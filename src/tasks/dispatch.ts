@@ -104,7 +104,10 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
 }
 
 function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): StepOutcome {
-  if (error instanceof InputError) return { outcome: "failed", code: "invalid_input" };
+  if (error instanceof InputError)
+    return error.retryable
+      ? { outcome: "fault", reason: error.message, retryable: true, code: "invalid_input" }
+      : { outcome: "failed", code: "invalid_input" };
   if (error instanceof TooLargeError) return { outcome: "failed", code: "provider_error" };
   // It may have come broken: what is wrong three times is what the provider made.
   if (error instanceof BadOutputError && task.faults >= 2) return { outcome: "failed", code: "provider_error" };

@@ -7,7 +7,7 @@ import { imageTypeOf } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
 import { NetError } from "../net/net-error.ts";
-import { InputError, type InputImage, type InputVideo, type Job, ProviderError } from "../providers/provider.ts";
+import { InputError, type InputImage, type InputVideo, type Job } from "../providers/provider.ts";
 import type { Input, Source, Task } from "./task.ts";
 
 /** An image of a caller, decoded: "10MB" of the interface. */
@@ -105,9 +105,7 @@ function watched(body: ReadableStream<Uint8Array>, note: (fault: unknown) => voi
 
 /** A host that may answer later is a fault that may pass, everything else is the caller's mistake. */
 function asInputFault(error: unknown): unknown {
-  if (!(error instanceof NetError)) return error;
-  if (error.retryable) return new ProviderError(`input: ${error.reason}`, { retryable: true, nothingAccepted: true, cause: error });
-  return new InputError(error.message, { cause: error });
+  return error instanceof NetError ? new InputError(error.message, { retryable: error.retryable, cause: error }) : error;
 }
 
 /** Reads a caller's URL. Throws what `asInputFault` makes of it. */

@@ -29,7 +29,7 @@ export type StepOutcome =
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
   /** No verdict: asked again, elsewhere, or given up. */
-  | { outcome: "fault"; reason: string; retryable: boolean; retryAfterMs?: number | undefined };
+  | { outcome: "fault"; reason: string; retryable: boolean; retryAfterMs?: number | undefined; code?: FailureCode };
 
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;

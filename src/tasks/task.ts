@@ -222,7 +222,11 @@ export const ready = (task: Task, now: number): Task => ({ ...task, faults: 0, s
  * The consumer could not do its step. A start that keeps failing gives way to the next route and, after the last, fails;
  * a collection is tried until the deadline, for what it fetches is made and paid for.
  */
-export function retried(task: Task, fault: { reason: string; retryable: boolean; retryAfterMs?: number | undefined }, now: number): Task {
+export function retried(
+  task: Task,
+  fault: { reason: string; retryable: boolean; retryAfterMs?: number | undefined; code?: FailureCode },
+  now: number,
+): Task {
   if (task.step.do === "collecting") {
     if (!fault.retryable) return failed(task, "provider_error", now);
     return {
@@ -237,6 +241,8 @@ export function retried(task: Task, fault: { reason: string; retryable: boolean;
       faults: task.faults + 1,
       step: { do: "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
+  // The caller's own host does not answer: no other provider would reach it.
+  if (fault.code) return failed(task, fault.code, now);
   const attempts = [...task.attempts, { provider: task.submission.routes[task.route]!.provider, outcome: fault.reason }];
   if (task.route + 1 >= task.submission.routes.length) return failed({ ...task, attempts }, "provider_error", now);
   return { ...task, attempts, route: task.route + 1, faults: 0, step: { do: "start", at: now, sent: 0 } };

@@ -38,7 +38,12 @@ test("two images are made, charged, and delivered under signed URLs", async () =
       completed_at: expect.any(Number),
       expires_at: body.data.completed_at + 86_400,
       metadata: expect.objectContaining({ kind: "image", n: 2, size: "16:9" }),
-      result: { images: [{ url: [expect.any(String)], expires_at: body.data.expires_at }, { url: [expect.any(String)], expires_at: body.data.expires_at }] },
+      result: {
+        images: [
+          { url: [expect.any(String)], expires_at: body.data.expires_at },
+          { url: [expect.any(String)], expires_at: body.data.expires_at },
+        ],
+      },
     },
   });
   expect(await books(account)).toEqual({ quota: 1, reserved: 0, used: 0.06, remaining: 0.94 });

@@ -1,0 +1,96 @@
+/** Bodies with inline images: read as a stream, the images to R2 on the way, a few such requests at a time. */
+
+import { inputPrefix, removeUnder, storeBytes } from "../assets.ts";
+import { ApiError } from "../errors.ts";
+import { JsonBodyError } from "../media/json-error.ts";
+import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
+import { maxImageBytes } from "../tasks/job.ts";
+import { asObject, largeBody, maxDepth, requireJson, withoutNulls } from "./body.ts";
+import type { AppContext } from "./frame.ts";
+
+const MiB = 1024 * 1024;
+/** Five images of 10 MiB in Base64, and room for the rest (contract, section 1). */
+const imageBody = 72 * MiB;
+/** No model takes more images. */
+const mostImages = 5;
+/** A body up to this size is read at once: it cannot hurt. */
+const smallEnough = 64 * 1024;
+
+/** A body and what was taken out of it; the images already lie under the task's inputs. */
+export interface LargeBody {
+  body: Record<string, unknown>;
+  /** By the text that stands in the body for each. */
+  images: Map<string, ExtractedImage>;
+  /** Whether anything lies there. */
+  hasInputs: boolean;
+}
+
+/** The place of an extracted image in the bucket. */
+export const extractedKey = (taskId: string, index: number) => `${inputPrefix(taskId)}${index}`;
+
+/**
+ * Reads a submission that may have inline images. What was stored is removed again when the body turns out to be broken.
+ * Throws 400, 413, 415, and 503 when too many large bodies are being read.
+ */
+export async function readLargeBody(c: AppContext, taskId: string): Promise<LargeBody> {
+  requireJson(c);
+  const stream = c.req.raw.body;
+  const length = c.req.header("content-length");
+  if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
+  if (!stream) throw new ApiError("invalid_json");
+  return length !== undefined && Number(length) <= smallEnough ? read(c, taskId, stream) : withTurn(() => read(c, taskId, stream));
+}
+
+async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8Array>): Promise<LargeBody> {
+  let stored = 0;
+  const store = async ({ bytes, type, index }: InlineImage) => {
+    stored++;
+    await storeBytes(c.env.ASSETS, extractedKey(taskId, index), bytes, type);
+  };
+  try {
+    const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: mostImages, maxDepth };
+    const { value, images } = await readJsonSkeleton(stream, { ...limits, isImageAt, store });
+    return {
+      body: withoutNulls(asObject(value), 4) as Record<string, unknown>,
+      images: new Map(images.map((image) => [image.placeholder, image])),
+      hasInputs: stored > 0,
+    };
+  } catch (error) {
+    if (stored > 0) await removeUnder(c.env.ASSETS, inputPrefix(taskId));
+    if (!(error instanceof JsonBodyError)) throw error;
+    throw new ApiError(error.reason === "too_large" ? "body_too_large" : "invalid_json", { cause: error });
+  }
+}
+
+/** `images[3]`, `image_with_roles[0].url` */
+const isImageAt = (path: readonly (string | number)[]) =>
+  (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
+
+/** Each such request holds one image in memory at a time, and the isolate has 128 MB for all. */
+const mostAtOnce = 3;
+/** A request that was cancelled by the platform tells nobody: its place is free after this. */
+const longestReadMs = 120_000;
+const turnStepMs = 50;
+const mostSteps = 200;
+const reading = new Set<{ until: number }>();
+
+/** Does the work when fewer than `mostAtOnce` others do theirs; a caller that waits keeps its body, for it is not read. */
+async function withTurn<T>(work: () => Promise<T>): Promise<T> {
+  for (let step = 0; othersReading() >= mostAtOnce; step++) {
+    if (step === mostSteps) throw new ApiError("unavailable");
+    await scheduler.wait(turnStepMs);
+  }
+  const turn = { until: Date.now() + longestReadMs };
+  reading.add(turn);
+  try {
+    return await work();
+  } finally {
+    reading.delete(turn);
+  }
+}
+
+function othersReading(): number {
+  const now = Date.now();
+  for (const turn of reading) if (turn.until <= now) reading.delete(turn);
+  return reading.size;
+}

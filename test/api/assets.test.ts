@@ -1,0 +1,217 @@
+/** Delivery of what was made: ranges, validators, digests, signatures and expiry. Contract 3. */
+
+import { env, exports } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { bindings } from "../support/faults.ts";
+import { type Account, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+
+/** The address of a fresh picture, and its record. */
+async function picture(account?: Account): Promise<{ url: URL; id: string; expiresAt: number }> {
+  const owner = account ?? (await newAccount());
+  const id = await submit(owner, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const { body } = await finish(owner, id);
+  return { url: new URL(body.data.result.images[0].url[0]), id, expiresAt: body.data.expires_at };
+}
+
+const get = (url: URL, headers: Record<string, string> = {}, method = "GET") => exports.default.fetch(url.href, { method, headers });
+
+function altered(url: URL, change: (url: URL) => void): URL {
+  const other = new URL(url);
+  change(other);
+  return other;
+}
+
+const flipped = (text: string) => (text.startsWith("A") ? "B" : "A") + text.slice(1);
+
+test("the URL carries its expiry, a day after completed_at to the second, and stands on the gateway's own host", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const { data } = (await finish(account, id)).body;
+  const url = new URL(data.result.images[0].url[0]);
+  expect(url.origin).toBe("https://gateway.example");
+  expect(data.expires_at).toBe(data.completed_at + 86_400);
+  expect(url.searchParams.get("expires")).toBe(String(data.expires_at));
+});
+
+test("GET needs no key and tells everything about the file", async () => {
+  const { url } = await picture();
+  const response = await get(url);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  expect(response.status).toBe(200);
+  expect(bytes.subarray(1, 4)).toEqual(new TextEncoder().encode("PNG"));
+  const { headers } = response;
+  expect(headers.get("content-type")).toBe("image/png");
+  expect(headers.get("content-length")).toBe(String(bytes.length));
+  expect(headers.get("content-disposition")).toBe("inline");
+  expect(headers.get("access-control-allow-origin")).toBe("*");
+  expect(headers.get("accept-ranges")).toBe("bytes");
+  expect(headers.get("etag")).toMatch(/^"[^"]+"$/);
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toBase64();
+  expect(headers.get("repr-digest")).toBe(`sha-256=:${digest}:`);
+});
+
+test("HEAD answers the same headers without the body", async () => {
+  const { url } = await picture();
+  const whole = await get(url);
+  await whole.arrayBuffer();
+  const head = await get(url, {}, "HEAD");
+  expect(head.status).toBe(200);
+  expect(await head.text()).toBe("");
+  for (const name of ["content-type", "content-length", "etag", "repr-digest", "content-disposition", "access-control-allow-origin"])
+    expect(head.headers.get(name), name).toBe(whole.headers.get(name));
+});
+
+test("one range of bytes is 206 with exactly these bytes", async () => {
+  const { url } = await picture();
+  const bytes = new Uint8Array(await (await get(url)).arrayBuffer());
+  const size = bytes.length;
+  const ranges: [string, number, number][] = [
+    ["bytes=0-0", 0, 0],
+    ["bytes=0-9", 0, 9],
+    ["bytes=10-19", 10, 19],
+    ["bytes=10-", 10, size - 1],
+    ["bytes=-5", size - 5, size - 1],
+    [`bytes=-${size + 100}`, 0, size - 1],
+    [`bytes=5-${size + 100}`, 5, size - 1],
+  ];
+  for (const [range, first, last] of ranges) {
+    const part = await get(url, { range });
+    expect(part.status, range).toBe(206);
+    expect(part.headers.get("content-range")).toBe(`bytes ${first}-${last}/${size}`);
+    expect(part.headers.get("content-length")).toBe(String(last - first + 1));
+    expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(first, last + 1));
+  }
+});
+
+test("a range outside of the file is 416 and tells its size", async () => {
+  const { url } = await picture();
+  const size = (await (await get(url)).arrayBuffer()).byteLength;
+  for (const range of [`bytes=${size}-`, `bytes=${size}-${size + 5}`, "bytes=-0"]) {
+    const { status, headers, body } = await call(url.href, { headers: { range } });
+    expect(status, range).toBe(416);
+    expect(headers.get("content-range")).toBe(`bytes */${size}`);
+    expect(body.error).toMatchObject({ type: "invalid_request", code: "range_not_satisfiable" });
+  }
+});
+
+test("several ranges, other units and what is no range give the whole file", async () => {
+  const { url } = await picture();
+  const size = (await (await get(url)).arrayBuffer()).byteLength;
+  for (const range of ["bytes=0-1,3-4", "lines=0-1", "bytes=", "bytes=9-2", "bytes=a-b"]) {
+    const response = await get(url, { range });
+    expect(response.status, range).toBe(200);
+    expect((await response.arrayBuffer()).byteLength).toBe(size);
+  }
+});
+
+test("If-None-Match with its ETag is 304 without a body", async () => {
+  const { url } = await picture();
+  const etag = (await get(url, {}, "HEAD")).headers.get("etag")!;
+  for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+    const response = await get(url, { "if-none-match": given });
+    expect(response.status, given).toBe(304);
+    expect(response.headers.get("etag")).toBe(etag);
+    expect(await response.text()).toBe("");
+  }
+  const changed = await get(url, { "if-none-match": '"other"' });
+  expect(changed.status).toBe(200);
+  await changed.arrayBuffer();
+});
+
+test("If-Range gives the range when it names the file, the whole otherwise", async () => {
+  const { url } = await picture();
+  const etag = (await get(url, {}, "HEAD")).headers.get("etag")!;
+  const same = await get(url, { range: "bytes=0-3", "if-range": etag });
+  expect(same.status).toBe(206);
+  expect((await same.arrayBuffer()).byteLength).toBe(4);
+  for (const other of ['"other"', `W/${etag}`]) {
+    const whole = await get(url, { range: "bytes=0-3", "if-range": other });
+    expect(whole.status, other).toBe(200);
+    await whole.arrayBuffer();
+  }
+});
+
+test("whatever is changed in the URL, it is 403 with an error body and nothing is read", async () => {
+  const account = await newAccount();
+  const { url } = await picture(account);
+  const other = await picture(account);
+  const read = vi.spyOn(bindings.bucket(), "get");
+  const changes: [string, (url: URL) => void][] = [
+    ["another signature", (it) => it.searchParams.set("signature", flipped(it.searchParams.get("signature")!))],
+    ["the signature of another asset", (it) => it.searchParams.set("signature", other.url.searchParams.get("signature")!)],
+    ["no signature", (it) => it.searchParams.delete("signature")],
+    ["a later expiry", (it) => it.searchParams.set("expires", String(Number(it.searchParams.get("expires")) + 1))],
+    ["an expiry that is no number", (it) => it.searchParams.set("expires", "never")],
+    ["no expiry", (it) => it.searchParams.delete("expires")],
+    ["another digest", (it) => it.searchParams.set("digest", flipped(it.searchParams.get("digest")!))],
+    ["no digest", (it) => it.searchParams.delete("digest")],
+    ["the path of another task", (it) => (it.pathname = other.url.pathname)],
+    ["another file of the task", (it) => (it.pathname = `${it.pathname}x`)],
+    ["a path outside of the assets", (it) => (it.pathname = `/assets/../inputs/${it.pathname}`)],
+    ["no query at all", (it) => (it.search = "")],
+  ];
+  for (const [name, change] of changes) {
+    const { status, body, headers } = await call(altered(url, change).href);
+    if (name === "a path outside of the assets") expect([403, 404]).toContain(status);
+    else {
+      expect(status, name).toBe(403);
+      expect(body).toEqual({
+        error: { message: "The signature of this URL is not valid.", type: "unauthorized", code: "invalid_signature", param: null },
+      });
+      expect(headers.get("access-control-allow-origin")).toBe("*");
+    }
+  }
+  expect(read).not.toHaveBeenCalled();
+  read.mockRestore();
+  expect((await call(url.href)).status).toBe(200);
+});
+
+test("a path that is no proper text is 403 too", async () => {
+  const { url } = await picture();
+  const { status, body } = await call(altered(url, (it) => (it.pathname = "/assets/%E0%A4%A")).href);
+  expect(status).toBe(403);
+  expect(body.error).toMatchObject({ type: "unauthorized", code: "invalid_signature" });
+});
+
+test("from the second of its expiry on an asset is 410, also for HEAD and ranges", async () => {
+  const { url, expiresAt } = await picture();
+  vi.setSystemTime(expiresAt * 1000 - 1);
+  expect((await call(url.href)).status).toBe(200);
+  vi.setSystemTime(expiresAt * 1000);
+  const { status, body } = await call(url.href);
+  expect(status).toBe(410);
+  expect(body).toEqual({
+    error: { message: "The asset has expired. Submit a new task.", type: "invalid_request", code: "asset_expired", param: null },
+  });
+  expect((await get(url, {}, "HEAD")).status).toBe(410);
+  expect((await call(url.href, { headers: { range: "bytes=0-1" } })).status).toBe(410);
+  expect((await call(url.href, { headers: { "if-none-match": "*" } })).status).toBe(410);
+});
+
+test("an asset whose bytes are gone is 410 before its URL ends", async () => {
+  const { url, id } = await picture();
+  const { objects } = await env.ASSETS.list({ prefix: `assets/${id}/` });
+  await env.ASSETS.delete(objects.map(({ key }) => key));
+  expect((await call(url.href)).status).toBe(410);
+  expect((await get(url, {}, "HEAD")).status).toBe(410);
+});
+
+test("a browser's preflight for a range is allowed", async () => {
+  const { url } = await picture();
+  const response = await get(url, { origin: "https://elsewhere.example", "access-control-request-headers": "range" }, "OPTIONS");
+  expect(response.status).toBe(204);
+  expect(response.headers.get("access-control-allow-origin")).toBe("*");
+  expect(response.headers.get("access-control-allow-headers")?.toLowerCase()).toContain("range");
+});
+
+test("an asset can only be read", async () => {
+  const { url } = await picture();
+  const { status, headers, body } = await call(url.href, { method: "DELETE" });
+  expect(status).toBe(405);
+  expect(headers.get("allow")).toContain("GET");
+  expect(body.error).toMatchObject({ type: "invalid_request", code: "method_not_allowed" });
+});

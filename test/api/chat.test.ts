@@ -1,0 +1,239 @@
+/** Chat completions: OpenAI's shapes, whole and streamed, and what they cost however they end. Interface 4.1, contract 1 and 4. */
+
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { HoldObject } from "../../src/tasks/hold-object.ts";
+import { bindings, failOnce, stopAt } from "../support/faults.ts";
+import { type Account, asAdmin, books, call, newAccount, unique, upstreamCalls } from "../support/gateway.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const path = "/v1/chat/completions";
+const chat = (content: string, more: object = {}) => ({ model: "textA-1", messages: [{ role: "user", content }], ...more });
+/** 10 tokens in at 2 and 2 tokens out at 8 millionths each. */
+const price = 0.000036;
+
+async function stream(account: Account, content: string, more: object = {}): Promise<Response> {
+  const body = JSON.stringify(chat(content, { stream: true, ...more }));
+  const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+  return exports.default.fetch(`https://gateway.example${path}`, { method: "POST", headers, body });
+}
+
+const eventsOf = (text: string) =>
+  text
+    .split("\n\n")
+    .filter((event) => event !== "")
+    .map((event) => event.replace(/^data: /, ""));
+
+const contentOf = (chunks: { choices: { delta: { content?: string } }[] }[]) =>
+  chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join("");
+
+/** The object that holds the money of the next chat, once it does. */
+function nextHold(): () => DurableObjectStub<HoldObject> {
+  const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
+  const original = namespace.newUniqueId;
+  let id: DurableObjectId | undefined;
+  vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
+    return (id = original.call(this));
+  });
+  return () => env.HOLDS.get(id!);
+}
+
+/** Looks until nothing is reserved any more. */
+async function settledBooks(account: Account) {
+  for (let turn = 0; turn < 100; turn++) {
+    const { reserved } = (await asAdmin(`/accounts/${account.id}`)).body;
+    if (reserved === 0) break;
+    await scheduler.wait(5);
+  }
+  return books(account);
+}
+
+test("a completion answers whole, under an id and a model name of ours, and is charged by its usage to the millionth", async () => {
+  const account = await newAccount(1, 1);
+  const { status, headers, body } = await call(path, { key: account.key, body: chat("hi") });
+  expect(status).toBe(200);
+  expect(headers.get("content-type")).toMatch(/^application\/json/);
+  expect(body).toEqual({
+    id: expect.stringMatching(/^chatcmpl-[A-Za-z0-9]+$/),
+    object: "chat.completion",
+    created: expect.any(Number),
+    model: "textA-1",
+    choices: [{ index: 0, message: { role: "assistant", content: "Hello there" }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 },
+  });
+  expect(await books(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
+  const balance = await call("/v1/balance", { key: account.key });
+  expect(balance.body).toEqual({ success: true, remain_balance: 0.999964, used_balance: price, unlimited_quota: false });
+});
+
+test("each model has its price, a part of a millionth counts as a whole one", async () => {
+  const account = await newAccount();
+  const { body } = await call(path, { key: account.key, body: { ...chat("hi"), model: "textA-1-mini" } });
+  expect(body.model).toBe("textA-1-mini");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000004 });
+});
+
+test("content may be given in parts", async () => {
+  const account = await newAccount();
+  const messages = [{ role: "user", content: [{ type: "text", text: "hi" }] }];
+  expect((await call(path, { key: account.key, body: { model: "textA-1", messages } })).status).toBe(200);
+});
+
+test.each([false, true])("a stream ends with [DONE] and carries the usage only when asked for: include_usage %s", async (include_usage) => {
+  const account = await newAccount(1);
+  const response = await stream(account, "hi", { stream_options: { include_usage } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+  const events = eventsOf(await response.text());
+  expect(events.at(-1)).toBe("[DONE]");
+  const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
+  const id = chunks[0].id as string;
+  expect(id).toMatch(/^chatcmpl-/);
+  for (const chunk of chunks)
+    expect(chunk).toMatchObject({ id, object: "chat.completion.chunk", model: "textA-1", created: expect.any(Number) });
+  expect(contentOf(chunks)).toBe("Hello there");
+  const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
+  if (include_usage) expect(chunks.at(-1)).toMatchObject({ choices: [], usage });
+  else expect(chunks.some((chunk) => chunk.usage || chunk.choices.length === 0)).toBe(false);
+  expect(await settledBooks(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
+});
+
+test("while a chat runs its prompt and max_tokens are reserved, 4096 unless told", async () => {
+  const account = await newAccount();
+  const reservedFor = async (more: object) => {
+    const response = await stream(account, "hi", more);
+    const { reserved } = (await asAdmin(`/accounts/${account.id}`)).body;
+    await response.text();
+    await settledBooks(account);
+    return Math.round(reserved * 1e6);
+  };
+  const prompt = (await reservedFor({ max_tokens: 1 })) - 8;
+  expect(prompt).toBeGreaterThanOrEqual(20);
+  expect(await reservedFor({ max_tokens: 1000 })).toBe(prompt + 8 * 1000);
+  expect(await reservedFor({})).toBe(prompt + 8 * 4096);
+});
+
+test.each([
+  ["sandbox:reject", 422, "content_policy_violation"],
+  ["sandbox:fail", 500, "internal_error"],
+])("%s in the last message is refused with %i and costs nothing, streamed or not", async (directive, status, code) => {
+  const account = await newAccount();
+  for (const more of [{}, { stream: true }]) {
+    const answer = await call(path, { key: account.key, body: chat(`${directive} ${unique()}`, more) });
+    expect(answer.status).toBe(status);
+    expect(answer.body).toEqual({ error: { message: expect.any(String), type: code, code, param: null } });
+  }
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each([
+  ["the account", 0.001, null],
+  ["the key", null, 0.001],
+])("a quota of %s that does not cover the reservation is 402, and the upstream is not asked", async (_, quota, keyQuota) => {
+  const account = await newAccount(quota, keyQuota);
+  const prompt = unique();
+  const answer = await call(path, { key: account.key, body: chat(prompt) });
+  expect(answer.status).toBe(402);
+  expect(answer.body).toEqual({
+    error: { message: "The balance is insufficient.", type: "insufficient_quota", code: "insufficient_quota", param: null },
+  });
+  expect(await upstreamCalls(prompt)).toEqual([]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each([{}, { stream: true }])(
+  "an upstream that reports no usage is paid by an estimate, never more than was reserved: %j",
+  async (more) => {
+    const account = await newAccount();
+    await call(path, { key: account.key, body: chat("no-usage", { max_tokens: 1, ...more }) });
+    const { reserved, used } = await settledBooks(account);
+    expect(reserved).toBe(0);
+    expect(used).toBeGreaterThan(0.000008);
+    expect(used).toBeLessThan(0.0002);
+  },
+);
+
+test("a stream that breaks off is charged for what was sent and does not look whole", async () => {
+  const account = await newAccount();
+  const response = await stream(account, `break ${unique()}`);
+  const seen: string[] = [];
+  const read = async () => {
+    for await (const text of response.body!.pipeThrough(new TextDecoderStream())) seen.push(text);
+  };
+  await expect(read()).rejects.toThrow();
+  expect(seen.join("")).toContain("Hello");
+  expect(seen.join("")).not.toContain("[DONE]");
+  const { reserved, used } = await settledBooks(account);
+  expect(reserved).toBe(0);
+  expect(used).toBeGreaterThan(0);
+});
+
+test("a caller who hangs up pays what the upstream reports, and nothing stays reserved", async () => {
+  const account = await newAccount();
+  const response = await stream(account, "hi");
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  expect(await settledBooks(account)).toMatchObject({ reserved: 0, used: price });
+});
+
+test("a caller who hangs up before the whole answer came pays what the upstream reports", async () => {
+  const account = await newAccount();
+  const hangUp = new AbortController();
+  const held = vi.spyOn(HoldObject.prototype, "hold");
+  const init = {
+    method: "POST",
+    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    body: JSON.stringify(chat("hi")),
+    signal: hangUp.signal,
+  };
+  const answer = exports.default.fetch(`https://gateway.example${path}`, init).catch(() => "hung up");
+  for (let turn = 0; held.mock.settledResults[0]?.type !== "fulfilled" && turn < 1_000; turn++) await scheduler.wait(1);
+  hangUp.abort();
+  expect(await answer).toBe("hung up");
+  expect(await settledBooks(account)).toMatchObject({ reserved: 0, used: price });
+});
+
+test("a Worker that dies leaves its hold to the alarm, which gives it back once and for all", async () => {
+  const account = await newAccount();
+  const hold = nextHold();
+  const reached = stopAt(HoldObject.prototype as never, "end", false);
+  void call(path, { key: account.key, body: chat("hi") });
+  await reached();
+  expect((await books(account)).reserved).toBeGreaterThan(0);
+  expect(await runDurableObjectAlarm(hold())).toBe(true);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  await hold().end(1000);
+  expect(await runDurableObjectAlarm(hold())).toBe(false);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("D1 that fails when the chat is settled is asked again by the alarm; the caller has the answer", async () => {
+  const account = await newAccount();
+  const hold = nextHold();
+  failOnce(bindings.database(), "batch");
+  expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
+  expect((await books(account)).used).toBe(0);
+  await runDurableObjectAlarm(hold());
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+});
+
+test.each([false, true])("D1 that fails when the chat is reserved is 503 and holds nothing: takes effect %s", async (isDone) => {
+  const account = await newAccount();
+  failOnce(bindings.statement(), "run", isDone);
+  const answer = await call(path, { key: account.key, body: chat("hi") });
+  expect(answer).toMatchObject({ status: 503, body: { error: { type: "internal_error", code: "unavailable" } } });
+  expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a model that is no text model is refused with param model", async () => {
+  const account = await newAccount();
+  for (const model of ["imgA-4", "textB-9"])
+    expect(await call(path, { key: account.key, body: { ...chat("hi"), model } })).toMatchObject({
+      status: 400,
+      body: { error: { type: "invalid_request", code: "model_not_found", param: "model" } },
+    });
+});

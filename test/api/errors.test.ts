@@ -1,0 +1,179 @@
+/** How every family says no: unknown paths, wrong methods, faults of ours. Contract 5. */
+
+import { exports } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { TaskObject } from "../../src/tasks/task-object.ts";
+import { bindings, failOnce } from "../support/faults.ts";
+import { asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const isRequestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
+const notFound = { message: "There is nothing at this address.", type: "invalid_request", code: "not_found", param: null };
+const broken = { message: "Something went wrong on our side.", type: "internal_error", code: "internal_error", param: null };
+
+test.each([
+  "/",
+  "/v1",
+  "/v2/tasks",
+  "/v1/unknown",
+  "/v1/images",
+  "/v1/images/x",
+  "/v1/videos",
+  "/v1/videos/x",
+  "/v1/chat",
+  "/v1/models/x/y",
+])("%s is unknown: 404", async (path) => {
+  const { key } = await newAccount();
+  for (const method of ["GET", "POST", "DELETE"]) {
+    const { status, headers, body } = await call(path, { key, method });
+    expect(status).toBe(404);
+    expect(body).toEqual({ error: notFound });
+    expect(headers.get("x-request-id")).toEqual(isRequestId);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  }
+});
+
+test("what is unknown within a family is 404 in the family's own envelope", async () => {
+  const { key } = await newAccount();
+  expect((await call("/v1/tasks/x/y", { key })).body).toEqual({ code: 404, message: notFound.message, error: notFound });
+  expect((await asAdmin("/unknown")).body).toEqual({ error: notFound });
+});
+
+const families: [string, string[], string[]][] = [
+  ["/v1/chat/completions", ["GET", "PUT", "DELETE"], ["POST"]],
+  ["/v1/images/generations", ["GET", "PUT", "DELETE"], ["POST"]],
+  ["/v1/videos/generations", ["GET", "PUT", "DELETE"], ["POST"]],
+  ["/v1/videos/generations/x", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/videos/x/remix", ["GET", "PUT", "DELETE"], ["POST"]],
+  ["/v1/characters_tasks/x", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/tasks", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/tasks/x", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/tasks/x/cancel", ["GET", "PUT", "DELETE"], ["POST"]],
+  ["/v1/models", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/characters", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/characters/x", ["POST", "PUT", "GET"], ["DELETE"]],
+  ["/assets/x/y", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/characters/x", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/admin/accounts", ["PUT", "DELETE"], ["GET", "POST"]],
+  ["/admin/accounts/x", ["POST", "DELETE"], ["GET", "PATCH"]],
+  ["/admin/accounts/x/keys", ["PUT", "DELETE"], ["GET", "POST"]],
+  ["/admin/keys/x", ["GET", "POST"], ["DELETE"]],
+  ["/admin/audit", ["POST", "DELETE"], ["GET"]],
+];
+
+test.each(families)("%s with %j is 405 and names %j in Allow", async (path, methods, allowed) => {
+  const { key } = await newAccount();
+  for (const method of methods) {
+    const { status, headers, body } = await call(path, { key: path.startsWith("/admin") ? "test-admin" : key, method });
+    expect(status, method).toBe(405);
+    const allow = headers.get("allow")?.split(", ");
+    for (const one of allowed) expect(allow).toContain(one);
+    expect(allow).not.toContain(method);
+    const error = { message: "This method is not allowed here.", type: "invalid_request", code: "method_not_allowed", param: null };
+    expect(body).toEqual(path.startsWith("/v1/tasks") ? { code: 405, message: error.message, error } : { error });
+  }
+});
+
+test("every answer forbids guessing its type and has an id of its own", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const { body } = await finish(account, id);
+  const { url } = body.data.result.images[0];
+  const chat = { model: "textA-1", stream: true, messages: [{ role: "user", content: "hi" }] };
+  const etag = (await call(`/v1/tasks/${id}`, { key: account.key })).headers.get("etag")!;
+  const answers = [
+    await call("/healthz"),
+    await call("/v1/models", { key: account.key }),
+    await call("/v1/models"),
+    await call("/v1/balance"),
+    await call("/v1/balance", { key: account.key }),
+    await call(`/v1/tasks/${id}`, { key: account.key, headers: { "if-none-match": etag } }),
+    await call("/v1/chat/completions", { key: account.key, body: chat }),
+    await call(url[0]),
+    await call(url[0].slice(0, -1)),
+    await call("/v1/images/generations", { key: account.key, body: {} }),
+    await asAdmin("/accounts"),
+    await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 401, 401, 200, 304, 200, 200, 403, 400, 200, 204]);
+  for (const { headers } of answers) expect(headers.get("x-content-type-options")).toBe("nosniff");
+  const ids = answers.map(({ headers }) => headers.get("x-request-id"));
+  expect(ids).toEqual(answers.map(() => isRequestId));
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a fault of ours is 500 with a fixed sentence in each family, and shows nothing of what happened", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const url = (await finish(account, id)).body.data.result.images[0].url[0] as string;
+  const read = vi.spyOn(TaskObject.prototype, "read");
+  const running = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
+  read.mockRejectedValue(new TypeError("SELECT secret FROM provider.example at task-object.ts:7"));
+  const within = async (path: string) => {
+    const { status, headers, body } = await call(path, { key: account.key });
+    expect(status, path).toBe(500);
+    expect(headers.get("x-request-id")).toEqual(isRequestId);
+    return body;
+  };
+  expect(await within(`/v1/tasks/${running}`)).toEqual({ code: 500, message: broken.message, error: broken });
+  expect(await within(`/v1/videos/generations/${running}`)).toEqual({ error: broken });
+  expect(await within(`/v1/characters_tasks/${running}`)).toEqual({ error: broken });
+  failOnce(bindings.statement(), "run");
+  expect(await within("/v1/characters")).toEqual({ error: broken });
+  failOnce(bindings.bucket(), "get");
+  expect(await within(url)).toEqual({ error: broken });
+  failOnce(bindings.database(), "batch");
+  expect(await asAdmin("/audit")).toMatchObject({ status: 500, body: { error: broken } });
+  const { key } = await newAccount();
+  failOnce(bindings.statement(), "first");
+  expect(await call("/v1/models", { key })).toMatchObject({ status: 500, body: { error: broken } });
+});
+
+test("a fault that may pass is 503 with Retry-After", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
+  for (const mark of ["retryable", "overloaded"]) {
+    vi.spyOn(bindings.statement(), "run").mockRejectedValueOnce(Object.assign(new Error("reset"), { [mark]: true }));
+    const { status, headers, body } = await call("/v1/tasks", { key: account.key });
+    expect(status).toBe(503);
+    expect(headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(body).toMatchObject({ code: 503, error: { type: "internal_error", code: "unavailable" } });
+  }
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(200);
+});
+
+test("an upstream in trouble shows nothing of itself: not its name, its address, its own words", async () => {
+  const account = await newAccount();
+  const body = { model: "textA-1", messages: [{ role: "user", content: `sandbox:fail ${unique()}` }] };
+  const answer = await call("/v1/chat/completions", { key: account.key, body });
+  expect(answer.status).toBe(500);
+  expect(answer.body).toEqual({ error: broken });
+  expect(JSON.stringify([answer.body, [...answer.headers]])).not.toMatch(/sandbox|provider|upstream|http:/);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("paths and queries that are no proper text are the caller's mistake", async () => {
+  const { key } = await newAccount();
+  for (const path of [
+    "/%E0%A4%A",
+    "/v1/tasks/%E0%A4%A",
+    "/v1/videos/%E0%A4%A/remix",
+    "/v1/characters/%E0%A4%A",
+    "/v1/tasks?status=%E0%A4%A",
+  ]) {
+    const { status } = await call(path, { key, ...(path.includes("remix") && { body: { model: "vidA-2", prompt: unique() } }) });
+    expect(status, path).toBeGreaterThanOrEqual(400);
+    expect(status, path).toBeLessThan(500);
+  }
+});
+
+test("a HEAD of a status answers its headers without the body", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const headers = { authorization: `Bearer ${account.key}` };
+  const response = await exports.default.fetch(`https://gateway.example/v1/tasks/${id}`, { method: "HEAD", headers });
+  expect([response.status, await response.text()]).toEqual([200, ""]);
+  expect(response.headers.get("etag")).toMatch(/^W\//);
+});

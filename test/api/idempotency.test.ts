@@ -1,0 +1,223 @@
+/** `Idempotency-Key` on submissions: one task and one charge for a day, whatever repeats or crashes. Contract 1. */
+
+import { env } from "cloudflare:workers";
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { afterEach, expect, test, vi } from "vitest";
+import { sha256Hex } from "../../src/ids.ts";
+import { TaskObject } from "../../src/tasks/task-object.ts";
+import { failOnce } from "../support/faults.ts";
+import { type Account, asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+const videos = "/v1/videos/generations";
+const image = (prompt: string = unique()) => ({ model: "imgA-4", prompt });
+const withKey = (account: Account, key: string, body: unknown, path = images) =>
+  call(path, { key: account.key, body, headers: { "idempotency-key": key } });
+const isReplay = ({ headers }: { headers: Headers }) => headers.get("idempotent-replayed");
+
+/** The object that stands for the account's key. */
+const claimOf = async (account: Account, key: string) => env.CLAIMS.getByName(await sha256Hex(`${account.id}\n${key}`));
+const tasksOf = async (account: Account) => (await call("/v1/tasks", { key: account.key })).body.data as { id: string }[];
+
+const conflict = {
+  error: {
+    message: "This idempotency key was used for another request.",
+    type: "invalid_request",
+    code: "idempotency_conflict",
+    param: null,
+  },
+};
+
+test("the same key and the same body give the same task, one charge, and say so", async () => {
+  const account = await newAccount(1);
+  const key = unique();
+  const body = image();
+  const first = await withKey(account, key, body);
+  expect(first.status).toBe(200);
+  expect(isReplay(first)).toBeNull();
+  const second = await withKey(account, key, body);
+  expect(second.status).toBe(200);
+  expect(isReplay(second)).toBe("true");
+  expect(second.body).toEqual(first.body);
+  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+  await finish(account, first.body.id);
+  const third = await withKey(account, key, body);
+  expect(third.body).toEqual(first.body);
+  expect(isReplay(third)).toBe("true");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  expect(await tasksOf(account)).toHaveLength(1);
+});
+
+test("a body is the same when its fields stand in another order, with other white space or nulls in it", async () => {
+  const account = await newAccount();
+  const key = unique();
+  const prompt = unique();
+  const first = await withKey(account, key, { model: "vidA-2", prompt, metadata: { style: "news", watermark: true } }, videos);
+  const spelled = `{ "metadata": {"watermark":true,"style":"news"},\n "prompt": ${JSON.stringify(prompt)}, "model":"vidA-2", "size": null }`;
+  const second = await withKey(account, key, spelled, videos);
+  expect(second.body.id).toBe(first.body.id);
+  expect(isReplay(second)).toBe("true");
+});
+
+test("another body under the same key is 409 and reserves nothing", async () => {
+  const account = await newAccount();
+  const key = unique();
+  const body = image();
+  await withKey(account, key, body);
+  const answer = await withKey(account, key, { ...body, n: 2 });
+  expect(answer.status).toBe(409);
+  expect(answer.body).toEqual(conflict);
+  expect(await books(account)).toMatchObject({ reserved: 0.03 });
+});
+
+test("the same body at another endpoint is 409", async () => {
+  const account = await newAccount();
+  const source = await submit(account, videos, { model: "vidA-2", prompt: unique() });
+  await finish(account, source);
+  const key = unique();
+  const body = { model: "vidA-2", prompt: unique() };
+  await withKey(account, key, body, videos);
+  const answer = await withKey(account, key, body, `/v1/videos/${source}/remix`);
+  expect(answer.status).toBe(409);
+  expect(answer.body).toEqual(conflict);
+});
+
+test("keys belong to the account: another key of it repeats, another account does not", async () => {
+  const account = await newAccount();
+  const stranger = await newAccount();
+  const second = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } })).body.key as string;
+  const key = unique();
+  const body = image();
+  const first = await withKey(account, key, body);
+  const repeat = await withKey({ ...account, key: second }, key, body);
+  expect(repeat.body.id).toBe(first.body.id);
+  const other = await withKey(stranger, key, body);
+  expect(other.status).toBe(200);
+  expect(isReplay(other)).toBeNull();
+  expect(other.body.id).not.toBe(first.body.id);
+});
+
+test("a submission refused for its body leaves no claim", async () => {
+  const account = await newAccount();
+  const key = unique();
+  expect((await withKey(account, key, { ...image(), n: 9 })).status).toBe(400);
+  const answer = await withKey(account, key, image());
+  expect(answer.status).toBe(200);
+  expect(isReplay(answer)).toBeNull();
+});
+
+test("a submission refused for its price leaves no claim, and not its alarm either", async () => {
+  const account = await newAccount(0.01);
+  const key = unique();
+  const body = image();
+  expect((await withKey(account, key, body)).status).toBe(402);
+  expect((await withKey(account, key, body)).status).toBe(402);
+  expect(await runDurableObjectAlarm(await claimOf(account, key))).toBe(false);
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { add: 1 } });
+  const answer = await withKey(account, key, { ...body, n: 2 });
+  expect(answer.status).toBe(200);
+  expect(isReplay(answer)).toBeNull();
+});
+
+test("a refusal by the content policy leaves no claim", async () => {
+  const account = await newAccount();
+  const key = unique();
+  expect((await withKey(account, key, image("sandbox:reject"))).status).toBe(422);
+  expect((await withKey(account, key, image())).status).toBe(200);
+});
+
+test("ten submissions at once make one task and one charge", async () => {
+  const account = await newAccount();
+  const key = unique();
+  const body = image();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => withKey(account, key, body)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
+  expect(answers.filter((answer) => isReplay(answer) !== "true")).toHaveLength(1);
+  expect(await tasksOf(account)).toHaveLength(1);
+  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+});
+
+test("a key has 1 to 255 printable characters", async () => {
+  const account = await newAccount();
+  for (const key of ["k", "k".repeat(255), "with spaces, and (signs)"]) expect((await withKey(account, key, image())).status).toBe(200);
+  for (const key of ["", "k".repeat(256), "k\tk", "k\u007f"]) {
+    const { status, body } = await withKey(account, key, image());
+    expect(status, JSON.stringify(key)).toBe(400);
+    expect(body.error).toMatchObject({ type: "invalid_request", code: "invalid_request", param: "Idempotency-Key" });
+  }
+});
+
+test("after a day the key is free again", async () => {
+  const account = await newAccount();
+  const key = unique();
+  const body = image();
+  const first = await withKey(account, key, body);
+  await finish(account, first.body.id);
+  const start = Date.now();
+  vi.setSystemTime(start + 86_300_000);
+  expect((await withKey(account, key, body)).body.id).toBe(first.body.id);
+  vi.setSystemTime(start + 86_401_000);
+  expect(await runDurableObjectAlarm(await claimOf(account, key))).toBe(true);
+  const next = await withKey(account, key, body);
+  expect(next.status).toBe(200);
+  expect(isReplay(next)).toBeNull();
+  expect(next.body.id).not.toBe(first.body.id);
+});
+
+test("a remix is repeated although its source expired meanwhile", async () => {
+  const account = await newAccount();
+  const source = await submit(account, videos, { model: "vidA-2", prompt: unique() });
+  const { body: finished } = await finish(account, source);
+  vi.setSystemTime((finished.data.expires_at - 60) * 1000);
+  const key = unique();
+  const body = { model: "vidA-2", prompt: unique() };
+  const path = `/v1/videos/${source}/remix`;
+  const first = await withKey(account, key, body, path);
+  vi.setSystemTime((finished.data.expires_at + 60) * 1000);
+  const second = await withKey(account, key, body, path);
+  expect(second.body).toEqual(first.body);
+  expect((await withKey(account, unique(), body, path)).status).toBe(400);
+});
+
+test("a crash between the claim and the task: the repeat gives the task, and only one", async () => {
+  const account = await newAccount();
+  const key = unique();
+  const body = image();
+  failOnce(TaskObject.prototype as never, "create");
+  expect((await withKey(account, key, body)).status).toBeGreaterThanOrEqual(500);
+  const second = await withKey(account, key, body);
+  expect(second.status).toBe(200);
+  const third = await withKey(account, key, body);
+  expect(third.body.id).toBe(second.body.id);
+  expect(isReplay(third)).toBe("true");
+  expect(await tasksOf(account)).toHaveLength(1);
+  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+});
+
+test("the task was created but its answer got lost: the repeat finds it", async () => {
+  const account = await newAccount();
+  const key = unique();
+  const body = image();
+  failOnce(TaskObject.prototype as never, "create", true);
+  expect((await withKey(account, key, body)).status).toBeGreaterThanOrEqual(500);
+  const second = await withKey(account, key, body);
+  expect(second.status).toBe(200);
+  expect(isReplay(second)).toBe("true");
+  expect(await tasksOf(account)).toHaveLength(1);
+  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+});
+
+test("an inline picture is there for the task that a repeat after a crash creates", async () => {
+  const account = await newAccount();
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const body = { ...image(), images: [`data:image/png;base64,${png}`] };
+  const key = unique();
+  failOnce(TaskObject.prototype as never, "create");
+  expect((await withKey(account, key, body)).status).toBeGreaterThanOrEqual(500);
+  const { body: task } = await withKey(account, key, body);
+  expect((await finish(account, task.id)).body.data.status).toBe("completed");
+});

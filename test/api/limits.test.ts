@@ -1,0 +1,129 @@
+/** Requests a minute and key: what is counted, what the headers say. Contract 2. */
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import worker from "../../src/worker.ts";
+import { type Account, asAdmin, call, newAccount } from "../support/gateway.ts";
+
+interface Changes {
+  RATE_LIMITS?: string;
+  READS?: RateLimit;
+  SUBMISSIONS?: RateLimit;
+}
+
+/** Asks a gateway whose limits are on. */
+async function ask(key: string | undefined, path: string, method = "GET", changes: Changes = {}) {
+  const headers = { "content-type": "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) };
+  const request = new Request(`https://gateway.example${path}`, { method, headers, ...(method === "POST" && { body: "{}" }) });
+  const response = await worker.fetch(request, { ...env, RATE_LIMITS: "on", ...changes }, createExecutionContext());
+  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
+  const body = (await response.json()) as any;
+  return { status: response.status, headers: response.headers, body };
+}
+
+/** A limit that is used up, and the keys it was asked for. */
+function spent(): { limit: RateLimit; keys: string[] } {
+  const keys: string[] = [];
+  const limit = async ({ key }: RateLimitOptions) => {
+    keys.push(key);
+    return { success: false };
+  };
+  return { limit: { limit }, keys };
+}
+
+function expectWait(headers: Headers): void {
+  const seconds = Number(headers.get("retry-after"));
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  expect(seconds).toBeLessThanOrEqual(60);
+  expect(headers.get("x-ratelimit-reset-requests")).toMatch(new RegExp(`^${seconds}s?$`));
+}
+
+const images = "/v1/images/generations";
+const submissions = [images, "/v1/videos/generations", "/v1/videos/x/remix", "/v1/chat/completions"];
+const reads = ["/v1/tasks", "/v1/tasks/x", "/v1/videos/generations/x", "/v1/characters_tasks/x", "/v1/models", "/v1/characters"];
+const balances = ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"];
+
+test.each([...submissions.map((path) => ["POST", path, "60"]), ...[...reads, ...balances].map((path) => ["GET", path, "600"])])(
+  "%s %s says how many requests a minute its key has: %s",
+  async (method, path, limit) => {
+    const { key } = await newAccount();
+    const { headers } = await ask(key, path, method);
+    expect(headers.get("x-ratelimit-limit-requests")).toBe(limit);
+    expect(headers.get("x-ratelimit-reset-requests")).toBeNull();
+    expect((await ask("sk-unknown", path, method)).headers.get("x-ratelimit-limit-requests")).toBeNull();
+  },
+);
+
+/** Sends the most submissions that one minute takes, and one more. */
+async function sixtyOne(account: Account): Promise<{ statuses: number[]; last: Awaited<ReturnType<typeof ask>> }> {
+  const first = await Promise.all(Array.from({ length: 60 }, () => ask(account.key, images, "POST")));
+  return { statuses: first.map(({ status }) => status), last: await ask(account.key, images, "POST") };
+}
+
+test("the 61st submission within a minute is 429 and says when to come again; other keys and reads go on", async () => {
+  let account;
+  let minute;
+  let sent;
+  // The local limiter counts by the minute of the clock: a run over its turn proves nothing.
+  do {
+    minute = Math.floor(Date.now() / 60_000);
+    account = await newAccount();
+    sent = await sixtyOne(account);
+  } while (minute !== Math.floor(Date.now() / 60_000));
+  expect(new Set(sent.statuses)).toEqual(new Set([400]));
+  const { status, headers, body } = sent.last;
+  expect(status).toBe(429);
+  expect(body).toEqual({
+    error: { message: "Too many requests. Try again later.", type: "rate_limit_exceeded", code: "rate_limit_exceeded", param: null },
+  });
+  expect(headers.get("x-ratelimit-limit-requests")).toBe("60");
+  expectWait(headers);
+  expect((await ask(account.key, "/v1/tasks")).status).toBe(200);
+  const second = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } })).body.key;
+  expect((await ask(second, images, "POST")).status).toBe(400);
+});
+
+test.each(submissions)("POST %s counts as a submission of its key", async (path) => {
+  const { key, keyId } = await newAccount();
+  const { limit, keys } = spent();
+  const { status, headers } = await ask(key, path, "POST", { SUBMISSIONS: limit });
+  expect(status).toBe(429);
+  expectWait(headers);
+  expect(keys).toEqual([keyId]);
+});
+
+test.each(reads)("GET %s counts as a read of its key", async (path) => {
+  const { key, keyId } = await newAccount();
+  const { limit, keys } = spent();
+  const { status, headers, body } = await ask(key, path, "GET", { READS: limit });
+  expect(status).toBe(429);
+  expectWait(headers);
+  expect(body.error).toMatchObject({ type: "rate_limit_exceeded", code: "rate_limit_exceeded" });
+  if (path.startsWith("/v1/tasks")) expect(body).toMatchObject({ code: 429, message: body.error.message });
+  expect(keys).toEqual([keyId]);
+});
+
+test.each(balances)("GET %s counts as a read, and its 429 keeps the shape of its family", async (path) => {
+  const { key, keyId } = await newAccount();
+  const { limit, keys } = spent();
+  const { status, headers, body } = await ask(key, path, "GET", { READS: limit });
+  expect(status).toBe(429);
+  expect(body).toEqual({ success: false, message: expect.any(String) });
+  expectWait(headers);
+  expect(headers.get("access-control-allow-origin")).toBe("*");
+  expect(keys).toEqual([keyId]);
+});
+
+test("with the limits off nothing is counted and no header speaks of them", async () => {
+  const { key } = await newAccount();
+  const { limit, keys } = spent();
+  const changes = { RATE_LIMITS: "off", READS: limit, SUBMISSIONS: limit };
+  for (const [method, path] of [["POST", images] as const, ...[...reads, ...balances].map((it) => ["GET", it] as const)]) {
+    const { status, headers } = await ask(key, path, method, changes);
+    expect(status).not.toBe(429);
+    expect([...headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).toEqual([]);
+  }
+  expect(keys).toEqual([]);
+  expect((await call("/v1/tasks", { key })).headers.get("x-ratelimit-limit-requests")).toBeNull();
+});

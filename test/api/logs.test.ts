@@ -1,0 +1,139 @@
+/** What the operator reads: one JSON object a line, with ids and outcomes, without anything that callers or providers keep secret. */
+
+import { exports } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { bindings, failOnce } from "../support/faults.ts";
+import { type Account, call, deliver, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+type Line = Record<string, string | number | boolean>;
+
+/** Collects every line from here on. */
+function capture(): { texts: string[]; lines: () => Line[] } {
+  const texts: string[] = [];
+  for (const method of ["log", "info", "warn", "error", "debug"] as const)
+    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
+  return { texts, lines: () => texts.map((text) => JSON.parse(text) as Line) };
+}
+
+const images = "/v1/images/generations";
+const secretKey = "supersecret-idempotency";
+const inputUrl = "https://pictures.example/a.png?token=input-url-token";
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+async function stream(account: Account, content: string): Promise<void> {
+  const body = JSON.stringify({ model: "textA-1", stream: true, messages: [{ role: "user", content }] });
+  const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+  const response = await exports.default.fetch("https://gateway.example/v1/chat/completions", { method: "POST", headers, body });
+  await response.text().catch(() => undefined);
+}
+
+test("nothing secret is logged, whatever happens: no prompt, key, signature, token or picture", async () => {
+  const account = await newAccount();
+  const prompt = `my-password-is-hunter2 ${unique()}`;
+  const { texts, lines } = capture();
+  await script({ match: prompt, starts: [503], polls: [500, { progress: 5 }], downloads: ["truncated"] });
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(Uint8Array.fromBase64(png)));
+  const body = { model: "imgA-4", prompt, images: [inputUrl, `data:image/png;base64,${png}`] };
+  const id = await submit(account, images, body, { "idempotency-key": secretKey });
+  failOnce(bindings.queue(), "send");
+  const { data } = (await finish(account, id, 20)).body;
+  expect(data.status).toBe("completed");
+  const url = new URL(data.result.images[0].url[0]);
+  await call(url.href);
+  await call(`${url.href.slice(0, -1)}x`);
+  failOnce(bindings.bucket(), "get");
+  await call(url.href);
+  for (const ending of ["", "sandbox:fail", "sandbox:reject"]) {
+    const chat = { model: "textA-1", messages: [{ role: "user", content: `${prompt} ${ending}` }] };
+    await call("/v1/chat/completions", { key: account.key, body: chat });
+  }
+  for (const ending of ["", "break"]) await stream(account, `${prompt} ${ending}`);
+  const failing = `${prompt} again`;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => Promise.reject(new TypeError(`cannot reach ${inputUrl}`)));
+  await deliver(await submit(account, images, { ...body, prompt: failing }));
+  failOnce(bindings.statement(), "run");
+  await call(images, { key: account.key, body: { model: "imgA-4", prompt } });
+  failOnce(bindings.statement(), "first");
+  await call("/v1/balance", { key: account.key });
+  await call("/admin/audit", { key: "test-admin" });
+  await call("/admin/audit", { key: "test-admin-wrong" });
+  await call(`/v1/tasks?key=${account.key}`, { key: account.key });
+
+  expect(texts.length).toBeGreaterThan(30);
+  const secrets = {
+    prompt: "hunter2",
+    "API key": account.key.slice(12),
+    signature: url.searchParams.get("signature")!,
+    "asset query": "signature=",
+    "operator's token": "test-admin",
+    "signing secret": "test-signing-secret",
+    "idempotency key": secretKey,
+    "caller's URL": "input-url-token",
+    "inline picture": png.slice(20, 60),
+    "upstream's answer": "Hello there",
+  };
+  for (const [name, secret] of Object.entries(secrets))
+    expect(
+      texts.filter((text) => text.includes(secret)),
+      name,
+    ).toEqual([]);
+  for (const line of lines()) expect(line).toMatchObject({ unit: expect.any(String), outcome: expect.any(String) });
+});
+
+test("each request writes one line: its id, path, status, outcome, time, and who called", async () => {
+  const account = await newAccount();
+  const { lines } = capture();
+  const ok = await call("/v1/tasks?limit=1", { key: account.key });
+  const missing = await call("/v1/tasks/x", { key: account.key });
+  const stranger = await call("/v1/balance");
+  const common = { unit: "request", ms: expect.any(Number) };
+  const who = { account: account.id, key: account.keyId };
+  const idOf = ({ headers }: { headers: Headers }) => headers.get("x-request-id");
+  expect(lines()).toEqual([
+    { ...common, ...who, request: idOf(ok), path: "GET /v1/tasks", status: 200, outcome: "ok" },
+    { ...common, ...who, request: idOf(missing), path: "GET /v1/tasks/x", status: 404, outcome: "task_not_found", task: "x" },
+    { ...common, request: idOf(stranger), path: "GET /v1/balance", status: 401, outcome: "unauthorized" },
+  ]);
+});
+
+test("a task can be followed through its lines by its id and its request's", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, starts: [503], polls: [{ progress: 10 }] });
+  const { lines } = capture();
+  const answer = await call(images, { key: account.key, body: { model: "imgC-alias-pro", prompt } });
+  const { id } = answer.body;
+  await finish(account, id, 20);
+  const model = "imgC-3-pro-image-preview";
+  const of = (unit: string) => lines().filter((line) => line["unit"] === unit && line["task"] === id);
+  const known = { request: answer.headers.get("x-request-id"), task: id, account: account.id, model, ms: expect.any(Number) };
+  expect(of("request")[0]).toMatchObject({ ...known, path: `POST ${images}`, outcome: "ok" });
+  const work = { ...known, provider: "sandbox", attempt: expect.any(Number) };
+  expect(of("dispatch").map(({ step, outcome }) => [step, outcome])).toEqual([
+    ["start", "fault"],
+    ["start", "accepted"],
+    ["collect", "completed"],
+  ]);
+  expect(of("dispatch").map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
+  for (const line of of("dispatch")) expect(line).toMatchObject(work);
+  expect(of("poll").map(({ outcome }) => outcome)).toEqual(["pending", "succeeded"]);
+  for (const line of of("poll")) expect(line).toMatchObject(work);
+  expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);
+});
+
+test.each([false, true])("a chat can be followed through its lines too: streamed %s", async (isStream) => {
+  const account = await newAccount();
+  const { lines } = capture();
+  if (isStream) await stream(account, "hi");
+  else await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: "hi" }] } });
+  const of = (unit: string) => lines().find((line) => line["unit"] === unit);
+  const request = of("request");
+  expect(request).toMatchObject({ account: account.id, model: "textA-1", outcome: "ok", ms: expect.any(Number) });
+  const known = { request: request!["request"], account: account.id, ms: expect.any(Number) };
+  const task = expect.stringMatching(/^chatcmpl-/);
+  expect(of("settle")).toMatchObject({ ...known, task, model: "textA-1", outcome: "completed" });
+  expect(of("dispatch")).toMatchObject({ ...known, task, provider: "sandbox", attempt: 1, outcome: "answered" });
+});

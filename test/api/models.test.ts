@@ -1,0 +1,160 @@
+/** `/v1/models`: what can be asked for. Contract 2 and 8. */
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import worker from "../../src/worker.ts";
+import { type Account, books, call, newAccount, unique } from "../support/gateway.ts";
+
+interface Schema {
+  type?: string;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+}
+
+interface Entry {
+  id: string;
+  kind: string;
+  aliases: string[];
+  parameters: Schema;
+  price: Record<string, number>;
+}
+
+const modelsOf = async (account: Account): Promise<Entry[]> => (await call("/v1/models", { key: account.key })).body.data;
+
+/** Asks a gateway that is configured otherwise. */
+async function askWith(changes: object, account: Account, path: string, body?: object) {
+  const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+  const init = { method: body ? "POST" : "GET", headers, ...(body && { body: JSON.stringify(body) }) };
+  const request = new Request(`https://gateway.example${path}`, init);
+  const response = await worker.fetch(request, { ...env, ...changes }, createExecutionContext());
+  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
+  return { status: response.status, body: (await response.json()) as any };
+}
+
+const notAvailable = {
+  status: 400,
+  body: { error: { message: expect.any(String), type: "invalid_request", code: "model_not_available", param: "model" } },
+};
+
+/** Every keyword that is used has a form that JSON Schema knows. */
+function expectSchema(schema: Schema): void {
+  if (schema.type !== undefined) expect(["object", "array", "string", "number", "integer", "boolean", "null"]).toContain(schema.type);
+  if (schema.enum) expect(schema.enum.length).toBeGreaterThan(0);
+  if (schema.required) expect(Object.keys(schema.properties ?? {})).toEqual(expect.arrayContaining(schema.required));
+  if (schema.items) expectSchema(schema.items);
+  for (const property of Object.values(schema.properties ?? {})) expectSchema(property);
+}
+
+test("the list has OpenAI's form and every public model once", async () => {
+  const account = await newAccount();
+  const { status, body } = await call("/v1/models", { key: account.key });
+  expect(status).toBe(200);
+  expect(Object.keys(body).sort()).toEqual(["data", "object"]);
+  expect(body.object).toBe("list");
+  for (const entry of body.data)
+    expect(entry).toMatchObject({ id: expect.any(String), object: "model", created: expect.any(Number), owned_by: expect.any(String) });
+  expect(body.data.map(({ id }: Entry) => id).sort()).toEqual([
+    "imgA-4",
+    "imgB-4o-image",
+    "imgC-3-pro-image-preview",
+    "textA-1",
+    "textA-1-mini",
+    "vidA-2",
+    "vidA-2-pro",
+    "vidB-3.1-fast",
+    "vidB-3.1-quality",
+    "vidC-1-0-pro-fast",
+    "vidC-1-0-pro-quality",
+    "vidD-02",
+  ]);
+});
+
+test("each entry tells its kind, its aliases and its price", async () => {
+  for (const { id, kind, aliases, price } of await modelsOf(await newAccount())) {
+    expect(kind).toBe(id.startsWith("text") ? "chat" : id.startsWith("img") ? "image" : "video");
+    expect(aliases).toEqual(id === "imgC-3-pro-image-preview" ? ["imgC-alias-pro"] : []);
+    expect(Object.keys(price).length).toBeGreaterThan(0);
+    for (const amount of Object.values(price)) expect(amount).toBeGreaterThan(0);
+  }
+});
+
+test("the parameters of each entry are a JSON Schema with the model in it", async () => {
+  for (const { id, aliases, parameters } of await modelsOf(await newAccount())) {
+    expect(parameters).toMatchObject({ type: "object", $schema: expect.stringContaining("json-schema.org") });
+    expect(parameters.properties!["model"]).toEqual({ type: "string", enum: [id, ...aliases] });
+    expect(parameters.required).toContain("model");
+    expect(parameters.required).toContain(id.startsWith("text") ? "messages" : "prompt");
+    expectSchema(parameters);
+  }
+});
+
+test("the schemas say what the interface says", async () => {
+  const entries = new Map((await modelsOf(await newAccount())).map((entry) => [entry.id, entry.parameters.properties!]));
+  const of = (id: string) => entries.get(id)!;
+  expect(of("imgA-4")["n"]).toMatchObject({ type: "integer", minimum: 1, maximum: 4, default: 1 });
+  expect(of("imgA-4")["size"]!.enum).toEqual(expect.arrayContaining(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"]));
+  expect(of("imgA-4")["quality"]).toMatchObject({ enum: ["standard", "hd"], default: "standard" });
+  expect(of("vidC-1-0-pro-fast")["duration"]).toMatchObject({ type: "integer", minimum: 2, maximum: 12, default: 5 });
+  expect(of("vidC-1-0-pro-fast")["metadata"]!.properties!["resolution"]).toMatchObject({
+    enum: ["480p", "720p", "1080p"],
+    default: "720p",
+  });
+  expect(of("vidD-02")["metadata"]!.properties!["resolution"]).toMatchObject({ enum: ["512p", "768p", "1080p"], default: "768p" });
+  expect(of("vidA-2")["metadata"]!.properties!["style"]!.enum).toHaveLength(6);
+  expect(JSON.stringify(of("vidA-2")["duration"])).toMatch(/10.*15/);
+});
+
+test("the price in the list is the price that is reserved", async () => {
+  const account = await newAccount();
+  const prices = new Map((await modelsOf(account)).map(({ id, price }) => [id, price]));
+  const reservedFor = async (path: string, body: object) =>
+    (await call(path, { key: account.key, body: { prompt: unique(), ...body } })).body.metadata.reserved as number;
+  expect(await reservedFor("/v1/images/generations", { model: "imgA-4", n: 2 })).toBe(2 * prices.get("imgA-4")!["image"]!);
+  expect(await reservedFor("/v1/images/generations", { model: "imgB-4o-image", quality: "hd" })).toBe(
+    prices.get("imgB-4o-image")!["image_hd"],
+  );
+  expect(await reservedFor("/v1/videos/generations", { model: "vidD-02", duration: 10 })).toBe(10 * prices.get("vidD-02")!["second"]!);
+});
+
+test("a model without a usable route is absent from the list and refused, and nothing is reserved", async () => {
+  const account = await newAccount();
+  const off = [{ provider: "elsewhere", model: "x" }];
+  const changes = { ROUTES: { "imgA-4": off, "textA-1": off, "vidA-2": off } };
+  const { body } = await askWith(changes, account, "/v1/models");
+  expect(body.data.map(({ id }: Entry) => id)).toEqual(expect.not.arrayContaining(["imgA-4", "textA-1", "vidA-2"]));
+  expect(body.data).toHaveLength(9);
+  const prompt = unique();
+  const submissions: [string, object][] = [
+    ["/v1/images/generations", { model: "imgA-4", prompt }],
+    ["/v1/videos/generations", { model: "vidA-2", prompt }],
+    ["/v1/chat/completions", { model: "textA-1", messages: [{ role: "user", content: prompt }] }],
+  ];
+  for (const [path, submission] of submissions) expect(await askWith(changes, account, path, submission)).toMatchObject(notAvailable);
+  expect((await askWith(changes, account, "/v1/images/generations", { model: "imgB-4o-image", prompt })).status).toBe(200);
+  expect(await books(account)).toMatchObject({ reserved: 0.04, used: 0 });
+});
+
+test("a gateway without any provider has no models and refuses them all", async () => {
+  const account = await newAccount();
+  const changes = { SANDBOX: undefined };
+  expect((await askWith(changes, account, "/v1/models")).body).toEqual({ object: "list", data: [] });
+  expect(await askWith(changes, account, "/v1/images/generations", { model: "imgA-4", prompt: unique() })).toMatchObject(notAvailable);
+});
+
+test("the operator's routes and prices may come as text", async () => {
+  const account = await newAccount();
+  const changes = { PRICES: JSON.stringify({ "imgA-4": { image: 1_000_000 } }), ROUTES: JSON.stringify({ "vidD-02": [] }) };
+  const { data } = (await askWith(changes, account, "/v1/models")).body as { data: Entry[] };
+  expect(data.find(({ id }) => id === "imgA-4")!.price["image"]).toBe(1);
+  expect(data.some(({ id }) => id === "vidD-02")).toBe(false);
+});
+
+test("the list wants a key", async () => {
+  expect(await call("/v1/models")).toMatchObject({ status: 401, body: { error: { type: "unauthorized", code: "unauthorized" } } });
+});

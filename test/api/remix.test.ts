@@ -1,0 +1,152 @@
+/** Remix of an earlier video: section 4.4 of the interface, and which sources it takes. */
+
+import { expect, test, vi } from "vitest";
+import { type Account, books, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
+
+holdTime();
+
+const videos = "/v1/videos/generations";
+const remixOf = (id: string) => `/v1/videos/${id}/remix`;
+const change = (more: object = {}) => ({ model: "vidA-2", prompt: unique(), ...more });
+
+async function film(account: Account, more: object = {}): Promise<string> {
+  const id = await submit(account, videos, { model: "vidA-2", prompt: unique(), ...more });
+  await finish(account, id);
+  return id;
+}
+
+const refused = { status: 400, body: { error: { type: "invalid_request", code: "invalid_request", param: "video_id" } } };
+const unknown = {
+  status: 404,
+  body: { error: { type: "task_not_found", code: "task_not_found", param: "video_id" } },
+};
+
+test("a remix is a task of its own that names its source, and ends as a video", async () => {
+  const account = await newAccount();
+  const source = await film(account);
+  const body = change({ size: "9:16", duration: 15 });
+  const answer = await call(remixOf(source), { key: account.key, body });
+  expect(answer.status).toBe(200);
+  const created_at = Math.floor(Date.now() / 1000);
+  const metadata = { kind: "remix", prompt: body.prompt, size: "9:16", duration: 15, reserved: 1.5, source_task: source };
+  expect(answer.body).toEqual({
+    id: expect.stringMatching(/^task_/),
+    object: "generation.task",
+    model: "vidA-2",
+    status: "queued",
+    progress: 0,
+    created_at,
+    metadata,
+  });
+  expect(answer.body.id).not.toBe(source);
+  expect(await books(account)).toMatchObject({ reserved: 1.5, used: 1 });
+  const generic = (await finish(account, answer.body.id)).body.data;
+  expect(generic).toMatchObject({ status: "completed", metadata, result: { videos: [{ url: [expect.any(String)] }] } });
+  const done = (await call(`${videos}/${answer.body.id}`, { key: account.key })).body;
+  expect(done).toMatchObject({ object: "video.generation", status: "completed", url: generic.result.videos[0].url[0] });
+  expect((await call(done.url)).headers.get("content-type")).toBe("video/mp4");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 2.5 });
+});
+
+test("its defaults are those of its model: vidA-2 10 seconds, vidA-2-pro 15", async () => {
+  const account = await newAccount();
+  const source = await film(account);
+  for (const [model, duration, reserved] of [
+    ["vidA-2", 10, 1],
+    ["vidA-2-pro", 15, 4.5],
+  ] as const) {
+    const { body } = await call(remixOf(source), { key: account.key, body: change({ model }) });
+    expect(body.metadata).toMatchObject({ size: "16:9", duration, reserved });
+  }
+});
+
+test("a remix can be remixed", async () => {
+  const account = await newAccount();
+  const first = await submit(account, remixOf(await film(account)), change());
+  await finish(account, first);
+  const second = await submit(account, remixOf(first), change());
+  expect((await finish(account, second)).body.data).toMatchObject({ status: "completed", metadata: { source_task: first } });
+});
+
+test("a video of another model can be the source", async () => {
+  const account = await newAccount();
+  const source = await submit(account, videos, { model: "vidB-3.1-fast", prompt: unique() });
+  await finish(account, source);
+  expect((await call(remixOf(source), { key: account.key, body: change() })).status).toBe(200);
+});
+
+test("an unknown, forged or foreign source is 404 and reserves nothing", async () => {
+  const account = await newAccount();
+  const foreign = await film(await newAccount());
+  const forged = `task_${"A".repeat(43)}`;
+  for (const id of [foreign, "task_unknown", forged, "x"])
+    expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(unknown);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a source that is no video is refused", async () => {
+  const account = await newAccount();
+  const picture = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const character = await submit(account, videos, { model: "vidA-2", from_task: await film(account), timestamps: "0,1" });
+  for (const id of [picture, character]) {
+    await finish(account, id);
+    expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(refused);
+  }
+});
+
+test("a source that has not completed, or failed, is refused", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "provider_error" }] });
+  const running = await submit(account, videos, { model: "vidA-2", prompt: unique() });
+  const failed = await submit(account, videos, { model: "vidA-2", prompt });
+  await finish(account, failed);
+  for (const id of [running, failed]) expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(refused);
+});
+
+test("a source made with private: true is refused, one with private: false is not", async () => {
+  const account = await newAccount();
+  const hidden = await film(account, { metadata: { private: true } });
+  const open = await film(account, { metadata: { private: false } });
+  const body = change();
+  const answer = await call(remixOf(hidden), { key: account.key, body });
+  expect(answer).toMatchObject(refused);
+  expect(answer.body.error.message).toContain("private");
+  expect(await upstreamCalls(body.prompt)).toEqual([]);
+  expect((await call(remixOf(open), { key: account.key, body: change() })).status).toBe(200);
+});
+
+test("an expired source is refused from the second of its expiry on", async () => {
+  const account = await newAccount();
+  const source = await film(account);
+  const { expires_at } = (await call(`${videos}/${source}`, { key: account.key })).body;
+  vi.setSystemTime(expires_at * 1000 - 1);
+  expect((await call(remixOf(source), { key: account.key, body: change() })).status).toBe(200);
+  vi.setSystemTime(expires_at * 1000);
+  expect(await call(remixOf(source), { key: account.key, body: change() })).toMatchObject(refused);
+});
+
+test("a source that expires before the remix starts fails it as invalid_input, or it is made of what was there", async () => {
+  const account = await newAccount();
+  const source = await film(account);
+  const { expires_at } = (await call(`${videos}/${source}`, { key: account.key })).body;
+  vi.setSystemTime(expires_at * 1000 - 1);
+  const id = await submit(account, remixOf(source), change());
+  vi.setSystemTime(expires_at * 1000 + 1000);
+  const { data } = (await finish(account, id)).body;
+  expect(data.error?.code ?? data.status).toMatch(/^(completed|invalid_input)$/);
+  expect((await books(account)).reserved).toBe(0);
+});
+
+test("a model that cannot remix is refused with what could", async () => {
+  const account = await newAccount();
+  const source = await film(account);
+  const { status, body } = await call(remixOf(source), { key: account.key, body: change({ model: "vidB-3.1-fast" }) });
+  expect(status).toBe(400);
+  expect(body.error).toMatchObject({
+    type: "invalid_request",
+    code: "model_not_found",
+    param: "model",
+    details: [{ param: "model", allowed: ["vidA-2", "vidA-2-pro"] }],
+  });
+});

@@ -1,0 +1,132 @@
+/** Chat bodies at both sides of every limit: 4.1 of the interface, section 1 of the contract. */
+
+import { expect, test } from "vitest";
+import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+
+holdTime();
+
+const path = "/v1/chat/completions";
+const model = "textA-1";
+const messages = [{ role: "user", content: "Good morning" }];
+
+/** Each body is answered. */
+async function accepts(bodies: object[]): Promise<void> {
+  const account = await newAccount();
+  for (const body of bodies) {
+    const answer = await call(path, { key: account.key, body: { model, messages, ...body } });
+    expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
+  }
+  expect(await books(account)).toMatchObject({ reserved: 0 });
+}
+
+/** Each body is refused for the one field; nothing is held or charged. */
+async function refuses(param: string, bodies: object[]): Promise<void> {
+  const account = await newAccount();
+  for (const body of bodies) {
+    const answer = await call(path, { key: account.key, body: { model, messages, ...body } });
+    const details = [expect.objectContaining({ param, message: expect.any(String) })];
+    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
+    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
+  }
+  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+}
+
+const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
+const second = (message: unknown) => ({ messages: [...messages, message] });
+
+test("both text models answer", () => accepts(each("model", ["textA-1", "textA-1-mini"])));
+test("messages are required", () => refuses("messages", each("messages", [undefined, null])));
+test("messages are a list of at least one", () =>
+  refuses("messages", each("messages", [[], "Good morning", "", 5, { role: "user", content: "Hi" }])));
+test("a message is an object; its place is named", () =>
+  refuses(
+    "messages[1]",
+    ["Hi", 5, ["user", "Hi"]].map((message) => second(message)),
+  ));
+test("the roles of the protocol pass", () =>
+  accepts(["system", "developer", "user", "assistant"].map((role) => second({ role, content: "Good morning" }))));
+test("a message needs one of the roles", () =>
+  refuses(
+    "messages[1].role",
+    [undefined, null, "", "robot", "User", 5].map((role) => second({ role, content: "Hi" })),
+  ));
+test("content is a text or parts", () =>
+  accepts([
+    second({ role: "user", content: "x".repeat(5000) }),
+    second({ role: "user", content: [{ type: "text", text: "What is this?" }] }),
+    second({
+      role: "user",
+      content: [
+        { type: "text", text: "And this?" },
+        { type: "image_url", image_url: { url: "https://pictures.example/a.png" } },
+      ],
+    }),
+  ]));
+test("content is nothing else", () =>
+  refuses(
+    "messages[1].content",
+    [5, true, { type: "text", text: "Hi" }].map((content) => second({ role: "user", content })),
+  ));
+test("a user's message needs content", () =>
+  refuses(
+    "messages[1].content",
+    [{ role: "user" }, { role: "user", content: null }].map((message) => second(message)),
+  ));
+test("an assistant that calls tools needs no content", () => {
+  const tool_calls = [{ id: "call_1", type: "function", function: { name: "clock", arguments: "{}" } }];
+  const reply = { role: "tool", tool_call_id: "call_1", content: "nine" };
+  return accepts([{ messages: [...messages, { role: "assistant", content: null, tool_calls }, reply] }]);
+});
+
+test("stream is true or false", () => refuses("stream", each("stream", ["true", 1, 0, {}])));
+test("max_tokens is a whole number from 1", async () => {
+  await accepts(each("max_tokens", [1, 4096, null]));
+  await refuses("max_tokens", each("max_tokens", [0, -1, 1.5, "10", true]));
+});
+test("max_completion_tokens is a whole number from 1", async () => {
+  await accepts(each("max_completion_tokens", [1, 4096]));
+  await refuses("max_completion_tokens", each("max_completion_tokens", [0, 1.5, "10"]));
+});
+test("one answer is given: n is 1", async () => {
+  await accepts(each("n", [1, null]));
+  await refuses("n", each("n", [0, 2, "1", 1.5]));
+});
+
+for (const [field, low, high] of [
+  ["temperature", 0, 2],
+  ["top_p", 0, 1],
+  ["presence_penalty", -2, 2],
+  ["frequency_penalty", -2, 2],
+] as const)
+  test(`${field} lies between ${low} and ${high}`, async () => {
+    await accepts(each(field, [low, high, (low + high) / 2]));
+    await refuses(field, each(field, [low - 0.01, high + 0.01, String(high), true]));
+  });
+test("stop is a text or up to four", async () => {
+  await accepts(each("stop", ["\n", ["a"], ["a", "b", "c", "d"]]));
+  await refuses("stop", each("stop", [["a", "b", "c", "d", "e"], 5, [5]]));
+});
+
+test("unknown fields are ignored", () =>
+  accepts([{ prompt: 5, size: "9:16", images: "none", duration: "long", whatever: { deep: [null] } }]));
+test("everything wrong is told at once", async () => {
+  const account = await newAccount();
+  const body = { messages: [{ role: "robot", content: 5 }, { content: "Hi" }], n: 2, temperature: 3, stream: "yes" };
+  const answer = await call(path, { key: account.key, body });
+  expect(answer.status).toBe(400);
+  expect(answer.body.error.details.map(({ param }: { param: string }) => param).sort()).toEqual(
+    ["messages[0].content", "messages[0].role", "messages[1].role", "model", "n", "stream", "temperature"].sort(),
+  );
+  expect(answer.body.error.param).toBe(answer.body.error.details[0].param);
+  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+});
+test("a limit reaches as far as the balance", async () => {
+  const account = await newAccount(0.01);
+  const ask = (max_tokens: number) => call(path, { key: account.key, body: { model, messages, max_tokens } });
+  expect(await ask(4096)).toMatchObject({
+    status: 402,
+    body: { error: { type: "insufficient_quota", code: "insufficient_quota", param: null } },
+  });
+  expect(await books(account)).toEqual({ quota: 0.01, reserved: 0, used: 0, remaining: 0.01 });
+  expect((await ask(100)).status).toBe(200);
+});

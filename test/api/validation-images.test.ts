@@ -1,0 +1,96 @@
+/** Image bodies at both sides of every limit: 4.2 and 8 of the interface, section 1 of the contract. */
+
+import { expect, test } from "vitest";
+import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+
+holdTime();
+
+const path = "/v1/images/generations";
+const prices = { "imgA-4": 0.03, "imgB-4o-image": 0.04, "imgC-3-pro-image-preview": 0.12 };
+const ratios = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"];
+const prompt = "a lighthouse at dusk";
+const defaults = { kind: "image", prompt, size: "1:1", n: 1, quality: "standard" };
+const urls = (count: number) => Array.from({ length: count }, (_, at) => `https://pictures.example/${at}.png`);
+
+type Row = [body: object, told: object, reserved: number];
+
+/** Each body is taken: its parameters are told back with every default, and their price is held. */
+async function accepts(rows: Row[]): Promise<void> {
+  const account = await newAccount();
+  let held = 0;
+  for (const [body, told, reserved] of rows) {
+    const answer = await call(path, { key: account.key, body });
+    expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
+    expect(answer.body.metadata).toEqual({ ...told, reserved: expect.closeTo(reserved, 9) });
+    held += reserved;
+  }
+  expect((await books(account)).reserved).toBeCloseTo(held, 6);
+}
+
+/** Each body is refused for the one field, and none leaves a trace. */
+async function refuses(param: string, bodies: object[]): Promise<void> {
+  const account = await newAccount();
+  for (const body of bodies) {
+    const answer = await call(path, { key: account.key, body });
+    const details = [expect.objectContaining({ param, message: expect.any(String) })];
+    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
+    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
+  }
+  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
+}
+
+const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
+
+/** The body for each of the three models, at so many times its price. */
+const rows = (body: object, times = 1) =>
+  Object.entries(prices).map(([model, price]): Row => [{ model, prompt, ...body }, { ...defaults, ...body }, times * price]);
+/** The bodies refused for each of the three models. */
+const refused = (param: string, bodies: object[]) =>
+  refuses(
+    param,
+    Object.keys(prices).flatMap((model) => bodies.map((body) => ({ model, prompt, ...body }))),
+  );
+
+test("size 1:1, n 1, quality standard unless told", () => accepts(rows({})));
+test("the seven ratios pass", () => accepts(each("size", ratios).flatMap((body) => rows(body))));
+test("other sizes do not", () => refused("size", each("size", ["21:9", "1:2", "1024x1024", "1:1 ", "", 1, ["1:1"]])));
+test("n 1 to 4 passes, each image at its price", () => accepts([1, 2, 3, 4].flatMap((n) => rows({ n }, n))));
+test("n 0 and 5, fractions and texts do not", () => refused("n", each("n", [0, 5, -1, 2.5, "2", true, [2], {}])));
+test("hd is twice the price", () =>
+  accepts([...rows({ quality: "standard" }), ...rows({ quality: "hd" }, 2), ...rows({ quality: "hd", n: 4 }, 8)]));
+test("another quality does not pass", () => refused("quality", each("quality", ["HD", "low", "", 1, true])));
+test("a prompt of 1000 code points passes", () =>
+  accepts(["x", "x".repeat(1000), "灯".repeat(1000), "🦊".repeat(1000)].flatMap((text) => rows({ prompt: text }))));
+test("a prompt of 1001 does not", () => refused("prompt", each("prompt", ["x".repeat(1001), "灯".repeat(1001), "🦊".repeat(1001)])));
+test("a prompt of white space only does not", () => refused("prompt", each("prompt", ["", " ", "\n\t\r ", "\u3000\u00a0"])));
+test("a body without prompt does not", () => refused("prompt", each("prompt", [undefined, null])));
+test("a prompt that is no text does not", () => refused("prompt", each("prompt", [5, true, ["a"], { text: "a" }])));
+test("5 reference images pass", () => accepts([0, 1, 5].flatMap((count) => rows({ images: urls(count) }))));
+test("6 do not", () => refused("images", [{ images: urls(6) }]));
+test("images must be an array", () => refused("images", each("images", [{ url: "https://pictures.example/a.png" }, 5, true, urls(1)[0]])));
+test("an image must be a text; its place is named", () => refused("images[1]", each("images", [[urls(1)[0], 5]])));
+
+const model = "imgA-4";
+
+test("the alias stands for its model, in name and price", async () => {
+  const account = await newAccount();
+  const { status, body } = await call(path, { key: account.key, body: { model: "imgC-alias-pro", prompt, quality: "hd" } });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ model: "imgC-3-pro-image-preview", metadata: { ...defaults, quality: "hd", reserved: 0.24 } });
+});
+
+test("null counts as absent", () => accepts([[{ model, prompt, size: null, n: null, quality: null, images: null }, defaults, 0.03]]));
+test("unknown fields are ignored and not told back", () =>
+  accepts([[{ model, prompt, seed: 7, duration: "long", metadata: { style: 5 }, url: 5, image_with_roles: 5 }, defaults, 0.03]]));
+
+test("a number beyond every integer is told the field's own limit", async () => {
+  const account = await newAccount();
+  const { body } = await call(path, { key: account.key, body: { model, prompt, n: 1e300 } });
+  expect(body.error.details).toEqual([{ param: "n", message: expect.stringContaining("4"), allowed: { maximum: 4 } }]);
+});
+test("a list that is too long is told so beside its wrong elements", async () => {
+  const account = await newAccount();
+  const { body } = await call(path, { key: account.key, body: { model, prompt, images: [...urls(5), 5] } });
+  expect(body.error.details.map(({ param }: { param: string }) => param).sort()).toEqual(["images", "images[5]"]);
+});

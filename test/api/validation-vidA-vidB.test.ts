@@ -1,0 +1,126 @@
+/** Bodies of vidA and vidB films at both sides of every limit: modes A and C of 4.3 and part 8 of the interface, section 1 of the contract. */
+
+import { expect, test } from "vitest";
+import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+
+holdTime();
+
+const path = "/v1/videos/generations";
+const seconds = { "vidA-2": 0.1, "vidA-2-pro": 0.3, "vidB-3.1-fast": 0.15, "vidB-3.1-quality": 0.4 };
+type Model = keyof typeof seconds;
+const vidA: Model[] = ["vidA-2", "vidA-2-pro"];
+const vidB: Model[] = ["vidB-3.1-fast", "vidB-3.1-quality"];
+const styles = ["comic", "news", "anime", "selfie", "nostalgic", "thanksgiving"];
+const flags = ["watermark", "private", "storyboard", "thumbnail"];
+const prompt = "a ship leaves the harbour";
+const urls = (count: number) => Array.from({ length: count }, (_, at) => `https://pictures.example/${at}.png`);
+
+type Row = [body: object, told: object, reserved: number];
+
+/** Each body is taken: its parameters are told back with every default, and their price is held. */
+async function accepts(rows: Row[]): Promise<void> {
+  const account = await newAccount();
+  let held = 0;
+  for (const [body, told, reserved] of rows) {
+    const answer = await call(path, { key: account.key, body });
+    expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
+    expect(answer.body.metadata).toEqual({ ...told, reserved: expect.closeTo(reserved, 9) });
+    held += reserved;
+  }
+  expect((await books(account)).reserved).toBeCloseTo(held, 6);
+}
+
+/** Each body is refused for the one field, and none leaves a trace. */
+async function refuses(param: string, bodies: object[]): Promise<void> {
+  const account = await newAccount();
+  for (const body of bodies) {
+    const answer = await call(path, { key: account.key, body });
+    const details = [expect.objectContaining({ param, message: expect.any(String) })];
+    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
+    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
+  }
+  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
+}
+
+const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
+
+const defaultsOf = (model: Model) =>
+  vidA.includes(model)
+    ? { kind: "video", prompt, duration: 10, size: "16:9", watermark: false }
+    : { kind: "video", prompt, duration: 8, size: "16:9" };
+/** The body for each of the models; `told` is what it changes in the defaults. */
+const rows = (models: Model[], body: object, told = body) =>
+  models.map((model): Row => {
+    const metadata = { ...defaultsOf(model), ...told };
+    return [{ model, prompt, ...body }, metadata, metadata.duration * seconds[model]];
+  });
+const refused = (models: Model[], param: string, bodies: object[]) =>
+  refuses(
+    param,
+    models.flatMap((model) => bodies.map((body) => ({ model, prompt, ...body }))),
+  );
+const inMetadata = (field: string, values: readonly unknown[]) => each("metadata", each(field, values));
+
+for (const [name, models, images] of [
+  ["vidA", vidA, 4],
+  ["vidB", vidB, 3],
+] as const) {
+  test(`${name}: ${images} reference images pass`, () =>
+    accepts([1, images].flatMap((count) => rows([...models], { images: urls(count) }))));
+  test(`${name}: ${images + 1} do not`, () => refused([...models], "images", [{ images: urls(images + 1) }]));
+  test(`${name}: a prompt of 4000 code points passes`, () =>
+    accepts(["x", "x".repeat(4000), "🦊".repeat(4000)].flatMap((text) => rows([...models], { prompt: text }))));
+  test(`${name}: a prompt of 4001 does not`, () => refused([...models], "prompt", each("prompt", ["x".repeat(4001), "🦊".repeat(4001)])));
+  test(`${name}: a prompt of white space only, or none, does not`, () =>
+    refused([...models], "prompt", each("prompt", ["", " \n\t", "\u3000", null, undefined])));
+  test(`${name}: a prompt that is no text does not`, () => refused([...models], "prompt", each("prompt", [5, true, ["x"]])));
+}
+
+test("vidA: 10 seconds, 16:9, no watermark unless told", () => accepts(rows(vidA, {})));
+test("vidA-2: 10 and 15 seconds pass, each second at its price", () =>
+  accepts(each("duration", [10, 15]).flatMap((body) => rows(["vidA-2"], body))));
+test("vidA-2: other durations do not", () =>
+  refused(["vidA-2"], "duration", each("duration", [9, 11, 14, 16, 25, 0, -10, 10.5, "10", true])));
+test("vidA-2-pro: 10, 15 and 25 seconds pass, each second at its price", () =>
+  accepts(each("duration", [10, 15, 25]).flatMap((body) => rows(["vidA-2-pro"], body))));
+test("vidA-2-pro: other durations do not", () =>
+  refused(["vidA-2-pro"], "duration", each("duration", [9, 11, 14, 16, 24, 26, 0, 10.5, "10", true])));
+test("vidA: the three ratios pass", () => accepts(each("size", ["16:9", "9:16", "1:1"]).flatMap((body) => rows(vidA, body))));
+test("vidA: other sizes do not", () => refused(vidA, "size", each("size", ["4:3", "3:4", "21:9", "1280x720", "", 1])));
+test("vidA: the six styles pass", () => accepts(styles.flatMap((style) => rows(vidA, { metadata: { style } }, { style }))));
+test("vidA: other styles do not", () => refused(vidA, "metadata.style", inMetadata("style", ["noir", "Comic", "", 1, ["comic"]])));
+test("vidA: each flag is true or false", () =>
+  accepts(
+    [true, false].flatMap((on) => {
+      const metadata = Object.fromEntries(flags.map((flag) => [flag, on]));
+      return rows(vidA, { metadata }, metadata);
+    }),
+  ));
+for (const flag of flags)
+  test(`vidA: ${flag} is nothing else`, () => refused(vidA, `metadata.${flag}`, inMetadata(flag, ["true", "", 1, 0, []])));
+test("vidA: metadata must be an object", () => refused(vidA, "metadata", each("metadata", ["comic", 5, true, [], [{ style: "comic" }]])));
+test("vidA: null and unknown fields of metadata change nothing", () =>
+  accepts(
+    each("metadata", [null, {}, { style: null, watermark: null, private: null }, { resolution: "4k", mood: 5 }]).flatMap((body) =>
+      rows(["vidA-2"], body, {}),
+    ),
+  ));
+test("vidA: null counts as absent, also for what would make a character", () =>
+  accepts(rows(vidA, { duration: null, size: null, images: null, url: null, from_task: null, timestamps: null }, {})));
+test("vidA: everything at once is told back and priced", () => {
+  const metadata = { style: "anime", watermark: true, private: true, storyboard: false, thumbnail: true };
+  const body = { duration: 25, size: "1:1", images: urls(4) };
+  return accepts(rows(["vidA-2-pro"], { ...body, metadata }, { ...body, ...metadata }));
+});
+
+test("vidB: 8 seconds and 16:9 unless told", () => accepts(rows(vidB, {})));
+test("vidB: duration 8 passes", () => accepts(rows(vidB, { duration: 8 })));
+test("vidB: other durations do not", () => refused(vidB, "duration", each("duration", [7, 9, 0, -8, 8.5, 10, "8", true])));
+test("vidB: the two ratios pass", () => accepts(each("size", ["16:9", "9:16"]).flatMap((body) => rows(vidB, body))));
+test("vidB: other sizes do not", () => refused(vidB, "size", each("size", ["1:1", "4:3", "3:4", "21:9", "", 1])));
+test("vidB: null counts as absent", () => accepts(rows(vidB, { duration: null, size: null, images: null }, {})));
+test("vidB: the fields of other models are ignored", () =>
+  accepts(
+    rows(vidB, { metadata: { resolution: "4k" }, image_with_roles: 5, url: "no URL", from_task: "no task", timestamps: "never" }, {}),
+  ));

@@ -1,0 +1,174 @@
+/** Bodies of vidC and vidD films at both sides of every limit: modes D and E of 4.3 and part 8 of the interface, section 1 of the contract. */
+
+import { expect, test } from "vitest";
+import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+
+holdTime();
+
+const path = "/v1/videos/generations";
+const seconds = { "vidC-1-0-pro-fast": 0.03, "vidC-1-0-pro-quality": 0.06, "vidD-02": 0.05 };
+type Model = keyof typeof seconds;
+const vidC: Model[] = ["vidC-1-0-pro-fast", "vidC-1-0-pro-quality"];
+const vidD: Model[] = ["vidD-02"];
+const prompt = "rain over a market";
+const urls = (count: number) => Array.from({ length: count }, (_, at) => `https://pictures.example/${at}.png`);
+const url = urls(1)[0]!;
+const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0).toBase64();
+const withRoles = (...roles: unknown[]) => ({ image_with_roles: roles.map((role) => ({ url, role })) });
+
+type Row = [body: object, told: object, reserved: number];
+
+/** Each body is taken: its parameters are told back with every default, and their price is held. */
+async function accepts(rows: Row[]): Promise<void> {
+  const account = await newAccount();
+  let held = 0;
+  for (const [body, told, reserved] of rows) {
+    const answer = await call(path, { key: account.key, body });
+    expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
+    expect(answer.body.metadata).toEqual({ ...told, reserved: expect.closeTo(reserved, 9) });
+    held += reserved;
+  }
+  expect((await books(account)).reserved).toBeCloseTo(held, 6);
+}
+
+/** Each body is refused for the one field, and none leaves a trace. */
+async function refuses(param: string, bodies: object[]): Promise<void> {
+  const account = await newAccount();
+  for (const body of bodies) {
+    const answer = await call(path, { key: account.key, body });
+    const details = [expect.objectContaining({ param, message: expect.any(String) })];
+    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
+    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
+  }
+  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
+}
+
+const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
+
+/** The body for each of the models; `told` is what it changes in the defaults. 1080p costs twice. */
+const rows = (models: Model[], body: object, told = body) =>
+  models.map((model): Row => {
+    const resolution = model === "vidD-02" ? "768p" : "720p";
+    const metadata = { kind: "video", prompt, duration: 5, size: "16:9", resolution, ...told };
+    return [{ model, prompt, ...body }, metadata, metadata.duration * seconds[model] * (metadata.resolution === "1080p" ? 2 : 1)];
+  });
+const refused = (models: Model[], param: string, bodies: object[]) =>
+  refuses(
+    param,
+    models.flatMap((model) => bodies.map((body) => ({ model, prompt, ...body }))),
+  );
+const inMetadata = (field: string, values: readonly unknown[]) => each("metadata", each(field, values));
+const at = (resolution: string) => ({ metadata: { resolution } });
+
+for (const [name, models] of [
+  ["vidC", vidC],
+  ["vidD", vidD],
+] as const) {
+  test(`${name}: a prompt of 4000 code points passes`, () =>
+    accepts(["x", "x".repeat(4000), "🦊".repeat(4000)].flatMap((text) => rows([...models], { prompt: text }))));
+  test(`${name}: a prompt of 4001 does not`, () => refused([...models], "prompt", each("prompt", ["x".repeat(4001), "🦊".repeat(4001)])));
+  test(`${name}: a prompt of white space only, or none, does not`, () =>
+    refused([...models], "prompt", each("prompt", ["", " \n\t", "\u3000", null, undefined])));
+  test(`${name}: a prompt that is no text does not`, () => refused([...models], "prompt", each("prompt", [5, true, ["x"]])));
+  test(`${name}: metadata must be an object`, () => refused([...models], "metadata", each("metadata", ["1080p", 5, [], true])));
+}
+
+test("vidC: 5 seconds, 16:9, 720p unless told", () => accepts(rows(vidC, {})));
+test("vidC: 2 to 12 seconds pass, each second at its price", () =>
+  accepts(each("duration", [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]).flatMap((body) => rows(vidC, body))));
+test("vidC: 1 and 13 seconds, fractions and texts do not", () =>
+  refused(vidC, "duration", each("duration", [1, 13, 0, -2, 2.5, "5", true])));
+test("vidC: the six ratios pass", () =>
+  accepts(each("size", ["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"]).flatMap((body) => rows(vidC, body))));
+test("vidC: other sizes do not", () => refused(vidC, "size", each("size", ["3:2", "2:3", "9:21", "", 1])));
+test("vidC: 480p and 720p are the plain price, 1080p twice", () =>
+  accepts([
+    ...["480p", "720p", "1080p"].flatMap((resolution) => rows(vidC, at(resolution), { resolution })),
+    ...rows(vidC, { duration: 12, ...at("1080p") }, { duration: 12, resolution: "1080p" }),
+  ]));
+test("vidC: other resolutions do not pass", () =>
+  refused(vidC, "metadata.resolution", inMetadata("resolution", ["512p", "768p", "1080", "1080P", "", 720])));
+test("vidC: 4 images pass", () => accepts([1, 4].flatMap((count) => rows(vidC, { images: urls(count) }))));
+test("vidC: 5 do not", () => refused(vidC, "images", [{ images: urls(5) }]));
+test("vidC: the three roles pass", () =>
+  accepts(["first_frame", "last_frame", "reference"].flatMap((role) => rows(vidC, withRoles(role)))));
+test("vidC: other roles, or none, do not", () =>
+  refused(
+    vidC,
+    "image_with_roles[0].role",
+    ["middle_frame", "First_Frame", "", 1, null, undefined].map((role) => withRoles(role)),
+  ));
+test("vidC: image_with_roles does not stand beside images", () =>
+  refused(vidC, "image_with_roles", [{ images: [url], ...withRoles("first_frame") }]));
+test("vidC: image_with_roles stands beside images that are null", () =>
+  accepts(rows(vidC, { images: null, ...withRoles("reference") }, withRoles("reference"))));
+test("vidC: a reference passes at 480p and 720p", () =>
+  accepts(
+    ["480p", "720p"].flatMap((resolution) =>
+      rows(vidC, { ...withRoles("reference"), ...at(resolution) }, { ...withRoles("reference"), resolution }),
+    ),
+  ));
+test("vidC: a reference does not pass at 1080p", () =>
+  refused(vidC, "image_with_roles[1].role", [{ ...withRoles("first_frame", "reference"), ...at("1080p") }]));
+test("vidC: first and last frame pass at 1080p", () => {
+  const frames = withRoles("first_frame", "last_frame");
+  return accepts(rows(vidC, { ...frames, ...at("1080p") }, { ...frames, resolution: "1080p" }));
+});
+test("vidC: image_with_roles must be an array of objects with a url", async () => {
+  await refused(vidC, "image_with_roles", each("image_with_roles", [{ url, role: "reference" }, 5]));
+  await refused(vidC, "image_with_roles[0]", each("image_with_roles", [[url], [5]]));
+  await refused(
+    vidC,
+    "image_with_roles[0].url",
+    [undefined, null, 5].map((bad) => ({ image_with_roles: [{ url: bad, role: "reference" }] })),
+  );
+});
+test("vidC: null counts as absent", () => accepts(rows(vidC, { duration: null, size: null, metadata: { resolution: null } }, {})));
+test("vidC: the fields of other models are ignored", () => accepts(rows(vidC, { url: 5, from_task: 5, timestamps: 5, n: 9 }, {})));
+
+test("vidD: 5 seconds, 16:9, 768p unless told", () => accepts(rows(vidD, {})));
+test("vidD: 5 and 10 seconds pass, each second at its price", () => accepts(each("duration", [5, 10]).flatMap((body) => rows(vidD, body))));
+test("vidD: other durations do not", () => refused(vidD, "duration", each("duration", [4, 6, 9, 11, 0, -5, 5.5, "5", true])));
+test("vidD: the two ratios pass", () => accepts(each("size", ["16:9", "9:16"]).flatMap((body) => rows(vidD, body))));
+test("vidD: other sizes do not", () => refused(vidD, "size", each("size", ["1:1", "4:3", "3:4", "21:9", "", 1])));
+test("vidD: 512p and 768p are the plain price, 1080p twice", () =>
+  accepts([
+    ...["512p", "768p", "1080p"].flatMap((resolution) => rows(vidD, at(resolution), { resolution })),
+    ...rows(vidD, { duration: 10, ...at("1080p") }, { duration: 10, resolution: "1080p" }),
+  ]));
+test("vidD: other resolutions do not pass", () =>
+  refused(vidD, "metadata.resolution", inMetadata("resolution", ["480p", "720p", "1080", "", 768])));
+for (const field of ["first_frame_image", "last_frame_image"]) {
+  test(`vidD: ${field} is an http(s) URL`, () =>
+    accepts(
+      [url, "http://pictures.example/frame", "http://127.0.0.1:8080/frame.jpg"].flatMap((good) =>
+        rows(vidD, { metadata: { [field]: good } }, { [field]: good }),
+      ),
+    ));
+  test(`vidD: ${field} is no inline image`, () =>
+    refused(vidD, `metadata.${field}`, inMetadata(field, [`data:image/png;base64,${png}`, png])));
+  test(`vidD: ${field} is no other scheme, has no user, is whole`, () =>
+    refused(
+      vidD,
+      `metadata.${field}`,
+      inMetadata(field, ["ftp://a.example/b.png", "https://user:secret@a.example/b.png", "a.example/b.png", "/b.png", "https://", ""]),
+    ));
+  test(`vidD: ${field} is a text`, () => refused(vidD, `metadata.${field}`, inMetadata(field, [5, true, [url], { url }])));
+}
+test("vidD: both frames pass together", () => {
+  const metadata = { first_frame_image: url, last_frame_image: url };
+  return accepts(rows(vidD, { metadata }, metadata));
+});
+test("vidD: each flag is true or false", () =>
+  accepts(
+    [true, false].flatMap((on) =>
+      rows(vidD, { metadata: { prompt_optimizer: on, watermark: !on } }, { prompt_optimizer: on, watermark: !on }),
+    ),
+  ));
+for (const flag of ["prompt_optimizer", "watermark"])
+  test(`vidD: ${flag} is nothing else`, () => refused(vidD, `metadata.${flag}`, inMetadata(flag, ["true", "", 1, 0, []])));
+test("vidD: null counts as absent", () =>
+  accepts(rows(vidD, { duration: null, size: null, metadata: { resolution: null, first_frame_image: null } }, {})));
+test("vidD: the fields of other models are ignored", () =>
+  accepts(rows(vidD, { images: "none", image_with_roles: 5, url: 5, timestamps: 5 }, {})));

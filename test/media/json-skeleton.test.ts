@@ -1,0 +1,321 @@
+/** Bodies with images in them: what is taken out, what remains, and every way in which a body can be wrong. */
+
+import { expect, test } from "vitest";
+import { JsonBodyError } from "../../src/media/json-error.ts";
+import type { JsonPath } from "../../src/media/json-scanner.ts";
+import { type InlineImage, readJsonSkeleton, type SkeletonOptions } from "../../src/media/json-skeleton.ts";
+import { base64, png } from "./images.ts";
+
+const MiB = 1024 * 1024;
+
+/** Where the interface has images. */
+const isImageAt = (path: JsonPath) =>
+  (path[0] === "images" && path.length === 2 && typeof path[1] === "number") ||
+  (path[0] === "image_with_roles" && path.length === 3 && typeof path[1] === "number" && path[2] === "url");
+
+/** A file that begins as a PNG does. */
+function pngOf(length: number, fill = 7): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length).fill(fill);
+  bytes.set(png.subarray(0, 12));
+  return bytes;
+}
+
+const uriOf = (bytes: Uint8Array) => `data:image/png;base64,${bytes.toBase64()}`;
+
+function streamOf(chunks: Iterable<Uint8Array | string>, type?: "bytes"): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.iterator]();
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array> | ReadableByteStreamController) => {
+    const { done, value } = iterator.next();
+    if (done) controller.close();
+    else controller.enqueue(typeof value === "string" ? new TextEncoder().encode(value) : value.slice());
+    // A reader that waits with its own buffer wants to be told that nothing comes.
+    if (done && "byobRequest" in controller) controller.byobRequest?.respond(0);
+  };
+  return type ? new ReadableStream({ type, pull }) : new ReadableStream({ pull });
+}
+
+interface Stored extends InlineImage {
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+async function read(body: ReadableStream<Uint8Array> | string | object, options: Partial<SkeletonOptions> = {}) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const stored: Stored[] = [];
+  const skeleton = await readJsonSkeleton(body instanceof ReadableStream ? body : streamOf([text]), {
+    maxBytes: 72 * MiB,
+    maxSkeletonBytes: MiB,
+    maxImageBytes: 10 * MiB,
+    maxImages: 5,
+    maxDepth: 64,
+    isImageAt,
+    store: async (image) => {
+      await Promise.resolve();
+      stored.push({ ...image, bytes: image.bytes.slice() });
+    },
+    ...options,
+  });
+  const placeholders = skeleton.images.map((image) => image.placeholder);
+  return { ...skeleton, stored, placeholders };
+}
+
+const reasonOf = async (reading: Promise<unknown>) =>
+  reading.then(
+    () => "read",
+    (error: unknown) => (error instanceof JsonBodyError ? error.reason : error),
+  );
+
+test("images leave the body, the rest remains", async () => {
+  const files = [pngOf(4000, 1), pngOf(5001, 2), pngOf(6002, 3)];
+  const [one, two, three] = files as [Uint8Array, Uint8Array, Uint8Array];
+  const { value, images, stored, placeholders } = await read({
+    model: "vidC-1",
+    images: [uriOf(one), "https://example.com/a.png", two.toBase64()],
+    image_with_roles: [{ role: "first_frame", url: uriOf(three) }],
+    prompt: 'a "quoted" \\ cat 🐈',
+  });
+  expect(value).toEqual({
+    model: "vidC-1",
+    images: [placeholders[0], "https://example.com/a.png", placeholders[1]],
+    image_with_roles: [{ role: "first_frame", url: placeholders[2] }],
+    prompt: 'a "quoted" \\ cat 🐈',
+  });
+  expect(stored).toEqual(files.map((bytes, index) => ({ bytes, type: "image/png", index })));
+  const digests = await Promise.all(files.map(async (file) => new Uint8Array(await crypto.subtle.digest("SHA-256", file)).toHex()));
+  expect(images).toEqual(
+    files.map((file, index) => ({
+      index,
+      placeholder: placeholders[index],
+      spelling: (["data_uri", "bare", "data_uri"] as const)[index],
+      bytes: file.length,
+      type: "image/png",
+      sha256: digests[index],
+    })),
+  );
+  expect(new Set(placeholders).size).toBe(3);
+  expect((await read({ images: [uriOf(one)] })).placeholders).not.toContain(placeholders[0]);
+});
+
+test("only the places that have images lose strings", async () => {
+  const uri = uriOf(pngOf(4000));
+  const body = {
+    prompt: uri,
+    images: { 0: uri, images: [uri] },
+    image: [uri],
+    image_with_roles: [uri, { role: uri, url: [uri] }, [{ url: uri }]],
+    metadata: { images: [uri], image_with_roles: [{ url: uri }] },
+    [uri]: [{}, [], uri],
+  };
+  expect(await read(body)).toMatchObject({ value: body, images: [] });
+  expect(await read([uri, [uri], { images: [uri] }])).toMatchObject({ value: [uri, [uri], { images: [uri] }], images: [] });
+  expect(await read(JSON.stringify(uri))).toMatchObject({ value: uri, images: [] });
+});
+
+test("URLs and short strings stay", async () => {
+  const body = {
+    images: [
+      `https://example.com/${"a".repeat(5000)}`,
+      ` HTTP://example.com/?data:image/png;base64,${"A".repeat(5000)}`,
+      uriOf(png),
+      "",
+      "A".repeat(2048),
+    ],
+  };
+  expect(await read(body)).toMatchObject({ value: body, images: [] });
+  expect(await read(`{"images":["\\u0068ttps\\u003a//${"a".repeat(5000)}"]}`)).toMatchObject({ images: [] });
+  expect(await read({ images: ["A".repeat(2052)] })).toMatchObject({ images: [{ problem: "unsupported_format", spelling: "bare" }] });
+});
+
+test("names and images may be written with escapes", async () => {
+  const file = pngOf(5000, 255); // full of slashes
+  const uri = uriOf(file);
+  const escaped = (text: string) => text.replaceAll(/[^]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const spellings = [
+    uri.replaceAll("/", "\\/"),
+    escaped(uri),
+    uri.replaceAll(/.{76}/g, "$&\\r\\n"),
+    uri.replaceAll(/(.{3})(.)/g, (_, plain: string, char: string) => plain + escaped(char)),
+  ];
+  for (const spelling of spellings) {
+    const { stored, value, placeholders } = await read(`{"im\\u0061ges" : [\n"${spelling}" ]}`);
+    expect(value).toEqual({ images: placeholders });
+    expect(stored).toEqual([{ bytes: file, type: "image/png", index: 0 }]);
+  }
+});
+
+test("a body may be cut at every byte, and into single bytes", async () => {
+  const file = pngOf(1530);
+  file.fill(255, 500, 520);
+  const uri = uriOf(file).replaceAll("/", "\\/");
+  const bytes = new TextEncoder().encode(`\ufeff{"prompt":"é😀\\"\\\\","images":["${uri}","\\u00e9\\n"],"n":-1.5e3}`);
+  const expectRead = async (stream: ReadableStream<Uint8Array>, cut: string) => {
+    const { value, stored, placeholders } = await read(stream);
+    expect(value, cut).toEqual({ prompt: 'é😀"\\', images: [placeholders[0], "é\n"], n: -1500 });
+    expect(stored.length === 1 && stored[0]!.bytes.every((byte, at) => byte === file[at]), cut).toBe(true);
+  };
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const type = cut % 2 ? ("bytes" as const) : undefined;
+    await expectRead(
+      streamOf(
+        [bytes.subarray(0, cut), bytes.subarray(cut)].filter((chunk) => chunk.length > 0),
+        type,
+      ),
+      `at ${cut}`,
+    );
+  }
+  await expectRead(streamOf(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))), "single bytes");
+  await expectRead(
+    streamOf(
+      Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)),
+      "bytes",
+    ),
+    "single bytes of a byte stream",
+  );
+  await expectRead(new Response(bytes).body!, "a response");
+});
+
+test("the verdict on each image is told, and only images are stored", async () => {
+  const filler = "A".repeat(3000);
+  const { value, images, stored, placeholders } = await read(
+    {
+      images: [
+        `data:image/png;base64,R0lGODlh${filler}`,
+        `data:image/png;base64,${filler}*`,
+        `data:image/png;base64,${filler}A`,
+        `data:image/png,${filler}`,
+        `data:image/png;base64,${" ".repeat(3000)}`,
+        `${base64.png.slice(0, 60)}${filler}${filler}`,
+        `\u{1f408}${filler}`,
+        uriOf(pngOf(3000)),
+      ],
+    },
+    { maxImageBytes: 4000 },
+  );
+  expect(images.map((image) => ("problem" in image ? image.problem : image.type))).toEqual([
+    "unsupported_format",
+    "invalid_base64",
+    "invalid_base64",
+    "not_an_image_url",
+    "empty",
+    "too_large",
+    "invalid_base64",
+    "image/png",
+  ]);
+  expect(value).toEqual({ images: placeholders });
+  expect(stored.map((image) => image.index)).toEqual([7]);
+});
+
+test("ten mebibytes are accepted, one byte more is not", async () => {
+  const body = JSON.stringify({ images: [uriOf(pngOf(10 * MiB)), uriOf(pngOf(10 * MiB + 1))] });
+  const sizes: number[] = [];
+  const store = async ({ bytes }: InlineImage) => void sizes.push(bytes.length);
+  const { images } = await read(new Response(body).body!, { store });
+  expect(images).toMatchObject([{ bytes: 10 * MiB }, { problem: "too_large" }]);
+  expect(sizes).toEqual([10 * MiB]);
+});
+
+test("images over their number are noticed and not stored", async () => {
+  const { images, stored, value, placeholders } = await read({ images: Array.from({ length: 7 }, (_, at) => uriOf(pngOf(3000, at))) });
+  expect(stored.map((image) => image.index)).toEqual([0, 1, 2, 3, 4]);
+  expect(images.slice(5)).toMatchObject([{ problem: "too_many" }, { problem: "too_many" }]);
+  expect(value).toEqual({ images: placeholders });
+});
+
+test("of two fields of a name the last one counts, and the other's images are known", async () => {
+  const [one, two] = [uriOf(pngOf(3000, 1)), uriOf(pngOf(3000, 2))];
+  const { value, stored, placeholders } = await read(`{"images":["${one}"],"n":1,"n":2,"im\\u0061ges":["${two}"],"__proto__":{"a":1}}`);
+  expect(value).toEqual(JSON.parse(`{"images":["${placeholders[1]}"],"n":2,"__proto__":{"a":1}}`));
+  expect(stored).toHaveLength(2);
+});
+
+test("limits hold to the byte", async () => {
+  const image = uriOf(pngOf(30_000));
+  const body = `{"images":["${image}"],"prompt":"é"}`;
+  const length = new TextEncoder().encode(body).length;
+  expect(await reasonOf(read(body, { maxBytes: length }))).toBe("read");
+  expect(await reasonOf(read(body, { maxBytes: length - 1 }))).toBe("too_large");
+  const { placeholders } = await read(body);
+  const rest = length - image.length + placeholders[0]!.length;
+  expect(await reasonOf(read(body, { maxSkeletonBytes: rest }))).toBe("read");
+  expect(await reasonOf(read(body, { maxSkeletonBytes: rest - 1 }))).toBe("too_large");
+  const endless = streamOf(
+    (function* () {
+      yield '{"a":"';
+      for (;;) yield "b".repeat(65_536);
+    })(),
+  );
+  expect(await reasonOf(read(endless))).toBe("too_large");
+});
+
+test("depth is limited before anything is parsed", async () => {
+  const nested = (depth: number) => `${"[{".repeat(depth / 2)}"a":1${"}]".repeat(depth / 2)}`.replaceAll("{[", '{"b":[');
+  expect(await reasonOf(read(nested(64)))).toBe("read");
+  expect(await reasonOf(read(`[${nested(64)}]`))).toBe("too_deep");
+  expect(await reasonOf(read("[".repeat(500_000)))).toBe("too_deep");
+  expect(await reasonOf(read(`"${"[".repeat(500_000)}"`))).toBe("read");
+});
+
+test("what JSON.parse refuses is refused, also inside an image", async () => {
+  const long = "A".repeat(3000);
+  const texts = [
+    "", " ", "{", "}", "]", "{]", '{"a":1}}', '{"a":1} x', '{"a"}', '{"a":1,}', "[1,]", "[1 2]", "nul", "01", '"', '"a', '"\\', '"\\u12', "'a'", "{a:1}", '{"a":"\n"}',
+    "\ufeff\ufeff{}", '{} "', '{"\\x":1}',
+    `{"images":["${long}`, `{"images":["${long}"`, `{"images":["${long}\\`, `{"images":["${long}\n"]}`, `{"images":["${long}\\x"]}`, `{"images":["${long}\\u00g0"]}`,
+    `{"images":["${long}\t"]}`, `{"images":["${long}"]]`, `{"images":["!!!${long}\\"]}`,
+  ]; // oxfmt-ignore
+  for (const text of texts) expect(await reasonOf(read(text)), text.slice(0, 40)).toBe("not_json");
+  expect(await reasonOf(read(streamOf(["[", "\ufeff]"])))).toBe("not_json");
+  const encoder = new TextEncoder();
+  for (const [start, end] of [
+    ['{"a":"', '"}'],
+    [`{"images":["${long}`, '"]}'],
+  ] as const) {
+    for (const bad of [[0xff], [0xc3], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
+      expect(await reasonOf(read(streamOf([encoder.encode(start), Uint8Array.from(bad), encoder.encode(end)])))).toBe("not_json");
+    }
+    expect(await reasonOf(read(streamOf([encoder.encode(start), Uint8Array.of(0xc3)])))).toBe("not_json");
+  }
+});
+
+test("a body that breaks off, or a store that fails, ends the reading after what was running", async () => {
+  const events: string[] = [];
+  const image = JSON.stringify(uriOf(pngOf(3000)));
+  let reads = 0;
+  const breaking = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        reads++;
+        events.push("read");
+        if (reads <= 2) controller.enqueue(new TextEncoder().encode(reads === 1 ? `{"images":[${image}` : `,${image},"AAAA`));
+        else controller.error(new Error("gone"));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const store = async () => {
+    events.push("begin");
+    await scheduler.wait(1);
+    events.push("end");
+  };
+  expect(await reasonOf(read(breaking, { store }))).toBe("interrupted");
+  expect(events).toEqual(["read", "begin", "end", "read", "begin", "end", "read"]);
+
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => controller.enqueue(new TextEncoder().encode(`{"images":[${image},${image}`)),
+      cancel: () => {
+        cancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const fault = new Error("R2 is down");
+  let stores = 0;
+  const failing = async () => {
+    stores++;
+    await scheduler.wait(1);
+    throw fault;
+  };
+  expect(await reasonOf(read(body, { store: failing }))).toBe(fault);
+  expect({ stores, cancelled }).toEqual({ stores: 1, cancelled: true });
+});
