@@ -20,7 +20,9 @@ afterAll(() => rm(folder, { recursive: true }));
 async function bundle(config: string): Promise<number> {
   const outdir = join(folder, config.replaceAll("/", "-"));
   const options = ["deploy", "--dry-run", "--minify", "-c", config, "--outdir", outdir];
-  await run(process.execPath, ["node_modules/wrangler/bin/wrangler.js", ...options], { env: { ...process.env, WRANGLER_SEND_METRICS: "false" } });
+  await run(process.execPath, ["node_modules/wrangler/bin/wrangler.js", ...options], {
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+  });
   return (await stat(join(outdir, "worker.js"))).size;
 }
 
