@@ -9,6 +9,7 @@ interface Env {
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
   SUBMISSIONS: RateLimit;
   READS: RateLimit;
+  ADMIN_FAILURES: RateLimit;
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
 

@@ -7,19 +7,32 @@ import { databaseOf } from "../config.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
 import { audit, balanceOf, changeQuota, openWallet, remaining, toUnits } from "../quota.ts";
-import { bearerOf } from "./auth.ts";
+import { bearerOf, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { notAllowed, onError } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { listOf, pageOf } from "./page.ts";
 
+/** Addresses that guessed too often, and until when this isolate does not listen to them. */
+const guessers = new Map<string, number>();
+
+/** Lets the operator in. Wrong tokens are counted by address: after too many, no token is looked at for the rest of the minute. */
 const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (!c.env.ADMIN_TOKEN) throw new ApiError("not_found");
+  const address = c.req.header("cf-connecting-ip") ?? "unknown";
+  const now = Date.now();
+  if ((guessers.get(address) ?? 0) > now) throw tooMany(now);
   const token = bearerOf(c);
-  if (token === undefined || !(await secretsEqual(token, c.env.ADMIN_TOKEN)))
-    throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
-  await next();
+  if (token !== undefined && (await secretsEqual(token, c.env.ADMIN_TOKEN))) return next();
+  if (c.env.RATE_LIMITS !== "off" && !(await c.env.ADMIN_FAILURES.limit({ key: address })).success) {
+    if (guessers.size >= 10_000) guessers.clear();
+    guessers.set(address, now + 1000 * secondsLeft(now));
+    throw tooMany(now);
+  }
+  throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
 };
+
+const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfter: secondsLeft(now) });
 
 /** Balance units with at most six decimals, kept as whole millionths. */
 const units = (least: number) =>

@@ -25,6 +25,9 @@ export const limited =
     await next();
   };
 
+/** Seconds to the turn of the minute: the platform tells nothing of its window, which is over by then. */
+export const secondsLeft = (now: number) => 60 - (Math.floor(now / 1000) % 60);
+
 /** Throws `rate_limit_exceeded` when the key has used up its minute. */
 export async function countRequest(c: AppContext, kind: "submission" | "read"): Promise<void> {
   const { env } = c;
@@ -33,7 +36,6 @@ export async function countRequest(c: AppContext, kind: "submission" | "read"): 
   c.header("x-ratelimit-limit-requests", perMinute);
   const { success } = await binding.limit({ key: c.get("caller").keyId });
   if (success) return;
-  // The platform tells nothing of its window; a whole minute is over at the turn of the next one at the latest.
-  const seconds = 60 - (Math.floor(Date.now() / 1000) % 60);
+  const seconds = secondsLeft(Date.now());
   throw new ApiError("rate_limit_exceeded", { retryAfter: seconds, headers: { "x-ratelimit-reset-requests": `${seconds}s` } });
 }
