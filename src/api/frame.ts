@@ -17,9 +17,10 @@ export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
   const requestId = crypto.randomUUID();
   c.set("requestId", requestId);
   c.set("language", languageOf(c.req.query("language"), c.req.header("accept-language")));
-  await next();
+  // Before the answer is made: a header that is set afterwards makes a second answer around the first.
   c.header("x-request-id", requestId);
   c.header("x-content-type-options", "nosniff");
+  await next();
   log("request", {
     request: requestId,
     // The path only: queries carry signatures.

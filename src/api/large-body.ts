@@ -11,8 +11,8 @@ import type { AppContext } from "./frame.ts";
 const MiB = 1024 * 1024;
 /** Five images of 10 MiB in Base64, and room for the rest (contract, section 1). */
 const imageBody = 72 * MiB;
-/** No model takes more images. */
-const mostImages = 5;
+/** No model takes more than five; a field that stands twice in a body may bring more. */
+const mostImages = 10;
 /** A body up to this size is read at once: it cannot hurt. */
 const smallEnough = 64 * 1024;
 

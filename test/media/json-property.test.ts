@@ -5,28 +5,20 @@ import { expect, test } from "vitest";
 import { JsonBodyError } from "../../src/media/json-error.ts";
 import { readJsonSkeleton } from "../../src/media/json-skeleton.ts";
 import { png } from "./images.ts";
+import { streamOf } from "./json-bodies.ts";
 
 const encoder = new TextEncoder();
 
 /** The stream of a text that is cut at `cuts`. */
-function streamOf(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean): ReadableStream<Uint8Array> {
+function cutStream(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean): ReadableStream<Uint8Array> {
   const borders = [...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-  const chunks = borders.map((border, at) => bytes.slice(borders[at - 1] ?? 0, border)).filter((chunk) => chunk.length > 0);
-  const source = {
-    pull(controller: ReadableStreamDefaultController<Uint8Array> | ReadableByteStreamController) {
-      const chunk = chunks.shift();
-      if (chunk) return controller.enqueue(chunk);
-      controller.close();
-      // A reader that waits with its own buffer wants to be told that nothing comes.
-      if ("byobRequest" in controller) controller.byobRequest?.respond(0);
-    },
-  };
-  return asBytes ? new ReadableStream({ ...source, type: "bytes" }) : new ReadableStream(source);
+  const chunks = borders.map((border, at) => bytes.subarray(borders[at - 1] ?? 0, border)).filter((chunk) => chunk.length > 0);
+  return streamOf(chunks, asBytes ? "bytes" : undefined);
 }
 
 async function read(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean) {
   const stored: Uint8Array[] = [];
-  const { value, images } = await readJsonSkeleton(streamOf(bytes, cuts, asBytes), {
+  const { value, images } = await readJsonSkeleton(cutStream(bytes, cuts, asBytes), {
     maxBytes: 1e6,
     maxSkeletonBytes: 1e6,
     maxImageBytes: 1e5,

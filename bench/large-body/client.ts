@@ -1,0 +1,100 @@
+/** Sends bodies with large images in them, from little memory of its own. */
+
+import { request, type IncomingHttpHeaders } from "node:http";
+
+const MiB = 1024 * 1024;
+const PIECE_BYTES = 256 * 1024;
+
+/** A body of which nothing is in memory but one image. */
+export interface LargeBody {
+  length: number;
+  pieces: () => Generator<Uint8Array>;
+}
+
+/** A JSON body: `fields`, and `images` with so many images of so many bytes each, all the same one. */
+export function largeBody({
+  fields,
+  images = 5,
+  imageBytes = 10 * MiB,
+  isBare = false,
+}: {
+  fields: Record<string, unknown>;
+  images?: number;
+  imageBytes?: number;
+  isBare?: boolean;
+}): LargeBody {
+  const file = new Uint8Array(imageBytes);
+  // Numbers of no pattern (a linear congruential generator, constants of Numerical Recipes): Base64 of every letter.
+  for (let at = 0, state = 1; at < imageBytes; at++, state = (state * 1664525 + 1013904223) >>> 0) file[at] = state >>> 24;
+  file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const image = Buffer.from(`"${isBare ? "" : "data:image/png;base64,"}${Buffer.from(file).toString("base64")}"`);
+  const head = Buffer.from(`${JSON.stringify(fields).slice(0, -1)}${Object.keys(fields).length > 0 ? "," : ""}"images":[`);
+  const tail = Buffer.from("]}");
+  return {
+    length: head.length + images * image.length + Math.max(images - 1, 0) + tail.length,
+    *pieces() {
+      yield head;
+      for (let number = 0; number < images; number++) {
+        if (number > 0) yield Buffer.from(",");
+        for (let at = 0; at < image.length; at += PIECE_BYTES) yield image.subarray(at, at + PIECE_BYTES);
+      }
+      yield tail;
+    },
+  };
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  ms: number;
+}
+
+/**
+ * Streams a body to a URL, on a connection of its own.
+ *
+ * @param options.isChunked send it without saying its length.
+ * @param options.breakAfter bytes after which the client is gone: the answer is then undefined.
+ */
+export async function send(
+  url: string,
+  body: LargeBody,
+  options: { headers?: Record<string, string>; isChunked?: boolean; breakAfter?: number } = {},
+): Promise<Answer | undefined> {
+  const start = performance.now();
+  const headers = {
+    "content-type": "application/json",
+    ...(options.isChunked ? { "transfer-encoding": "chunked" } : { "content-length": String(body.length) }),
+    ...options.headers,
+  };
+  const outgoing = request(url, { method: "POST", headers, agent: false });
+  const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | undefined>();
+  const { breakAfter } = options;
+  outgoing.on("error", (error) => (breakAfter === undefined ? reject(error) : resolve(undefined)));
+  outgoing.on("response", (incoming) => {
+    const parts: Buffer[] = [];
+    incoming.on("data", (part: Buffer) => parts.push(part));
+    incoming.on("error", reject);
+    incoming.on("end", () => {
+      const text = Buffer.concat(parts).toString();
+      resolve({ status: incoming.statusCode!, headers: incoming.headers, text, ms: performance.now() - start });
+    });
+  });
+  let sent = 0;
+  let isAnswered = false;
+  const over = answer.then(
+    () => (isAnswered = true),
+    () => (isAnswered = true),
+  );
+  for (const piece of body.pieces()) {
+    if (isAnswered) break; // refused before it was read to its end
+    if (breakAfter !== undefined && sent >= breakAfter) {
+      outgoing.destroy();
+      return answer;
+    }
+    sent += piece.length;
+    if (!outgoing.write(piece)) await Promise.race([over, new Promise<void>((done) => outgoing.once("drain", done))]);
+  }
+  outgoing.end();
+  return answer;
+}

@@ -1,0 +1,64 @@
+/** Bodies with images in them, and the reading of them, for the tests of the body reader. */
+
+import { JsonBodyError } from "../../src/media/json-error.ts";
+import type { JsonPath } from "../../src/media/json-scanner.ts";
+import { type InlineImage, readJsonSkeleton, type SkeletonOptions } from "../../src/media/json-skeleton.ts";
+import { png } from "./images.ts";
+
+export const MiB = 1024 * 1024;
+
+/** Where the interface has images. */
+const isImageAt = (path: JsonPath) =>
+  (path[0] === "images" && path.length === 2 && typeof path[1] === "number") ||
+  (path[0] === "image_with_roles" && path.length === 3 && typeof path[1] === "number" && path[2] === "url");
+
+/** A file that begins as a PNG does. */
+export function pngOf(length: number, fill = 7): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length).fill(fill);
+  bytes.set(png.subarray(0, 12));
+  return bytes;
+}
+
+/** Its data URI. */
+export const uriOf = (bytes: Uint8Array) => `data:image/png;base64,${bytes.toBase64()}`;
+
+/** A stream of these chunks: one of bytes to the platform when it is of the type `bytes`. */
+export function streamOf(chunks: Iterable<Uint8Array | string>, type?: "bytes"): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.iterator]();
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array> | ReadableByteStreamController) => {
+    const { done, value } = iterator.next();
+    if (done) controller.close();
+    else controller.enqueue(typeof value === "string" ? new TextEncoder().encode(value) : value.slice());
+    // A reader that waits with its own buffer wants to be told that nothing comes.
+    if (done && "byobRequest" in controller) controller.byobRequest?.respond(0);
+  };
+  return type ? new ReadableStream({ type, pull }) : new ReadableStream({ pull });
+}
+
+/** Reads a body with the limits of the interface; a value that is no text is spelled by `JSON.stringify`. */
+export async function read(body: ReadableStream<Uint8Array> | string | object, options: Partial<SkeletonOptions> = {}) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const stored: InlineImage[] = [];
+  const skeleton = await readJsonSkeleton(body instanceof ReadableStream ? body : streamOf([text]), {
+    maxBytes: 72 * MiB,
+    maxSkeletonBytes: MiB,
+    maxImageBytes: 10 * MiB,
+    maxImages: 5,
+    maxDepth: 64,
+    isImageAt,
+    store: async (image) => {
+      await Promise.resolve();
+      stored.push({ ...image, bytes: image.bytes.slice() });
+    },
+    ...options,
+  });
+  const placeholders = skeleton.images.map((image) => image.placeholder);
+  return { ...skeleton, stored, placeholders };
+}
+
+/** Why a reading fails, or `read`. */
+export const reasonOf = async (reading: Promise<unknown>) =>
+  reading.then(
+    () => "read",
+    (error: unknown) => (error instanceof JsonBodyError ? error.reason : error),
+  );

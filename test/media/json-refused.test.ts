@@ -1,0 +1,97 @@
+/** Every way in which a body can be refused, to the byte, and what happens to one that breaks off. */
+
+import { expect, test } from "vitest";
+import { pngOf, read, reasonOf, streamOf, uriOf } from "./json-bodies.ts";
+
+test("limits hold to the byte", async () => {
+  const image = uriOf(pngOf(30_000));
+  const body = `{"images":["${image}"],"prompt":"é"}`;
+  const length = new TextEncoder().encode(body).length;
+  expect(await reasonOf(read(body, { maxBytes: length }))).toBe("read");
+  expect(await reasonOf(read(body, { maxBytes: length - 1 }))).toBe("too_large");
+  const { placeholders } = await read(body);
+  const rest = length - image.length + placeholders[0]!.length;
+  expect(await reasonOf(read(body, { maxSkeletonBytes: rest }))).toBe("read");
+  expect(await reasonOf(read(body, { maxSkeletonBytes: rest - 1 }))).toBe("too_large");
+  const endless = streamOf(
+    (function* () {
+      yield '{"a":"';
+      for (;;) yield "b".repeat(65_536);
+    })(),
+  );
+  expect(await reasonOf(read(endless))).toBe("too_large");
+});
+
+test("depth is limited before anything is parsed", async () => {
+  const nested = (depth: number) => `${"[{".repeat(depth / 2)}"a":1${"}]".repeat(depth / 2)}`.replaceAll("{[", '{"b":[');
+  expect(await reasonOf(read(nested(64)))).toBe("read");
+  expect(await reasonOf(read(`[${nested(64)}]`))).toBe("too_deep");
+  expect(await reasonOf(read("[".repeat(500_000)))).toBe("too_deep");
+  expect(await reasonOf(read(`"${"[".repeat(500_000)}"`))).toBe("read");
+});
+
+test("what JSON.parse refuses is refused, also inside an image", async () => {
+  const long = "A".repeat(3000);
+  const texts = [
+    "", " ", "{", "}", "]", "{]", '{"a":1}}', '{"a":1} x', '{"a"}', '{"a":1,}', "[1,]", "[1 2]", "nul", "01", '"', '"a', '"\\', '"\\u12', "'a'", "{a:1}", '{"a":"\n"}',
+    "\ufeff\ufeff{}", '{} "', '{"\\x":1}',
+    `{"images":["${long}`, `{"images":["${long}"`, `{"images":["${long}\\`, `{"images":["${long}\n"]}`, `{"images":["${long}\\x"]}`, `{"images":["${long}\\u00g0"]}`,
+    `{"images":["${long}\t"]}`, `{"images":["${long}"]]`, `{"images":["!!!${long}\\"]}`,
+  ]; // oxfmt-ignore
+  for (const text of texts) expect(await reasonOf(read(text)), text.slice(0, 40)).toBe("not_json");
+  expect(await reasonOf(read(streamOf(["[", "\ufeff]"])))).toBe("not_json");
+  const encoder = new TextEncoder();
+  for (const [start, end] of [
+    ['{"a":"', '"}'],
+    [`{"images":["${long}`, '"]}'],
+  ] as const) {
+    for (const bad of [[0xff], [0xc3], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
+      expect(await reasonOf(read(streamOf([encoder.encode(start), Uint8Array.from(bad), encoder.encode(end)])))).toBe("not_json");
+    }
+    expect(await reasonOf(read(streamOf([encoder.encode(start), Uint8Array.of(0xc3)])))).toBe("not_json");
+  }
+});
+
+test("a body that breaks off, or a store that fails, ends the reading after what was running", async () => {
+  const events: string[] = [];
+  const image = JSON.stringify(uriOf(pngOf(3000)));
+  let reads = 0;
+  const breaking = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        reads++;
+        events.push("read");
+        if (reads <= 2) controller.enqueue(new TextEncoder().encode(reads === 1 ? `{"images":[${image}` : `,${image},"AAAA`));
+        else controller.error(new Error("gone"));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const store = async () => {
+    events.push("begin");
+    await scheduler.wait(1);
+    events.push("end");
+  };
+  expect(await reasonOf(read(breaking, { store }))).toBe("interrupted");
+  expect(events).toEqual(["read", "begin", "end", "read", "begin", "end", "read"]);
+
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => controller.enqueue(new TextEncoder().encode(`{"images":[${image},${image}`)),
+      cancel: () => {
+        cancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const fault = new Error("R2 is down");
+  let stores = 0;
+  const failing = async () => {
+    stores++;
+    await scheduler.wait(1);
+    throw fault;
+  };
+  expect(await reasonOf(read(body, { store: failing }))).toBe(fault);
+  expect({ stores, cancelled }).toEqual({ stores: 1, cancelled: true });
+});
