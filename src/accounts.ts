@@ -113,30 +113,30 @@ let evictions = 0;
  * found is believed for some seconds without another look into D1.
  */
 export async function callerOf(db: D1Database, key: string): Promise<Caller | undefined> {
-  if (!isWellFormedKey(key)) return undefined;
-  const hash = await sha256Hex(key);
   const now = Date.now();
-  const cached = known.get(hash);
+  // The key itself finds its caller in this memory, by a hash that is seeded anew in each isolate; D1 knows only the digest.
+  const cached = known.get(key);
   if (cached && cached.until > now) return cached.caller;
+  if (!isWellFormedKey(key)) return undefined;
   const before = evictions;
   const row = await db
     .prepare(
       `SELECT k.id AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
        WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
     )
-    .bind(hash, now)
+    .bind(await sha256Hex(key), now)
     .first<Caller & { expiresAt: number | null }>();
-  known.delete(hash);
+  known.delete(key);
   if (!row) return undefined;
   const caller = { accountId: row.accountId, keyId: row.keyId };
   if (before !== evictions) return caller;
   if (known.size >= mostKnown) known.delete(known.keys().next().value!);
-  known.set(hash, { caller, until: Math.min(now + believeMs, row.expiresAt ?? Infinity) });
+  known.set(key, { caller, until: Math.min(now + believeMs, row.expiresAt ?? Infinity) });
   return caller;
 }
 
 /** Drops cached callers on this machine. */
 function forgetCallers(which: (known: KnownCaller) => boolean): void {
   evictions++;
-  for (const [hash, entry] of known) if (which(entry)) known.delete(hash);
+  for (const [key, entry] of known) if (which(entry)) known.delete(key);
 }

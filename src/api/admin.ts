@@ -9,7 +9,7 @@ import { secretsEqual } from "../ids.ts";
 import { audit, balanceOf, changeQuota, openWallet, remaining, toUnits } from "../quota.ts";
 import { bearerOf, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { notAllowed, onError } from "./errors.ts";
+import { notAllowed, onError, otherwise } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { listOf, pageOf } from "./page.ts";
 
@@ -66,19 +66,16 @@ export const admin = new Hono<AppEnv>()
   .all("/accounts", notAllowed("GET, HEAD, POST"))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await accountOf(c))))
   .patch("/accounts/:id", changeAccount)
-  .all("/accounts/:id", notAllowed("GET, HEAD, PATCH"))
   .post("/accounts/:id/keys", createKey)
   .get("/accounts/:id/keys", async (c) => {
     const keys = await accounts.listKeys(c.env.DB, (await accountOf(c)).id);
     return answer(c, listOf(await Promise.all(keys.map((key) => keyView(c, key))), false));
   })
-  .all("/accounts/:id/keys", notAllowed("GET, HEAD, POST"))
   .delete("/keys/:id", async (c) => {
     await readNoBody(c);
     if (!(await accounts.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
-  .all("/keys/:id", notAllowed("DELETE"))
   .get("/audit", async (c) => {
     const books = await audit(c.env.DB);
     return answer(c, {
@@ -95,9 +92,14 @@ export const admin = new Hono<AppEnv>()
     });
   })
   .all("/audit", notAllowed("GET, HEAD"))
-  .all("/*", () => {
-    throw new ApiError("not_found");
-  });
+  .all(
+    "/*",
+    otherwise([
+      [/\/accounts\/[^/]+$/, "GET, HEAD, PATCH"],
+      [/\/accounts\/[^/]+\/keys$/, "GET, HEAD, POST"],
+      [/\/keys\/[^/]+$/, "DELETE"],
+    ]),
+  );
 
 async function accountOf(c: AppContext): Promise<accounts.Account> {
   const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");

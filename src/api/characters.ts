@@ -6,7 +6,7 @@ import { deleteCharacter, hasCharacter, listCharacters } from "../characters.ts"
 import { databaseOf, lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { authenticated, limited } from "./auth.ts";
-import { notAllowed, onError } from "./errors.ts";
+import { notAllowed, onError, otherwise } from "./errors.ts";
 import { type AppEnv, answer } from "./frame.ts";
 import { listOf, pageOf } from "./page.ts";
 import { linksOf } from "./views.ts";
@@ -47,4 +47,4 @@ export const characters = new Hono<AppEnv>()
     await deleteCharacter(db, accountId, id);
     return c.body(null, 204);
   })
-  .all("/:id", notAllowed("DELETE"));
+  .all("/*", otherwise([[/\/characters\/[^/]+$/, "DELETE"]]));

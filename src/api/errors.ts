@@ -84,3 +84,12 @@ export const onTaskError: ErrorHandler<AppEnv> = (thrown, c) => {
 export const notAllowed = (allow: string) => () => {
   throw new ApiError("method_not_allowed", { headers: { allow } });
 };
+
+/**
+ * The end of a family: its paths that exist, each with its methods, and 404 for all others. One handler for the whole
+ * family, for a route of its own beside each path would keep hono from its fast router.
+ */
+export const otherwise = (known: [path: RegExp, allow: string][]) => (c: AppContext) => {
+  const allow = known.find(([path]) => path.test(c.req.path))?.[1];
+  throw allow === undefined ? new ApiError("not_found") : new ApiError("method_not_allowed", { headers: { allow } });
+};

@@ -20,8 +20,9 @@ export async function findTask(c: AppContext, taskId: string): Promise<Task | un
   const known = finals.get(key);
   if (known && known.finalAt! + lifeTimes(c.env).recordMs > Date.now()) return known;
   const id = objectIdOf(c.env.TASKS, taskId);
-  const task = id && (await c.env.TASKS.get(id).read(accountId));
-  if (!task) return undefined;
+  const found = id && (await c.env.TASKS.get(id).fetch(`http://task/${accountId}`));
+  if (!found?.ok) return undefined;
+  const task = await found.json<Task>();
   if (isFinal(task)) {
     if (finals.size >= mostFinals) finals.delete(finals.keys().next().value!);
     finals.set(key, task);

@@ -8,7 +8,7 @@ import { listTasks } from "../quota.ts";
 import type { Task } from "../tasks/task.ts";
 import { authenticated, limited } from "./auth.ts";
 import { readNoBody } from "./body.ts";
-import { notAllowed, onTaskError } from "./errors.ts";
+import { notAllowed, onTaskError, otherwise } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { choiceOf, listOf, pageOf } from "./page.ts";
 import { answerStatus, findTask } from "./status.ts";
@@ -22,12 +22,14 @@ export const tasks = new Hono<AppEnv>()
   .get("/", authenticated, limited("read"), list)
   .all("/", notAllowed("GET, HEAD"))
   .get("/:id", authenticated, limited("read"), (c) => answerStatus(c, c.req.param("id"), () => true, genericView))
-  .all("/:id", notAllowed("GET, HEAD"))
   .post("/:id/cancel", authenticated, limited("read"), (c) => cancel(c, c.req.param("id")))
-  .all("/:id/cancel", notAllowed("POST"))
-  .all("/*", () => {
-    throw new ApiError("not_found");
-  });
+  .all(
+    "/*",
+    otherwise([
+      [/\/tasks\/[^/]+$/, "GET, HEAD"],
+      [/\/cancel$/, "POST"],
+    ]),
+  );
 
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
