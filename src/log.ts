@@ -1,10 +1,10 @@
 /** Log lines: one JSON object for each unit of work. Callers pass identifiers and counts, never prompts, keys or signatures. */
 
 export interface LogFields {
-  request?: string;
-  task?: string;
-  account?: string;
-  model?: string;
+  request?: string | undefined;
+  task?: string | undefined;
+  account?: string | undefined;
+  model?: string | undefined;
   provider?: string;
   attempt?: number;
   outcome: string;

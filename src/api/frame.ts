@@ -7,7 +7,7 @@ import { type Language, languageOf } from "./messages.ts";
 
 export interface AppEnv {
   Bindings: Env;
-  Variables: { requestId: string; language: Language; caller: Caller; outcome: string; task: string; model: string };
+  Variables: { requestId: string; language: Language; caller: Caller; outcome?: string; task?: string; model?: string };
 }
 
 export type AppContext = Context<AppEnv>;
@@ -21,15 +21,17 @@ export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.header("x-request-id", requestId);
   c.header("x-content-type-options", "nosniff");
   await next();
+  const { caller, outcome = "ok", task, model } = c.var;
   log("request", {
     request: requestId,
     // The path only: queries carry signatures.
     path: `${c.req.method} ${c.req.path.slice(0, 200)}`,
     status: c.res.status,
-    outcome: c.get("outcome") ?? "ok",
-    ...(c.get("caller") && { account: c.get("caller").accountId, key: c.get("caller").keyId }),
-    ...(c.get("task") && { task: c.get("task") }),
-    ...(c.get("model") && { model: c.get("model") }),
+    outcome,
+    account: caller?.accountId,
+    key: caller?.keyId,
+    task,
+    model,
     ms: Date.now() - started,
   });
 };

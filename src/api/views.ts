@@ -16,8 +16,7 @@ const seconds = (ms: number) => Math.floor(ms / 1000);
 export type Link = (asset: Asset, expiresAt: number) => Promise<string>;
 
 export function linksOf(c: AppContext): Link {
-  const base = c.env.ASSET_BASE_URL ?? new URL(c.req.url).origin;
-  return (asset, expiresAt) => signedUrl(base, signingSecret(c.env), asset, expiresAt);
+  return (asset, expiresAt) => signedUrl(c.env.ASSET_BASE_URL ?? new URL(c.req.url).origin, signingSecret(c.env), asset, expiresAt);
 }
 
 function metadataOf({ submission }: Task): Parameters & { kind: string; reserved: number; source_task?: string } {

@@ -35,7 +35,7 @@ export type StepOutcome =
 const pollTimeoutMs = 10_000;
 const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
 /** Time a consumer has to store outputs; its lease lasts a little longer. Short enough for another try before the deadline. */
-export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 240_000, remix: 240_000 };
+export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 const leaseGraceMs = 10_000;
 
 export class TaskObject extends DurableObject<Env> {

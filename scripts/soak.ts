@@ -1,0 +1,97 @@
+/** `npm run soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with every account and task checked. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { CrashingGateway } from "./soak/crashing-gateway.ts";
+import { Dice } from "./soak/dice.ts";
+import { soak } from "./soak/run.ts";
+import { stopSignal } from "./support/stop-signal.ts";
+
+const mostMinutes = 60;
+const mostClients = 32;
+const shownFaults = 30;
+/** Of so many the log lines are shown, too. */
+const explainedFaults = 5;
+
+const usage = `npm run soak -- [--minutes 2] [--seed N] [--clients 6] [--holds]
+  --holds  waits eleven minutes more, until the money of chats whose Worker was killed has come back as well`;
+
+const stopping = stopSignal();
+try {
+  const options = readOptions();
+  const faults = await inDirectory((directory) => run(directory, options));
+  if (faults > 0) process.exitCode = 1;
+} catch (error) {
+  console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+// Clients of a run that broke off must not keep the process.
+process.exit();
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "2" },
+      seed: { type: "string", default: String(Math.floor(Math.random() * 1e6)) },
+      clients: { type: "string", default: "6" },
+      holds: { type: "boolean", default: false },
+    },
+  });
+  const [minutes, seed, clients] = [values.minutes, values.seed, values.clients].map(Number) as [number, number, number];
+  const isGood =
+    minutes > 0 && minutes <= mostMinutes && Number.isInteger(seed) && Number.isInteger(clients) && clients > 0 && clients <= mostClients;
+  if (!isGood) throw new Error(`At most ${mostMinutes} minutes and ${mostClients} clients:\n${usage}`);
+  return { minutes, seed, clients, waitsForHolds: values.holds };
+}
+
+async function run(directory: string, options: ReturnType<typeof readOptions>): Promise<number> {
+  const { seed, minutes, clients } = options;
+  const began = Date.now();
+  const say = (line: string) =>
+    console.log(`[${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s] ${line.replaceAll("\n", "\n         ")}`);
+  say(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
+  const gateway = await CrashingGateway.start({ directory, dice: new Dice(seed - 1), signal: stopping });
+  try {
+    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, say }), interrupted()]);
+    say(
+      `the gateway's log has: ${[...gateway.log.troubles()].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
+    );
+    for (const [index, fault] of faults.slice(0, shownFaults).entries()) {
+      console.error(`✗ ${fault}`);
+      const task = index < explainedFaults && /task_[\w-]+/.exec(fault)?.[0];
+      for (const line of task ? gateway.log.linesAbout(task) : []) console.error(`    ${line}`);
+    }
+    if (faults.length > shownFaults) console.error(`✗ and ${faults.length - shownFaults} more`);
+    say(
+      faults.length === 0
+        ? "The books are clean and every accepted task was answered."
+        : `${faults.length} things were wrong (seed ${seed}).`,
+    );
+    return faults.length;
+  } finally {
+    await gateway.stop();
+  }
+}
+
+function interrupted(): Promise<never> {
+  return new Promise((_, fail) => {
+    const stop = () => fail(new Error("interrupted"));
+    if (stopping.aborted) stop();
+    stopping.addEventListener("abort", stop);
+  });
+}
+
+/** The state and the log stay for a look at them when something was wrong. */
+async function inDirectory(work: (directory: string) => Promise<number>): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-soak-"));
+  let faults = 1;
+  try {
+    faults = await work(directory);
+    return faults;
+  } finally {
+    if (faults === 0 || stopping.aborted) await rm(directory, { recursive: true, force: true });
+    else console.error(`The gateway's state and log are kept in ${directory}`);
+  }
+}

@@ -1,0 +1,69 @@
+/** The run's accounts, through the operator's API: one with room, one whose account and one whose key is always near its end. */
+
+import { audit, newKey, wallet, walletList, type Audit, type Wallet } from "./answers.ts";
+import type { Account } from "./journal.ts";
+import { read, type Traffic } from "./traffic.ts";
+
+/** What a tight wallet gets at the start and again with each addition, in balance units: some pictures, or one film. */
+const tightQuota = 3;
+const plans = [
+  { name: "roomy", quota: 1_000_000, keyQuota: null },
+  { name: "tight", quota: tightQuota, keyQuota: null },
+  { name: "tight-key", quota: null, keyQuota: 4 * tightQuota },
+];
+
+/** An account's wallet and its key's. */
+export interface Wallets {
+  account: Wallet;
+  key: Wallet;
+}
+
+/** What the operator does. The gateway has to be up. */
+export class Operator {
+  readonly #traffic: Traffic;
+  readonly #token: string;
+  #additions = 0;
+
+  constructor(traffic: Traffic, token: string) {
+    this.#traffic = traffic;
+    this.#token = token;
+  }
+
+  /** The accounts of the run, each with one key. */
+  async createAccounts(): Promise<Account[]> {
+    const accounts: Account[] = [];
+    for (const { name, quota, keyQuota } of plans) {
+      const { id } = read(wallet, await this.#ask("POST", "/accounts", { email: `${name}@example.com`, name, quota }));
+      const key = read(newKey, await this.#ask("POST", `/accounts/${id}/keys`, { name: "soak", quota: keyQuota }));
+      accounts.push({ name, id, keyId: key.id, apiKey: key.key, isTight: name !== "roomy" });
+    }
+    return accounts;
+  }
+
+  /** Gives the tight account some more, so that its clients meet the edge again and again. Said as a sum: a repeat adds nothing. */
+  async addToTight(accounts: readonly Account[]): Promise<void> {
+    this.#additions++;
+    for (const { id, name } of accounts) {
+      if (name === "tight") await this.#ask("PATCH", `/accounts/${id}`, { quota: tightQuota * (1 + this.#additions) });
+    }
+  }
+
+  /** The wallets of an account and its key. */
+  async wallets({ id, keyId }: Account): Promise<Wallets> {
+    const account = read(wallet, await this.#ask("GET", `/accounts/${id}`));
+    const key = read(walletList, await this.#ask("GET", `/accounts/${id}/keys`)).data.find((one) => one.id === keyId);
+    if (!key) throw new Error(`the key ${keyId} is gone`);
+    return { account, key };
+  }
+
+  /** The books. */
+  async audit(): Promise<Audit> {
+    return read(audit, await this.#ask("GET", "/audit"));
+  }
+
+  async #ask(method: "GET" | "POST" | "PATCH", path: string, body?: object) {
+    const answer = await this.#traffic.ask(method, `/admin${path}`, this.#token, { body });
+    if (!answer) throw new Error(`${method} /admin${path} got no answer from a running gateway`);
+    return answer;
+  }
+}

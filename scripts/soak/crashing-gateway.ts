@@ -1,0 +1,116 @@
+/** The real gateway on one state, killed and started again as often as asked. */
+
+import { join } from "node:path";
+import { startGateway, type Gateway } from "../support/gateway.ts";
+import { claimPort } from "../support/port.ts";
+import type { Dice } from "./dice.ts";
+import { LogKeeper } from "./log-keeper.ts";
+import { killDescendants } from "./processes.ts";
+
+// Below the range from which systems take the ports of outgoing connections: who connects to a port of that range while
+// nobody listens may be connected to himself, and then hold the port.
+const lowestPort = 20_000;
+const highestPort = 29_999;
+const portAttempts = 20;
+
+/** One crash: when the gateway was killed, and when it answered again. */
+export interface Crash {
+  at: number;
+  upAt: number;
+}
+
+/** Settings of the gateway. */
+export interface CrashingGatewayOptions {
+  /** Holds the state and the log. */
+  directory: string;
+  dice: Dice;
+  signal: AbortSignal;
+}
+
+/** A gateway that always listens at the same address, when it does. */
+export class CrashingGateway {
+  readonly baseUrl: string;
+  readonly log: LogKeeper;
+  readonly crashes: Crash[] = [];
+  /** How many times it ended although nobody asked. */
+  unaskedEnds = 0;
+  readonly #options: CrashingGatewayOptions;
+  readonly #port: number;
+  #running: Gateway | undefined;
+
+  private constructor(options: CrashingGatewayOptions, port: number) {
+    this.#options = options;
+    this.#port = port;
+    this.baseUrl = `http://127.0.0.1:${port}`;
+    this.log = new LogKeeper(join(options.directory, "gateway.log"));
+  }
+
+  /** Starts it for the first time. */
+  static async start(options: CrashingGatewayOptions): Promise<CrashingGateway> {
+    // A killed runtime leaves its temporary files: they go with ours.
+    process.env["TMPDIR"] = options.directory;
+    const gateway = new CrashingGateway(options, await freePort(options.dice));
+    await gateway.#start();
+    return gateway;
+  }
+
+  /** Where everything that lasts is kept. */
+  get stateDir(): string {
+    return join(this.#options.directory, "state");
+  }
+
+  /** Whether it is there to be asked. */
+  get isUp(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** The operator's token. */
+  get adminToken(): string {
+    return this.#running?.adminToken ?? "";
+  }
+
+  /** Kills everything that belongs to it, in the middle of whatever it does. */
+  async kill(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    this.crashes.push({ at: Date.now(), upAt: Number.POSITIVE_INFINITY });
+    await killDescendants();
+    await running?.stop();
+  }
+
+  /** Starts it again on what the crash left. */
+  async restart(): Promise<void> {
+    await this.#start();
+    const crash = this.crashes.at(-1);
+    if (crash) crash.upAt = Date.now();
+  }
+
+  /** Ends it in peace. */
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.stop();
+    this.log.close();
+  }
+
+  async #start(): Promise<void> {
+    const { signal } = this.#options;
+    const env = { RATE_LIMITS: "off" };
+    const gateway = await startGateway({ port: this.#port, stateDir: this.stateDir, env, quiet: true, signal });
+    this.log.follow(`life ${this.crashes.length + 1}`, () => gateway.log());
+    this.#running = gateway;
+    void gateway.exited.then(() => {
+      if (this.#running === gateway) this.unaskedEnds++;
+    });
+  }
+}
+
+async function freePort(dice: Dice): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await claimPort(Math.floor(dice.between(lowestPort, highestPort)));
+    } catch (error) {
+      if (attempt === portAttempts) throw error;
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/** Seeded randomness: the same seed makes the same choices in the same order. */
+
+/** A source of choices. Clients have one each, so that one client's timing does not change another's choices. */
+export class Dice {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** At least 0, less than 1 (mulberry32). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A number from `low` up to `high`. */
+  between(low: number, high: number): number {
+    return low + this.next() * (high - low);
+  }
+
+  /** True in this share of the cases. */
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
+  /** One of the list, which is not empty. */
+  pick<T>(list: readonly T[]): T {
+    return list.at(Math.floor(this.next() * list.length)) as T;
+  }
+
+  /** One of the names, each as often as its weight says. */
+  weighted<T extends string>(weights: Record<T, number>): T {
+    const entries = Object.entries<number>(weights);
+    let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
+    return (entries.find(([, weight]) => (left -= weight) < 0) ?? entries[0])?.[0] as T;
+  }
+}

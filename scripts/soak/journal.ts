@@ -1,0 +1,103 @@
+/** What the clients know: which submissions they made, what became of each, and everything that was wrong. */
+
+import type { StatusWord } from "./answers.ts";
+
+/** Who submits: one account with one key. */
+export interface Account {
+  name: string;
+  id: string;
+  keyId: string;
+  apiKey: string;
+  /** Its quota may run out: 402 is a right answer. */
+  isTight: boolean;
+}
+
+export type Kind = "image" | "video" | "character" | "remix";
+
+/** A submission. Its marker stands in the task's record, so that a task can be found whose answer was lost. */
+export interface Order {
+  account: Account;
+  kind: Kind;
+  marker: string;
+  path: string;
+  body: { model: string; [field: string]: unknown };
+  idempotencyKey: string | undefined;
+  /** `lost`: sent once without a key, and never answered: there may be a task or not. */
+  state: "asked" | "accepted" | "refused" | "lost";
+  id?: string;
+}
+
+/** How far a task was when somebody last looked. */
+interface Sight {
+  rank: number;
+  progress: number;
+  status: StatusWord;
+}
+
+/** A task that was accepted. */
+export interface KnownTask {
+  id: string;
+  order: Order;
+  acceptedAt: number;
+  sight: Sight;
+  /** Somebody asked to cancel it, heard or not. */
+  isCancelAsked?: boolean;
+  final?: { status: StatusWord; at: number; error: string | undefined };
+}
+
+const ranks: Record<StatusWord, number> = { queued: 0, submitted: 0, in_progress: 1, completed: 2, failed: 2 };
+
+/** The common memory of all clients. */
+export class Journal {
+  readonly orders: Order[] = [];
+  readonly tasks = new Map<string, KnownTask>();
+  readonly faults: string[] = [];
+  readonly counts = new Map<string, number>();
+
+  /** Something that must not be. */
+  fault(text: string): void {
+    this.faults.push(`${new Date().toISOString()} ${text}`);
+  }
+
+  /** One more of this. */
+  count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
+  }
+
+  /** An order was answered with this task's id. All answers to one order have to name the same. */
+  accept(order: Order, id: string, at: number): void {
+    if (order.id !== undefined && order.id !== id) this.fault(`${order.marker} is two tasks: ${order.id} and ${id}`);
+    const other = this.tasks.get(id);
+    if (other && other.order !== order) this.fault(`${id} stands for two submissions: ${other.order.marker} and ${order.marker}`);
+    order.state = "accepted";
+    order.id ??= id;
+    if (!other) this.tasks.set(id, { id, order, acceptedAt: at, sight: { rank: 0, progress: 0, status: "queued" } });
+  }
+
+  /** The accepted tasks of an account that nobody has seen final. */
+  open(account?: Account): KnownTask[] {
+    return [...this.tasks.values()].filter((task) => !task.final && (!account || task.order.account === account));
+  }
+
+  /** The account's completed tasks. */
+  completed(account: Account): KnownTask[] {
+    return [...this.tasks.values()].filter((task) => task.final?.status === "completed" && task.order.account === account);
+  }
+
+  /**
+   * Notes what an answer says of a task. `before` is what was known when it was asked for: answers may overtake each
+   * other, but none may fall behind what was already told before its question.
+   */
+  saw(task: KnownTask, before: Sight, now: { status: StatusWord; progress: number; error?: string | undefined }): void {
+    const { status, progress } = now;
+    const rank = ranks[status];
+    if (rank < before.rank || progress < before.progress || (before.rank === 2 && status !== before.status))
+      this.fault(`${task.id} went from ${before.status} ${before.progress} back to ${status} ${progress}`);
+    if ((progress === 100) !== (status === "completed")) this.fault(`${task.id} is ${status} at ${progress}`);
+    if (rank > task.sight.rank || (rank === task.sight.rank && progress > task.sight.progress)) task.sight = { rank, progress, status };
+    if (rank < 2) return;
+    task.final ??= { status, at: Date.now(), error: undefined };
+    // Not every query tells why.
+    task.final.error ??= now.error;
+  }
+}

@@ -1,0 +1,41 @@
+/** What the ledger says of chats, row by row: the audit's sums cannot tell one chat from another. Read with the project's own tool. */
+
+import * as z from "zod/mini";
+import { startWrangler } from "../support/wrangler.ts";
+
+// One text for each: the output is short however long the run was.
+const question = `SELECT
+  (SELECT group_concat(task_id) FROM entry r WHERE step = 'reserve' AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')) AS held,
+  (SELECT group_concat(task_id) FROM entry WHERE step = 'close' AND kind = 'chat' AND charged = 0) AS free`;
+const shape = z.array(z.object({ results: z.array(z.object({ held: z.nullable(z.string()), free: z.nullable(z.string()) })) }));
+
+/** Ids of what is still held, and of chats that were closed without a charge. */
+export interface ChatRows {
+  held: string[];
+  free: string[];
+}
+
+/** Reads the ledger of a gateway that has ended. */
+export async function readChatRows(stateDir: string): Promise<ChatRows> {
+  const place = ["--local", "--persist-to", stateDir, "-c", "wrangler.toml"];
+  const wrangler = startWrangler(["d1", "execute", "DB", ...place, "--json", "--command", question], stateDir, process.env);
+  const code = await wrangler.exited;
+  const output = wrangler.output();
+  if (code !== 0) throw new Error(`the ledger could not be read:\n${output}`);
+  const row = shape
+    .parse(JSON.parse(output.slice(output.indexOf("["), output.lastIndexOf("]") + 1)))
+    .at(0)
+    ?.results.at(0);
+  return { held: idsIn(row?.held), free: idsIn(row?.free) };
+}
+
+const idsIn = (text: string | null | undefined) => text?.split(",") ?? [];
+
+/** Chats that were answered, or left while the gateway lived on, and are not charged; and holds that are nobody's. */
+export function rowFaults({ held, free }: ChatRows, charged: ReadonlySet<string>): string[] {
+  return [
+    ...held.filter((id) => charged.has(id)).map((id) => `${id} was answered and is still held`),
+    ...held.filter((id) => !id.startsWith("chatcmpl-")).map((id) => `${id} is still held`),
+    ...free.filter((id) => charged.has(id)).map((id) => `${id} was answered and not charged`),
+  ];
+}
