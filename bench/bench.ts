@@ -1,0 +1,42 @@
+/** `npm run bench`: what a status query and a submission cost beside the least they could cost. Exits 1 when it is too much. */
+
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Comparison, compare, joined, type Slices } from "./comparison.ts";
+import { bundleBoth, withPair } from "./pair.ts";
+import { canReadCpu } from "./process-tree.ts";
+import { failures, table } from "./report.ts";
+
+const isQuick = process.argv.includes("--quick");
+
+const statusSlices: Slices = { turns: isQuick ? 6 : 18, warmUps: 3, requests: 2_000 };
+// After 30 seconds alarms send a task's message again, and live objects hold files: servers for submissions do not get old.
+const submissionSlices: Slices = { turns: 10, warmUps: 3, requests: 100 };
+const submissionPairs = isQuick ? 1 : 3;
+
+const tempDir = await mkdtemp(join(tmpdir(), "gateway-bench-"));
+process.once("exit", () => rmSync(tempDir, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+const scripts = await bundleBoth(tempDir);
+const results: Record<string, Comparison> = {};
+await withPair(tempDir, scripts, true, async ({ own, floor, calls, floorCalls }) => {
+  const least = floor(floorCalls.status);
+  results["status, in progress"] = await compare(own(await calls.status("in_progress")), least, statusSlices);
+  results["status, completed"] = await compare(own(await calls.status("completed")), least, statusSlices);
+});
+const submissions: Comparison[] = [];
+for (let at = 0; at < submissionPairs; at++)
+  await withPair(tempDir, scripts, false, async ({ own, floor, calls, floorCalls }) => {
+    submissions.push(await compare(own([calls.submission]), floor([floorCalls.submission]), submissionSlices));
+  });
+results["submission, image"] = joined(submissions);
+
+console.log(table(results));
+if (canReadCpu) {
+  const failed = failures(results);
+  for (const failure of failed) console.error(failure);
+  if (failed.length > 0) process.exitCode = 1;
+} else console.log("CPU time is read from /proc, which only Linux has: no gate was checked.");

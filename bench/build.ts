@@ -1,0 +1,19 @@
+/** Bundles a Worker as a deployment would, minified, without deploying it. */
+
+import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+const wranglerDir = dirname(createRequire(import.meta.url).resolve("wrangler/package.json"));
+const quiet = { CI: "true", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", WRANGLER_WRITE_LOGS: "false" };
+
+/** The Worker of a wrangler.toml, bundled into `outDir`: the path of its script. */
+export async function bundle(configPath: string, main: string, outDir: string): Promise<string> {
+  const command = [join(wranglerDir, "wrangler-dist/cli.js"), "deploy", "--dry-run", "--minify", "--outdir", outDir, "-c", configPath];
+  await promisify(execFile)(process.execPath, ["--no-warnings", ...command], { cwd: root, env: { ...process.env, ...quiet } });
+  return join(outDir, basename(main).replace(/\.ts$/, ".js"));
+}

@@ -1,0 +1,81 @@
+/** The floor: the platform operations that a status query and a submission cannot do without, behind a bare Hono route each. */
+
+/// <reference types="@cloudflare/workers-types" />
+
+import { DurableObject } from "cloudflare:workers";
+import { Hono } from "hono";
+
+interface FloorEnv {
+  DB: D1Database;
+  DISPATCH: Queue<{ taskId: string }>;
+  RECORDS: DurableObjectNamespace<RecordObject>;
+}
+
+type Body = Record<string, string | number>;
+
+/** An answer as long as the gateway's, and nothing else. */
+interface Answer {
+  id: string;
+  object: string;
+  model: string;
+  status: string;
+  progress: number;
+  created_at: number;
+  metadata: Body;
+}
+
+export class RecordObject extends DurableObject<FloorEnv> {
+  #record: Answer | undefined;
+
+  constructor(ctx: DurableObjectState, env: FloorEnv) {
+    super(ctx, env);
+    this.#record = ctx.storage.kv.get<Answer>("record");
+  }
+
+  read(): Answer | undefined {
+    return this.#record;
+  }
+
+  /** Record and alarm, money, record, message: a submission's operations in the gateway's order. */
+  async create(body: Body): Promise<Answer> {
+    const id = this.ctx.id.toString();
+    const now = Date.now();
+    const record = {
+      id,
+      object: "generation.task",
+      model: String(body["model"]),
+      status: "queued",
+      progress: 0,
+      created_at: now,
+      metadata: { kind: "image", ...body },
+    };
+    this.ctx.storage.kv.put("record", record);
+    void this.ctx.storage.setAlarm(now + 30_000);
+    const { results } = await this.env.DB.prepare(
+      `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, at)
+       VALUES (?1, 'reserve', 'account', 'key', 'image', ?2, ?3, ?4) ON CONFLICT DO NOTHING RETURNING task_id`,
+    )
+      .bind(id, record.model, 30_000, now)
+      .run();
+    if (results.length !== 1) throw new Error("nothing was reserved");
+    this.#record = { ...record, status: "in_progress" };
+    this.ctx.storage.kv.put("record", this.#record);
+    await this.env.DISPATCH.send({ taskId: id });
+    return this.#record;
+  }
+
+  override async alarm(): Promise<void> {}
+}
+
+const app = new Hono<{ Bindings: FloorEnv }>()
+  .get("/records/:id", async (c) => {
+    const { RECORDS } = c.env;
+    return c.json(await RECORDS.get(RECORDS.idFromString(c.req.param("id"))).read());
+  })
+  .post("/records", async (c) => {
+    const body = await c.req.json<Body>();
+    const { RECORDS } = c.env;
+    return c.json(await RECORDS.get(RECORDS.newUniqueId()).create(body));
+  });
+
+export default app;

@@ -1,0 +1,60 @@
+/** A process of its own for each server: one workerd with one Worker, reached without a proxy in between. */
+
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type { V4WorkerOptions } from "miniflare";
+import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from "wrangler";
+import { root } from "./build.ts";
+import { upstream } from "./upstream.ts";
+
+/** What a host is told, as JSON in its first argument. */
+export interface HostOptions {
+  configPath: string;
+  /** The bundled script. */
+  script: string;
+  stateDir: string;
+  /** Deliver the queues' messages. */
+  consumes: boolean;
+  bindings: Record<string, string>;
+}
+
+// The one that wrangler brings: it belongs to the workerd of this project.
+const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
+const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
+
+const options: HostOptions = JSON.parse(process.argv[2] ?? "");
+// Rules are for sources; what was bundled is one module.
+const { modulesRules: _rules, ...workerOptions } = unstable_getMiniflareWorkerOptions(options.configPath)
+  .workerOptions as V4WorkerOptions & {
+  modulesRules?: unknown;
+};
+const miniflare = new Miniflare(
+  convertV4MiniflareOptions({
+    ...workerOptions,
+    name: "measured",
+    modules: [{ type: "ESModule", path: options.script }],
+    modulesRoot: dirname(options.script),
+    bindings: { ...workerOptions.bindings, ...options.bindings },
+    queueConsumers: (options.consumes && workerOptions.queueConsumers) || {},
+    serviceBindings: workerOptions.serviceBindings?.["SANDBOX"] ? { SANDBOX: upstream } : {},
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+    resourcePersistencePath: join(options.stateDir, "state"),
+    resourceTmpPath: join(options.stateDir, "tmp"),
+    cf: false,
+    handleStructuredLogs: () => undefined,
+  }),
+);
+
+// The parent's end is the host's end.
+process.once("disconnect", () => void miniflare.dispose().then(() => process.exit()));
+
+await miniflare.ready;
+const db = await miniflare.getD1Database("DB");
+for (const file of (await readdir(join(root, "migrations"))).filter((name) => name.endsWith(".sql")).sort()) {
+  const statements = unstable_splitSqlQuery(await readFile(join(root, "migrations", file), "utf8"));
+  await db.batch(statements.map((statement) => db.prepare(statement)));
+}
+// Who pays in the floor; nobody in the gateway.
+await db.prepare("INSERT INTO wallet (id, quota) VALUES ('account', 1000000000000), ('key', 1000000000000)").run();
+process.send!({ url: (await miniflare.unsafeGetDirectURL("measured")).origin });

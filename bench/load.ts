@@ -1,0 +1,63 @@
+/** The load: a number of requests over kept connections, each answered before the next. */
+
+import { Agent, request as httpRequest } from "node:http";
+
+export interface Call {
+  method: "GET" | "POST";
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+const connections = 16;
+
+export class Client {
+  readonly #origin: URL;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: connections });
+
+  constructor(url: string) {
+    this.#origin = new URL(url);
+  }
+
+  /** One answer's body. Throws when the status is not 2xx. */
+  send({ method, path, headers, body }: Call): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const { hostname, port } = this.#origin;
+      const length = body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+      const options = { agent: this.#agent, hostname, port, method, path, headers: { ...headers, ...length } };
+      const sent = httpRequest(options, (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => (text += chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          const { statusCode = 0 } = response;
+          if (statusCode >= 200 && statusCode < 300) resolve(text);
+          else reject(new Error(`${method} ${path}: ${statusCode} ${text.slice(0, 300)}`));
+        });
+      });
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  }
+
+  /** Sends the calls, taken in turn, `count` times in all; answers each one's milliseconds. */
+  async run(calls: Call[], count: number): Promise<number[]> {
+    const latencies: number[] = [];
+    let sent = 0;
+    const worker = async () => {
+      for (let call = calls[0]; call && sent < count; call = calls[sent % calls.length]) {
+        sent++;
+        const started = performance.now();
+        await this.send(call);
+        latencies.push(performance.now() - started);
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, worker));
+    return latencies;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

@@ -1,0 +1,55 @@
+/** The gateway and the floor, both running and ready for their load. */
+
+import { join } from "node:path";
+import { bundle } from "./build.ts";
+import type { Side } from "./comparison.ts";
+import { floorCalls, gatewayBindings, gatewayCalls } from "./calls.ts";
+import { type Call, Client } from "./load.ts";
+import { startServer } from "./server.ts";
+
+/** The bundled scripts. */
+export interface Scripts {
+  gateway: string;
+  floor: string;
+}
+
+/** Both Workers, bundled. */
+export async function bundleBoth(tempDir: string): Promise<Scripts> {
+  const [gateway, floor] = await Promise.all([
+    bundle("wrangler.toml", "src/worker.ts", join(tempDir, "gateway")),
+    bundle("bench/wrangler.toml", "floor.ts", join(tempDir, "floor")),
+  ]);
+  return { gateway, floor };
+}
+
+export interface Pair {
+  /** The gateway under these calls. */
+  own: (calls: Call[]) => Side;
+  floor: (calls: Call[]) => Side;
+  calls: Awaited<ReturnType<typeof gatewayCalls>>;
+  floorCalls: Awaited<ReturnType<typeof floorCalls>>;
+}
+
+/** Runs the work beside fresh servers, and ends them. Without `consumes` the messages of submissions are nobody's. */
+export async function withPair<T>(tempDir: string, scripts: Scripts, consumes: boolean, work: (pair: Pair) => Promise<T>): Promise<T> {
+  const stops: (() => unknown)[] = [];
+  const start = async (configPath: string, script: string, bindings: Record<string, string>) => {
+    const server = await startServer(tempDir, { configPath, script, consumes, bindings });
+    const client = new Client(server.url);
+    stops.push(server.stop, () => client.close());
+    return { server, client };
+  };
+  try {
+    const gateway = await start("wrangler.toml", scripts.gateway, gatewayBindings);
+    const floor = await start("bench/wrangler.toml", scripts.floor, {});
+    const calls = await gatewayCalls(gateway.client);
+    return await work({
+      own: (list) => ({ ...gateway, calls: list }),
+      floor: (list) => ({ ...floor, calls: list }),
+      calls,
+      floorCalls: await floorCalls(floor.client, calls.headers),
+    });
+  } finally {
+    await Promise.all(stops.map((stop) => stop()));
+  }
+}

@@ -1,0 +1,48 @@
+/** What processes have used of the processor, from /proc: Linux only. */
+
+import { readdir, readFile } from "node:fs/promises";
+
+export const canReadCpu = process.platform === "linux";
+
+/** The kernel's clock tick in microseconds, the same for programs everywhere. */
+const tickUs = 10_000;
+
+/** Fields of /proc/<pid>/stat from the third on: the command's name before them may contain anything. */
+async function statOf(pid: number): Promise<string[]> {
+  const text = await readFile(`/proc/${pid}/stat`, "utf8");
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
+}
+
+/** The processes that a process has started, and that they have started. */
+export async function processesBelow(root: number): Promise<number[]> {
+  if (!canReadCpu) return [];
+  const children = new Map<number, number[]>();
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await statOf(Number(name)).catch(() => undefined); // it may have ended meanwhile
+    const parent = Number(stat?.[1] ?? 0);
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const below = [...(children.get(root) ?? [])];
+  for (const pid of below) below.push(...(children.get(pid) ?? []));
+  return below;
+}
+
+/** User and system time of the processes in microseconds; NaN where it cannot be read. */
+export async function cpuUs(processes: number[]): Promise<number> {
+  if (!canReadCpu) return Number.NaN;
+  const times = await Promise.all(processes.map(cpuOf));
+  return times.reduce((sum, us) => sum + us, 0);
+}
+
+/** The kernel counts a thread's nanoseconds where it keeps scheduler statistics, and everywhere a process's ticks: utime and stime. */
+async function cpuOf(pid: number): Promise<number> {
+  try {
+    const threads = await readdir(`/proc/${pid}/task`);
+    const nanoseconds = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8")));
+    return nanoseconds.reduce((sum, text) => sum + Number(text.split(" ")[0]), 0) / 1000;
+  } catch {
+    const stat = await statOf(pid);
+    return (Number(stat[11]) + Number(stat[12])) * tickUs;
+  }
+}

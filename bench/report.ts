@@ -1,0 +1,31 @@
+/** The table of results, and whether the gates hold. */
+
+import { type Comparison, quantile } from "./comparison.ts";
+
+/** CPU per request over the floor's: at most this. */
+const gate = 1.25;
+
+const median = (values: number[]) => quantile(values, 0.5);
+const header = ["", "ratio", "quartiles", "turns", "CPU us", "floor", "p50 ms", "floor", "requests/s", "floor"];
+
+function rowOf(name: string, { own, floor, ratios }: Comparison): string[] {
+  const both = (field: "cpu" | "p50" | "rate", digits: number) =>
+    [own, floor].map((turns) => median(turns.map((turn) => turn[field])).toFixed(digits));
+  const quartiles = [0.25, 0.75].map((part) => quantile(ratios, part).toFixed(3)).join("-");
+  return [name, median(ratios).toFixed(3), quartiles, String(own.length), ...both("cpu", 0), ...both("p50", 2), ...both("rate", 0)];
+}
+
+/** The measurements as a table. */
+export function table(results: Record<string, Comparison>): string {
+  const rows = [header, ...Object.entries(results).map(([name, result]) => rowOf(name, result))];
+  const widths = header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  const line = ([name = "", ...cells]: string[]) =>
+    [name.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart(widths[at + 1] ?? 0))].join("  ");
+  return rows.map(line).join("\n");
+}
+
+/** A sentence for every measurement that costs more than its gate allows. */
+export const failures = (results: Record<string, Comparison>): string[] =>
+  Object.entries(results)
+    .filter(([, { ratios }]) => median(ratios) > gate)
+    .map(([name, { ratios }]) => `${name}: ${median(ratios).toFixed(3)} times the floor's CPU, allowed are ${gate}`);

@@ -1,0 +1,40 @@
+/** A measured server: started in a host process of its own, and ended with it. */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { HostOptions } from "./host.ts";
+import { processesBelow } from "./process-tree.ts";
+
+export interface Server {
+  url: string;
+  /** What the host has started: the runtime. The host itself only reads its log. */
+  processes: number[];
+  /** Ends all of them. */
+  stop: () => Promise<void>;
+}
+
+const host = fileURLToPath(new URL("host.ts", import.meta.url));
+
+/** Starts a server whose state lives under `tempDir`, which is the caller's to remove. */
+export async function startServer(tempDir: string, options: Omit<HostOptions, "stateDir">): Promise<Server> {
+  const stateDir = await mkdtemp(join(tempDir, "state-"));
+  const child = fork(host, [JSON.stringify({ ...options, stateDir } satisfies HostOptions)], {
+    execArgv: ["--no-warnings"],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once("message", (message: { url: string }) => resolve(message.url));
+    child.once("exit", (code) => reject(new Error(`a server did not start (exit code ${code})`)));
+  });
+  return { url, processes: await processesBelow(child.pid!), stop: () => stop(child) };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const exit = once(child, "exit");
+  child.disconnect();
+  await exit;
+}
