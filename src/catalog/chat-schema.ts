@@ -72,7 +72,7 @@ export function estimatePromptTokens(body: ChatBody): number {
   for (const one of body.messages) {
     total += 16 + textTokens(one.tool_calls ? JSON.stringify(one.tool_calls) : "");
     const parts = typeof one.content === "string" ? [{ type: "text", text: one.content }] : (one.content ?? []);
-    for (const item of parts) total += item.type === "text" ? textTokens(String(item["text"])) : 2000;
+    for (const item of parts) total += item.type === "text" ? textTokens(item.text) : 2000;
   }
   return total + textTokens(body.tools ? JSON.stringify(body.tools) : "");
 }

@@ -78,13 +78,15 @@ async function perform(message: Message<Letter>, { step, lease, task }: Work, en
 /** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
 async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
   const route = task.submission.routes[task.route]!;
-  const { job, inputFault } = jobOf(task, env);
+  const open = jobOf(task, env);
   try {
     const provider = providerNamed(env, route.provider);
     const answer =
-      step === "start" ? await provider.start(job, AbortSignal.timeout(provider.startTimeoutMs)) : await provider.poll(task.operation!);
+      step === "start"
+        ? await provider.start(open.job, AbortSignal.timeout(provider.startTimeoutMs))
+        : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked whole to the provider.
-    if (inputFault() !== undefined) throw inputFault();
+    if (open.inputFault() !== undefined) throw open.inputFault();
     switch (answer.status) {
       case "accepted":
         return { outcome: "accepted", operation: answer.operation, pollAfterMs: answer.pollAfterMs ?? defaultPollMs };
@@ -99,7 +101,7 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
         };
     }
   } catch (error) {
-    return faultOf(inputFault() ?? error, step, env, task);
+    return faultOf(open.inputFault() ?? error, step, env, task);
   }
 }
 
