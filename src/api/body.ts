@@ -50,9 +50,11 @@ export async function readNoBody(c: AppContext): Promise<void> {
 async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   const { body } = c.req.raw;
   if (!body) return new Uint8Array();
-  if (Number(c.req.header("content-length") ?? 0) > maxBytes) throw new ApiError("body_too_large");
+  const length = c.req.header("content-length");
+  if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
   try {
-    return await readAll(body, maxBytes);
+    // Whose length is told cannot be longer, and is read in one go.
+    return length === undefined ? await readAll(body, maxBytes) : new Uint8Array(await c.req.arrayBuffer());
   } catch (error) {
     if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
     throw new ApiError("invalid_json"); // the caller broke off

@@ -5,7 +5,7 @@ import { ApiError } from "../errors.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../tasks/job.ts";
-import { asObject, largeBody, maxDepth, requireJson, withoutNulls } from "./body.ts";
+import { asObject, largeBody, maxDepth, readJson, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 
 const MiB = 1024 * 1024;
@@ -33,12 +33,14 @@ export const extractedKey = (taskId: string, index: number) => `${inputPrefix(ta
  * Throws 400, 413, 415, and 503 when too many large bodies are being read.
  */
 export async function readLargeBody(c: AppContext, taskId: string): Promise<LargeBody> {
+  const length = c.req.header("content-length");
+  if (length !== undefined && Number(length) <= smallEnough)
+    return { body: await readJson(c, smallEnough), images: new Map(), hasInputs: false };
   requireJson(c);
   const stream = c.req.raw.body;
-  const length = c.req.header("content-length");
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
-  return length !== undefined && Number(length) <= smallEnough ? read(c, taskId, stream) : withTurn(() => read(c, taskId, stream));
+  return withTurn(() => read(c, taskId, stream));
 }
 
 async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8Array>): Promise<LargeBody> {

@@ -22,7 +22,8 @@ const isLanguage = (text: string): text is Language => languages.includes(text a
 /** `?language=`, else the best of `Accept-Language`, else English. */
 export function languageOf(query: string | undefined, acceptLanguage: string | undefined): Language {
   if (query !== undefined && isLanguage(query)) return query;
-  const ranked = (acceptLanguage ?? "")
+  if (!acceptLanguage) return "en";
+  const ranked = acceptLanguage
     .slice(0, 500)
     .split(",")
     .map((item) => {

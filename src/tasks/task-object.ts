@@ -88,7 +88,7 @@ export class TaskObject extends DurableObject<Env> {
     return task;
   }
 
-  /** The same as `read` for `http://task/{account}`, as JSON: the way of status queries, a third cheaper than a method call. */
+  /** The same as `read` for `http://task/{account}`, as JSON: the way of status queries. */
   override async fetch(request: Request): Promise<Response> {
     const task = await this.read(request.url.slice("http://task/".length));
     return task ? new Response(JSON.stringify(task)) : new Response(null, { status: 404 });
