@@ -1,0 +1,175 @@
+/** Valid bodies of every model and action, made from the JSON Schemas that callers see. */
+
+import * as fc from "fast-check";
+import * as z from "zod/mini";
+import { type Action, allModels } from "../../src/catalog/models.ts";
+
+/** The part of JSON Schema that the catalog's schemas use. */
+export interface Schema {
+  type?: string;
+  enum?: (string | number)[];
+  const?: string | number;
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema;
+  items?: Schema;
+  minItems?: number;
+  maxItems?: number;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: string;
+  description?: string;
+}
+
+export type Body = Record<string, unknown>;
+
+export interface Valid {
+  action: Action;
+  schema: Schema;
+  body: Body;
+}
+
+/** Names that every object has by inheritance, and that a body may have as its own. */
+export const inheritedNames = ["__proto__", "constructor", "toString", "prototype", "hasOwnProperty"];
+
+const unit = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ unit: "binary", minLength: 1, maxLength: 1 }) },
+  { weight: 1, arbitrary: fc.constantFrom("\ud800", "\udc00", "\u0000", "{", '"', "\\", "🙂") },
+);
+export const text = fc.oneof(fc.string({ unit, maxLength: 20 }), fc.constantFrom(...inheritedNames, "", "{param}", "null"));
+export const json = fc.jsonValue({ stringUnit: "binary", maxDepth: 4 });
+
+/** An object with own fields of any name, also of inherited ones: `JSON.stringify` writes them all. */
+export const anyFields = (names: fc.Arbitrary<string>, values: fc.Arbitrary<unknown>, maxLength = 4): fc.Arbitrary<Body> =>
+  fc.uniqueArray(fc.tuple(names, values), { selector: ([name]) => name, maxLength }).map((entries) => Object.fromEntries(entries));
+
+/** A mention would ask for a character that does not exist. */
+const promptOf = (maximum: number) =>
+  fc
+    .oneof(
+      { weight: 8, arbitrary: text.map((some) => some.replaceAll("@", "")) },
+      { weight: 1, arbitrary: fc.constantFrom("x", "🙂", "画").map((one) => one.repeat(maximum)) },
+    )
+    .map((some) => (some.trim() === "" ? "a quiet street" : some));
+
+/** Microseconds as a range in seconds, as people write them. */
+const timestamps = fc
+  .tuple(fc.nat(999_996_000_000), fc.integer({ min: 1_000_000, max: 3_000_000 }), fc.constantFrom("", " ", "\t"))
+  .map(([start, length, space]) => `${space}${start / 1e6}${space},${space}${((start + length) / 1e6).toFixed(6)}${space}`);
+
+const pictureUrl = fc.constantFrom(
+  "https://pictures.example/n.png",
+  " https://pictures.example/n.png?a=%F0%9F%99%82#b ",
+  "HTTP://pictures.example/画.webp",
+);
+const png = `data:image/png;base64,${Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13).toBase64()}`;
+
+export const isPicture = ({ description, format }: Schema) => format === "uri" || description?.startsWith("Public http(s)");
+
+function stringOf(schema: Schema): fc.Arbitrary<string> {
+  if (schema.pattern !== undefined) return timestamps;
+  if (schema.format === "uri") return pictureUrl;
+  if (isPicture(schema)) return fc.oneof(pictureUrl, fc.constant(png));
+  return schema.maxLength === undefined ? text : promptOf(schema.maxLength);
+}
+
+/** What a schema accepts; rules that bind two fields are the caller's. */
+export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(valueOf));
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  switch (schema.type) {
+    case "string":
+      return stringOf(schema);
+    case "boolean":
+      return fc.boolean();
+    case "integer":
+      return fc.maxSafeInteger().map((some) => within(some, schema.minimum!, schema.maximum!));
+    case "number":
+      return fc.double({ min: schema.minimum ?? -100, max: schema.maximum ?? 100, noNaN: true });
+    case "array":
+      return fc.array(valueOf(schema.items!), { minLength: schema.minItems ?? 0, maxLength: Math.min(schema.maxItems ?? 4, 5) });
+    case "object":
+      return objectOf(schema);
+    default:
+      return json;
+  }
+}
+
+const within = (some: number, low: number, high: number) =>
+  some >= low && some <= high ? some : low + (Math.abs(some) % (high - low + 1));
+
+function objectOf({ properties = {}, required = [], additionalProperties }: Schema): fc.Arbitrary<Body> {
+  const own = fc.record(Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, valueOf(field)])), {
+    requiredKeys: required,
+    noNullPrototype: true,
+  });
+  if (!additionalProperties) return own;
+  const names = additionalProperties.type ? fc.stringMatching(/^\d{1,6}$/) : fc.oneof(text, fc.constantFrom(...inheritedNames));
+  const others = anyFields(
+    names.filter((name) => !Object.hasOwn(properties, name)),
+    additionalProperties.type ? valueOf(additionalProperties) : json,
+    2,
+  );
+  return fc.tuple(own, others).map(([fields, more]) => Object.fromEntries([...Object.entries(fields), ...Object.entries(more)]));
+}
+
+export interface Role {
+  url: unknown;
+  role: string;
+}
+
+/** Makes a body keep the rules that bind two of its fields. `film` is a task whose film a character may come from. */
+function keepRules(action: Action, body: Body, film: string): Body {
+  const { images: _images, image_with_roles: roles, url, from_task: _task, ...rest } = body;
+  if (action === "character") return { ...rest, ...(url === undefined ? { from_task: film } : { url }) };
+  if (action === "chat") {
+    const messages = (body["messages"] as Body[]).map((one) =>
+      one["content"] !== undefined || (one["role"] === "assistant" && one["tool_calls"]) ? one : Object.assign(one, { content: "Hi" }),
+    );
+    return { ...body, messages };
+  }
+  if (!roles) return body;
+  const is1080p = (body["metadata"] as Body | undefined)?.["resolution"] === "1080p";
+  const taken = new Set<string>();
+  const kept = (roles as Role[]).filter(({ role }) => {
+    const isFine = role === "reference" ? !is1080p : !taken.has(role);
+    taken.add(role);
+    return isFine;
+  });
+  return { ...rest, image_with_roles: kept };
+}
+
+const callbackUrl = fc.constantFrom("https://hooks.example/done?a=b", "http://localhost:9999/done");
+
+/** The valid bodies of an action, with fields that nobody knows among them: these are ignored. */
+export function validBodies(action: Action, film = ""): fc.Arbitrary<Valid> {
+  const able = allModels().filter((model) => model.actions[action]);
+  return fc.oneof(
+    ...able.map((model) => {
+      const schema = z.toJSONSchema(model.actions[action]!, { io: "input", unrepresentable: "any" }) as Schema;
+      const unknown = anyFields(
+        fc.oneof(
+          text.map((name) => `x ${name}`),
+          fc.constantFrom(...inheritedNames),
+        ),
+        json,
+        2,
+      );
+      return fc
+        .tuple(
+          fc.constantFrom(model.id, ...(model.aliases ?? [])),
+          valueOf(schema) as fc.Arbitrary<Body>,
+          action === "chat" ? fc.constant(undefined) : fc.option(callbackUrl, { nil: undefined, freq: 3 }),
+          unknown,
+        )
+        .map(([name, fields, callback_url, more]): Valid => {
+          const body = { model: name, ...keepRules(action, fields, film), ...(callback_url !== undefined && { callback_url }) };
+          return { action, schema, body: Object.fromEntries([...Object.entries(more), ...Object.entries(body)]) };
+        });
+    }),
+  );
+}
