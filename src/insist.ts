@@ -1,4 +1,4 @@
-/** Tries a call to one of our own objects again: they are moved at times, and what they have to be told must not be lost. */
+/** Tries a call to what is ours again: objects are moved at times, and what they have to be told must not be lost. */
 
 import { alert } from "./log.ts";
 

@@ -23,6 +23,8 @@ export interface LargeBody {
   images: Map<string, ExtractedImage>;
   /** Whether anything lies there. */
   hasInputs: boolean;
+  /** Whether an object was asked to make the task: from then on it may need them. */
+  isOffered: boolean;
 }
 
 /** The place of an extracted image in the bucket. */
@@ -35,7 +37,7 @@ export const extractedKey = (taskId: string, index: number) => `${inputPrefix(ta
 export async function readLargeBody(c: AppContext, taskId: string): Promise<LargeBody> {
   const length = c.req.header("content-length");
   if (length !== undefined && Number(length) <= smallEnough)
-    return { body: await readJson(c, smallEnough), images: new Map(), hasInputs: false };
+    return { body: await readJson(c, smallEnough), images: new Map(), hasInputs: false, isOffered: false };
   requireJson(c);
   const stream = c.req.raw.body;
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
@@ -56,6 +58,7 @@ async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8A
       body: withoutNulls(asObject(value), 4) as Record<string, unknown>,
       images: new Map(images.map((image) => [image.placeholder, image])),
       hasInputs: stored > 0,
+      isOffered: false,
     };
   } catch (error) {
     if (stored > 0) await removeUnder(c.env.ASSETS, inputPrefix(taskId));

@@ -9,6 +9,7 @@ import { type Route, routesFor } from "../catalog/routes.ts";
 import { allowsPrivateNetwork, tablesOf } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { objectIdOf, sha256Hex, taskIdOf } from "../ids.ts";
+import { insist } from "../insist.ts";
 import { isOn, providerNamed } from "../providers/index.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import type { Input, Submission, Task } from "../tasks/task.ts";
@@ -35,8 +36,11 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
   const objectId = c.env.TASKS.newUniqueId();
   const taskId = taskIdOf(objectId);
   const read: LargeBody =
-    videoId === undefined ? await readLargeBody(c, taskId) : { body: await readJson(c, smallBody), images: new Map(), hasInputs: false };
-  const remove = () => (read.hasInputs ? removeUnder(c.env.ASSETS, inputPrefix(taskId)) : Promise.resolve());
+    videoId === undefined
+      ? await readLargeBody(c, taskId)
+      : { body: await readJson(c, smallBody), images: new Map(), hasInputs: false, isOffered: false };
+  const remove = () =>
+    read.hasInputs ? insist("remove", taskId, () => removeUnder(c.env.ASSETS, inputPrefix(taskId))) : Promise.resolve();
   try {
     const made = await create(c, read, endpoint, videoId, objectId);
     if ("replay" in made) {
@@ -47,7 +51,7 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
     return answer(c, submissionView(made.task));
   } catch (error) {
     // Refused: nothing of it stays. An answer that got lost is different: the task may exist and need its inputs.
-    if (error instanceof ApiError) await remove();
+    if (error instanceof ApiError || !read.isOffered) await remove();
     throw error;
   }
 }
@@ -64,9 +68,9 @@ async function create(
   const { accountId } = c.get("caller");
   const key = idempotencyKeyOf(c);
   const fingerprint = key === undefined ? "" : await fingerprintOf(c.req.path, read);
-  const claim = key === undefined ? undefined : env.CLAIMS.getByName(await sha256Hex(`${accountId}\n${key}`));
+  const claimName = key === undefined ? undefined : await sha256Hex(`${accountId}\n${key}`);
   // Asked first: a repeat is answered even if it would be refused by now.
-  const earlier = await claim?.find(fingerprint);
+  const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(fingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
   const replay = earlier && (await env.TASKS.get(objectIdOf(env.TASKS, earlier.taskId)!).read(accountId));
   if (replay) return { replay };
@@ -74,7 +78,12 @@ async function create(
   const { submission, references } = await check(c, read, endpoint, videoId);
   const taskId = taskIdOf(objectId);
   const complete: Submission = { ...submission, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
-  const made: ClaimAnswer = claim ? await claim.submit(taskId, fingerprint, complete) : await env.TASKS.get(objectId).create(complete);
+  read.isOffered = true;
+  const made = await insist("create", taskId, async (): Promise<ClaimAnswer> =>
+    claimName === undefined
+      ? await env.TASKS.get(objectId).create(complete)
+      : await env.CLAIMS.getByName(claimName).submit(taskId, fingerprint, complete),
+  );
   if ("refused" in made) throw refusals[made.refused]();
   return made.created ? { task: made.task } : { replay: made.task };
 }

@@ -1,7 +1,7 @@
 /** The task object: alone owns one task's record, its transitions and its timers. It decides; the consumer does. */
 
 import { DurableObject } from "cloudflare:workers";
-import { assetPrefix, characterPicture, copyAsset, removeAssets, removeUnder } from "../assets.ts";
+import { assetPrefix, characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { insertCharacter } from "../characters.ts";
 import { databaseOf, lifeTimes } from "../config.ts";
 import type { FailureCode } from "../errors.ts";
@@ -50,10 +50,14 @@ export class TaskObject extends DurableObject<Env> {
     this.#task = ctx.storage.kv.get<Task>("task");
   }
 
-  /** Accepts a submission: the record first, then the money, then the message. A repeat answers with what is there. */
+  /**
+   * Accepts a submission: the record first, then the money, then the message. A repeat answers with what is there;
+   * `created` says whether that is this request's own, told twice, or another's.
+   */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
-    if (this.#task && this.#task.step.do !== "reserve") return { task: this.#task, created: false };
+    if (this.#task && this.#task.step.do !== "reserve")
+      return { task: this.#task, created: this.#task.submission.requestId === submission.requestId };
     this.#creating = this.#create(submission).finally(() => (this.#creating = undefined));
     return this.#creating;
   }
@@ -119,6 +123,7 @@ export class TaskObject extends DurableObject<Env> {
   /** Takes the outcome of a leased step. False when the lease is no longer valid: what the consumer stored is unwanted. */
   async report(lease: string, step: StepOutcome): Promise<boolean> {
     const task = this.#task;
+    if (task?.endedBy === lease) return true; // told before, and the answer was lost
     if (!task || !transitions.holdsLease(task, lease)) return false;
     const now = Date.now();
     switch (step.outcome) {
@@ -246,10 +251,7 @@ export class TaskObject extends DurableObject<Env> {
       if (result?.kind === "character") await copyAsset(this.env.ASSETS, result.picture, characterPicture(result.id));
       await close(database, chargeOf(task), charged, error ?? "completed", character);
       if (error === "cancelled" || error === "deadline_exceeded") await this.#cancelUpstream(task);
-      await removeAssets(
-        this.env.ASSETS,
-        submission.inputs.flatMap((input) => input.key ?? []),
-      );
+      await this.#removeInputs(task);
       log("settle", { ...fieldsOf(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
       if (this.#task !== task) return;
       const { assetMs, recordMs } = lifeTimes(this.env);
@@ -284,13 +286,18 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   async #forget(task: Task): Promise<void> {
-    await removeAssets(
-      this.env.ASSETS,
-      task.submission.inputs.flatMap((input) => input.key ?? []),
-    );
+    await this.#removeInputs(task);
     this.#task = undefined;
     this.#alarmAt = undefined;
     await this.ctx.storage.deleteAll();
+  }
+
+  /** By their keys, and by the task's name: a submission that is repeated after a crash brings its images again. */
+  async #removeInputs({ id, submission }: Task): Promise<void> {
+    const keys = submission.inputs.flatMap(({ key }) => key ?? []);
+    if (keys.length === 0) return;
+    await removeAssets(this.env.ASSETS, keys);
+    await removeUnder(this.env.ASSETS, inputPrefix(id));
   }
 
   /** Tells the queue that work waits. When it does not take the message, the alarm sends it soon again. */

@@ -91,6 +91,8 @@ export interface Task {
   finalAt?: number;
   error?: FailureCode;
   result?: Result;
+  /** The lease whose holder stored the result: it may tell us twice. */
+  endedBy?: string;
   /** Millionths to charge; 0 returns everything. Set when final. */
   charged?: number;
   expiresAt?: number;
@@ -259,6 +261,7 @@ export function completed(task: Task, result: Result, assetMs: number, now: numb
     status: "completed",
     progress: 100,
     result,
+    ...("lease" in task.step && { endedBy: task.step.lease }),
     charged,
     finalAt,
     expiresAt: finalAt + assetMs,

@@ -187,7 +187,7 @@ test("a crash between the claim and the task: the repeat gives the task, and onl
   const account = await newAccount();
   const key = unique();
   const body = image();
-  failOnce(TaskObject.prototype as never, "create");
+  failOnce(TaskObject.prototype as never, "create", false, 3);
   expect((await withKey(account, key, body)).status).toBeGreaterThanOrEqual(500);
   const second = await withKey(account, key, body);
   expect(second.status).toBe(200);
@@ -202,7 +202,7 @@ test("the task was created but its answer got lost: the repeat finds it", async 
   const account = await newAccount();
   const key = unique();
   const body = image();
-  failOnce(TaskObject.prototype as never, "create", true);
+  failOnce(TaskObject.prototype as never, "create", true, 3);
   expect((await withKey(account, key, body)).status).toBeGreaterThanOrEqual(500);
   const second = await withKey(account, key, body);
   expect(second.status).toBe(200);
@@ -216,7 +216,7 @@ test("an inline picture is there for the task that a repeat after a crash create
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const body = { ...image(), images: [`data:image/png;base64,${png}`] };
   const key = unique();
-  failOnce(TaskObject.prototype as never, "create");
+  failOnce(TaskObject.prototype as never, "create", false, 3);
   expect((await withKey(account, key, body)).status).toBeGreaterThanOrEqual(500);
   const { body: task } = await withKey(account, key, body);
   expect((await finish(account, task.id)).body.data.status).toBe("completed");

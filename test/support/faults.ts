@@ -20,14 +20,20 @@ export const bindings = {
 /** Counts the calls of a method until the test ends. */
 export const spyOn = (target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string) => vi.spyOn(target, method);
 
-/** The next call of a method fails; `isDone` says whether it takes effect all the same. */
-export function failOnce(target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string, isDone = false): void {
+/** The next call of a method, or so many, fail; `isDone` says whether they take effect all the same. */
+export function failOnce(
+  target: Record<string, (...values: unknown[]) => Promise<unknown>>,
+  method: string,
+  isDone = false,
+  times = 1,
+): void {
   const original = target[method]!;
   const spy = vi.spyOn(target, method);
-  spy.mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
-    if (isDone) await original.apply(this, values);
-    throw new Error("scripted fault");
-  });
+  for (let time = 0; time < times; time++)
+    spy.mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+      if (isDone) await original.apply(this, values);
+      throw new Error("scripted fault");
+    });
 }
 
 /**

@@ -67,35 +67,47 @@ async function expectNothingLeft(account: Account, taskId: string): Promise<void
   expect(await storageOf(stubOf(taskId))).toEqual(nothingStored);
 }
 
+/** The Worker cannot reach the object any more, however often it tries. */
+const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
+
 test("before the record: no task, nothing held", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(bindings.namespace(), "get");
+  loseTheObject();
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(500);
   await expectNothingLeft(account, await id);
 });
 
-test("after the record: the object gives the task up, for nobody was told of it", async () => {
+test.each([
+  ["after the record", false],
+  ["after the reservation", true],
+])("%s: the object dies, the Worker asks it again, and the task is there once", async (_, isDone) => {
   const account = await newAccount();
   const id = nextTaskId();
-  const stopped = stopAt(bindings.statement(), "run", false);
+  const stopped = stopAt(bindings.statement(), "run", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
   await crash(stubOf(await id));
-  expect((await answer).status).toBe(500);
-  await pass(await id, 31);
-  await expectNothingLeft(account, await id);
+  expect(await answer).toMatchObject({ status: 200, body: { id: await id } });
+  expect(await books(account)).toMatchObject({ reserved: price });
+  await expectCompletedOnce(account, await id, await finish(account, await id));
 });
 
-test("after the reservation: what the ledger holds is given back", async () => {
+test.each([
+  ["after the record", false],
+  ["after the reservation", true],
+])("%s: everything dies, and what nobody was told of is given up and given back", async (_, isDone) => {
   const account = await newAccount();
   const id = nextTaskId();
-  const stopped = stopAt(bindings.statement(), "run", true);
+  const stopped = stopAt(bindings.statement(), "run", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
-  expect(await books(account)).toMatchObject({ reserved: price });
-  await crash(stubOf(await id));
+  expect(await books(account)).toMatchObject({ reserved: isDone ? price : 0 });
+  const stub = stubOf(await id);
+  loseTheObject();
+  await crash(stub);
   expect((await answer).status).toBe(500);
+  vi.restoreAllMocks();
   await pass(await id, 31);
   await expectNothingLeft(account, await id);
 });
