@@ -34,6 +34,7 @@ export default defineConfig(async () => ({
           include: ["test/**/*.test.ts"],
           exclude: ["test/sandbox/**", "test/node/**"],
           setupFiles: ["test/setup.ts"],
+          provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
       },
       {

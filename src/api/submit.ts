@@ -174,13 +174,12 @@ async function storeInputs(bucket: R2Bucket, taskId: string, references: Referen
     bucket,
     unused.map(({ index }) => extractedKey(taskId, index)),
   );
-  return Promise.all(
-    references.map(async ({ inline, extracted, ...input }, at): Promise<Input> => {
-      if (extracted !== undefined) return { ...input, key: extractedKey(taskId, extracted) };
-      if (!inline) return input;
-      const key = `${inputPrefix(taskId)}small-${at}`;
-      await storeBytes(bucket, key, inline.bytes, inline.type);
-      return { ...input, key };
-    }),
-  );
+  const inputs: Input[] = [];
+  // One after the other: when one fails none is under way any more, and what was stored can be removed.
+  for (const [at, { inline, extracted, ...input }] of references.entries()) {
+    const key = inline ? `${inputPrefix(taskId)}small-${at}` : extracted === undefined ? undefined : extractedKey(taskId, extracted);
+    if (inline) await storeBytes(bucket, key!, inline.bytes, inline.type);
+    inputs.push({ ...input, ...(key !== undefined && { key }) });
+  }
+  return inputs;
 }

@@ -1,0 +1,54 @@
+/** `npm run faults`: as many seeded runs of random operations in a storm of faults as are asked for; prints the seeds that fail. */
+
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { root } from "./support/wrangler.ts";
+
+/** So many runs share a runtime: a new one costs seconds, and what runs leave behind slows it down. */
+const chunk = 50;
+
+const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
+const [first, last] = seedsOf(process.argv[2] ?? "200");
+const failed: number[] = [];
+for (let from = first; from <= last; from += chunk) {
+  const to = Math.min(last, from + chunk - 1);
+  const { code, output } = await run(from, to);
+  const seeds = [...output.matchAll(/^Error: seed (\d+):/gm)].map(([, seed]) => Number(seed));
+  failed.push(...seeds);
+  console.log(`${from}-${to}: ${code === 0 ? "all hold" : seeds.length > 0 ? `failed: ${seeds.join(", ")}` : "did not run"}`);
+  if (code === 0) continue;
+  process.exitCode = 1;
+  console.error(output);
+}
+console.log(
+  failed.length > 0
+    ? `Failed: ${failed.join(", ")}. FAULT_SEEDS=${failed[0]} npx vitest run --project gateway test/faults repeats the first.`
+    : "",
+);
+
+/** "200" is the first 200 seeds, "300-350" these. */
+function seedsOf(text: string): [first: number, last: number] {
+  const [, from, to] = /^(?:(\d{1,9})-)?(\d{1,9})$/.exec(text) ?? [];
+  if (to === undefined) {
+    console.error("How many runs, or which: npm run faults -- 500, npm run faults -- 300-350");
+    process.exit(2);
+  }
+  return [Number(from ?? 1), Number(to)];
+}
+
+/** Runs these seeds in a runtime of their own. */
+function run(from: number, to: number): Promise<{ code: number; output: string }> {
+  const child = spawn(process.execPath, [vitest, "run", "--project", "gateway", "test/faults"], {
+    cwd: root,
+    env: { ...process.env, FAULT_SEEDS: `${from}-${to}`, NO_COLOR: "1", FORCE_COLOR: undefined },
+    // The runtime reports every object that was reset as an error of its own.
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code: code ?? 1, output }));
+  });
+}

@@ -1,0 +1,79 @@
+/** D1, R2 and the queue in a storm: every use of them passes through it. Messages go to the run, which delivers them. */
+
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import { bindings } from "../support/faults.ts";
+import { type Storm, turn } from "./storm.ts";
+
+export interface Letter {
+  taskId: string;
+  attempts: number;
+  isDead: boolean;
+}
+
+type Method = (...values: unknown[]) => Promise<unknown>;
+type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
+
+const isWrite = ({ statement }: Statement) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(statement);
+
+/** The same statements once more, without the object or Worker that made them. */
+const again = (statements: Statement[]) => () =>
+  env.DB.batch(statements.map(({ statement, params }) => env.DB.prepare(statement).bind(...params)));
+
+export function watchBindings(storm: Storm, mail: Letter[]): void {
+  for (const name of ["run", "first"])
+    watch(bindings.statement(), name, storm, (statement) => ({
+      name: `D1 ${name}`,
+      failure: storm.random.pick(["D1_ERROR: Network connection lost.", "D1_ERROR: D1 DB is overloaded. Too many requests queued."]),
+      ...(isWrite(statement as Statement) && { later: again([statement as Statement]) }),
+    }));
+  watch(bindings.database(), "batch", storm, (_, [statements]) => ({
+    name: "D1 batch",
+    failure: "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.",
+    later: again(statements as Statement[]),
+  }));
+  for (const name of ["put", "get", "head", "delete", "list"])
+    watch(bindings.bucket(), name, storm, (_, [key]) => {
+      if (name === "put" && String(key).startsWith("inputs/")) storm.scope.inputs.push(String(key).split("/")[1]!);
+      return { name: `R2 ${name}`, failure: `${name}: We encountered an internal error. (10001)` };
+    });
+  watch(
+    bindings.queue(),
+    "send",
+    storm,
+    () => ({ name: "queue send", failure: "Queue send failed: Internal Error" }),
+    async (letter) => {
+      const copies = storm.chance(0.05) ? 2 : 1;
+      for (let copy = 0; copy < copies; copy++) mail.push({ taskId: (letter as Letter).taskId, attempts: 1, isDead: false });
+    },
+  );
+}
+
+function watch(
+  target: Record<string, Method>,
+  method: string,
+  storm: Storm,
+  point: (self: unknown, values: unknown[]) => { name: string; failure: string; later?: () => Promise<unknown> },
+  instead?: Method,
+): void {
+  const original = target[method]!;
+  vi.spyOn(target, method).mockImplementation(function (this: unknown, ...values: unknown[]) {
+    // What the run itself asks while everything stands still is its own affair.
+    if (!storm.isOn && !instead) return original.apply(this, values);
+    const effect = () => (instead ? instead(...values) : original.apply(this, values));
+    return storm.through({ ...point(this, values), effect });
+  });
+}
+
+/**
+ * Waiting takes no real time. Time limits never end a wait: a provider that hangs says so itself, and what is left of a
+ * consumer that died must not come to life in a later run.
+ */
+export function hurry(): void {
+  const prototype = Object.getPrototypeOf(scheduler) as Scheduler;
+  vi.spyOn(prototype, "wait").mockImplementation((_, options) => {
+    const { signal } = options ?? {};
+    if (!signal) return turn();
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+  });
+}

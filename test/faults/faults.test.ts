@@ -1,0 +1,19 @@
+/** Random operations in a storm of faults, and what has to hold afterwards. `FAULT_SEEDS` ("7", "1-200") chooses other runs. */
+
+import { afterAll, inject, test, vi } from "vitest";
+import { run } from "./run.ts";
+import { bury } from "./storm.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** What the environment says. */
+    faultSeeds: string;
+  }
+}
+
+const [first = 1, last = first] = (inject("faultSeeds") || "1-20").split("-").map(Number);
+
+vi.useFakeTimers({ toFake: ["Date"] });
+afterAll(() => void bury());
+
+test.each(Array.from({ length: last - first + 1 }, (_, at) => first + at))("seed %i", (seed) => run(seed), 60_000);

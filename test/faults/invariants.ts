@@ -1,0 +1,122 @@
+/** What has to be true after a run, whatever failed in it. */
+
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import { isFinal, type Task } from "../../src/tasks/task.ts";
+import { books } from "../support/gateway.ts";
+import type { World } from "./world.ts";
+
+interface Entry {
+  id: string;
+  held: number;
+  closed: number | null;
+  charged: number | null;
+  outcome: string | null;
+}
+
+/** Every reservation and closing of an account's tasks and chats, one row each. */
+async function ledgerOf(accountId: string): Promise<Map<string, Entry>> {
+  const { results } = await env.DB.prepare(
+    `SELECT coalesce(r.task_id, c.task_id) AS id, coalesce(r.held, 0) AS held, c.held AS closed, c.charged, c.outcome
+     FROM (SELECT * FROM entry WHERE step = 'reserve' AND account_id = ?1) r
+     FULL JOIN (SELECT * FROM entry WHERE step = 'close' AND account_id = ?1) c ON c.task_id = r.task_id`,
+  )
+    .bind(accountId)
+    .run<Entry>();
+  return new Map(results.map((entry) => [entry.id, entry]));
+}
+
+async function keysUnder(prefix: string): Promise<string[]> {
+  const { objects, truncated } = await env.ASSETS.list({ prefix });
+  expect(truncated).toBe(false);
+  return objects.map(({ key }) => key);
+}
+
+/** What a run that failed has left. */
+export async function clearBucket(): Promise<void> {
+  const keys = await keysUnder("");
+  if (keys.length > 0) await env.ASSETS.delete(keys);
+}
+
+async function recordsOf(world: World): Promise<Map<string, Task>> {
+  const records = new Map<string, Task>();
+  for (const known of world.objects.all.values()) {
+    const { task } = await world.objects.stored(known);
+    if (task) records.set(task.id, task);
+  }
+  return records;
+}
+
+/** In the middle of everything: what stores anything has an alarm that goes on with it, and the books agree. */
+export async function checkMoving(world: World): Promise<void> {
+  for (const known of world.objects.all.values()) {
+    const { isEmpty, alarm } = await world.objects.stored(known);
+    if (!isEmpty) expect(alarm, `${known.label} stands still`).not.toBeNull();
+  }
+  for (const account of world.accounts) await books(account);
+  const records = await recordsOf(world);
+  for (const [id, { account }] of world.promised) {
+    const label = world.objects.ofTask(id)?.label;
+    expect(records.has(id), `${label} was promised and is gone`).toBe(true);
+    expect((await ledgerOf(account.id)).get(id)?.held, `${label} was promised and has no charge row`).toBeDefined();
+  }
+}
+
+/** Everything has ended: nothing is reserved, each task was charged what its record says, and no file is without its task. */
+export async function checkFinal(world: World): Promise<void> {
+  const records = await recordsOf(world);
+  for (const task of records.values()) expect(isFinal(task), `${world.objects.ofTask(task.id)?.label} is ${task.step.do}`).toBe(true);
+  for (const account of world.accounts) {
+    expect(await books(account)).toMatchObject({ reserved: 0 });
+    for (const [id, entry] of await ledgerOf(account.id)) {
+      const label = world.objects.ofTask(id)?.label ?? "a chat";
+      expect(entry.outcome, `${label} has no end in the ledger`).not.toBeNull();
+      expect(entry.closed, `${label} gave back another amount than it held`).toBe(entry.held);
+      const task = records.get(id);
+      if (task) expect(entry).toMatchObject({ held: task.submission.price, charged: task.charged, outcome: task.error ?? "completed" });
+      else if (label !== "a chat") expect(entry.charged, `${label} was charged and is gone`).toBe(0);
+    }
+  }
+  for (const [id, { account }] of world.promised) expect((await ledgerOf(account.id)).has(id)).toBe(true);
+  await checkFiles(world, records);
+  for (const { account, id, seen } of world.promised.values()) {
+    const { status, body } = await world.call(account, `/v1/tasks/${id}`);
+    expect(status).toBe(200);
+    if (seen?.status === "completed" || seen?.status === "failed") expect(body.data.status).toBe(seen.status);
+  }
+}
+
+async function checkFiles(world: World, records: Map<string, Task>): Promise<void> {
+  const inputs = await keysUnder("inputs/");
+  const nameOf = (key: string) => world.objects.ofTask(key.split("/")[1]!)?.label ?? "a task that never was";
+  expect(inputs.filter((key) => !world.isForsaken(key)).map(nameOf), "inputs that nobody needs any more").toEqual([]);
+  const assets = await keysUnder("assets/");
+  expect(assets.filter((key) => !records.has(key.split("/")[1]!)).map(nameOf), "assets without a task").toEqual([]);
+  for (const { result } of records.values()) {
+    const named = result?.kind === "images" ? result.images : result?.kind === "video" ? [result.video] : result ? [result.picture] : [];
+    for (const { key } of named) expect(assets, "a completed task has its assets").toContain(key);
+  }
+  await checkCharacters(world);
+}
+
+/** A character has its picture, unless its deletion failed half-way, and no picture is without its character. */
+async function checkCharacters(world: World): Promise<void> {
+  const accounts = JSON.stringify(world.accounts.map(({ id }) => id));
+  const statement = env.DB.prepare("SELECT id FROM character WHERE account_id IN (SELECT value FROM json_each(?1))").bind(accounts);
+  const ids = (await statement.run<{ id: string }>()).results.map(({ id }) => id);
+  const pictures = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
+  expect(pictures.filter((id) => !ids.includes(id)).length, "pictures without a character").toBe(0);
+  expect(ids.filter((id) => !pictures.includes(id) && !world.fading.has(id)).length, "characters without a picture").toBe(0);
+}
+
+/** A week later: no file but the pictures of characters, no storage, no alarm, no record. */
+export async function checkEnd(world: World): Promise<void> {
+  expect(await keysUnder("assets/")).toEqual([]);
+  expect((await keysUnder("inputs/")).filter((key) => !world.isForsaken(key))).toEqual([]);
+  for (const known of world.objects.all.values()) {
+    known.stored = undefined;
+    expect(await world.objects.stored(known), `${known.label} is left`).toMatchObject({ isEmpty: true, alarm: null });
+  }
+  for (const { account, id } of world.promised.values()) expect((await world.call(account, `/v1/tasks/${id}`)).status).toBe(404);
+  for (const account of world.accounts) expect(await books(account)).toMatchObject({ reserved: 0 });
+}

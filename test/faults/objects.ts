@@ -1,0 +1,108 @@
+/** The objects of a run: which there are, in the order in which they were first called, and what each of them stores. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import { objectIdOf, taskIdOf } from "../../src/ids.ts";
+import { ClaimObject } from "../../src/tasks/claim-object.ts";
+import { HoldObject } from "../../src/tasks/hold-object.ts";
+import { TaskObject } from "../../src/tasks/task-object.ts";
+import type { Task } from "../../src/tasks/task.ts";
+import { owners, type Scope, type Storm } from "./storm.ts";
+
+type Kind = "task" | "claim" | "hold";
+
+/** What an object has in its storage. */
+interface Stored {
+  isEmpty: boolean;
+  /** Milliseconds since the epoch, or null when no alarm is set. */
+  alarm: number | null;
+  task: Task | undefined;
+}
+
+export interface Known {
+  kind: Kind;
+  /** The same in every repetition of a run, which the ids are not. */
+  label: string;
+  id: DurableObjectId;
+  taskId: string | undefined;
+  /** What was looked up, as long as nobody has called the object since. */
+  stored: Stored | undefined;
+  /** The operations that are calling it now. */
+  callers: Scope[];
+  /** Its alarm handler is under way: the platform starts no second one. */
+  isInAlarm: boolean;
+}
+
+const classes = {
+  task: [TaskObject.prototype, env.TASKS],
+  claim: [ClaimObject.prototype, env.CLAIMS],
+  hold: [HoldObject.prototype, env.HOLDS],
+} as const;
+
+interface Instance {
+  ctx: DurableObjectState;
+}
+type Method = (this: Instance, ...values: unknown[]) => Promise<unknown>;
+
+/** A new one each time: a stub belongs to whoever made it. */
+export const stubOf = ({ kind, id }: Known): DurableObjectStub => (classes[kind][1] as unknown as DurableObjectNamespace).get(id);
+
+export class Objects {
+  readonly all = new Map<string, Known>();
+
+  /** Hears of every call to an object, lets the storm fail it, and names the object for the calls that it makes itself. */
+  watch(storm: Storm): void {
+    for (const [kind, [prototype]] of Object.entries(classes) as [Kind, (typeof classes)[Kind]][])
+      for (const name of Object.getOwnPropertyNames(prototype))
+        if (name !== "constructor") this.#watchMethod(storm, kind, prototype as never, name);
+  }
+
+  #watchMethod(storm: Storm, kind: Kind, prototype: Record<string, Method>, name: string): void {
+    const original = prototype[name]!;
+    const met = (ctx: DurableObjectState) => this.#met(kind, ctx);
+    vi.spyOn(prototype, name).mockImplementation(function (this: Instance, ...values: unknown[]) {
+      const { ctx } = this;
+      const known = met(ctx);
+      const { label, callers } = known;
+      const { scope } = storm;
+      callers.push(scope);
+      const effect = () => original.apply(this, values);
+      return owners
+        .run({ ctx, label, callers }, () => storm.through({ name, effect, failure: "", isObject: true }))
+        .finally(() => {
+          callers.splice(callers.indexOf(scope), 1);
+          known.stored = undefined;
+        });
+    });
+  }
+
+  #met(kind: Kind, ctx: DurableObjectState): Known {
+    const hex = ctx.id.toString();
+    let known = this.all.get(hex);
+    if (!known) {
+      const id = classes[kind][1].idFromString(hex);
+      const label = `${kind} ${[...this.all.values()].filter((other) => other.kind === kind).length + 1}`;
+      const taskId = kind === "task" ? taskIdOf(id) : undefined;
+      this.all.set(hex, (known = { kind, label, id, taskId, stored: undefined, callers: [], isInAlarm: false }));
+    }
+    known.stored = undefined;
+    return known;
+  }
+
+  ofTask(taskId: string): Known | undefined {
+    return this.all.get(objectIdOf(env.TASKS, taskId)?.toString() ?? "");
+  }
+
+  /** What the object stores; looked up again only when it was called since. */
+  async stored(known: Known): Promise<Stored> {
+    if (known.stored) return known.stored;
+    const found = await runInDurableObject(stubOf(known), async (_, { storage }) => ({
+      isEmpty: storage.sql.exec("SELECT name FROM sqlite_master").toArray().length === 0,
+      alarm: await storage.getAlarm(),
+      task: known.kind === "task" ? storage.kv.get<Task>("task") : undefined,
+    }));
+    if (known.callers.length === 0) known.stored = found;
+    return found;
+  }
+}

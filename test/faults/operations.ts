@@ -1,0 +1,181 @@
+/** The operations of a run: what callers, the queue, the clock and machines that die do in a random order. */
+
+import { expect } from "vitest";
+import type { Known } from "./objects.ts";
+import { chat, image, repeat, sequel, submit, video } from "./submissions.ts";
+import { advance, type Promised, type World } from "./world.ts";
+
+type Operation = (world: World) => Promise<string>;
+
+const operations: (readonly [weight: number, name: string, operation: Operation])[] = [
+  [9, "submit image", (world) => submit(world, image(world))],
+  [8, "submit video", (world) => submit(world, video(world))],
+  [7, "submit sequel", async (world) => submit(world, await sequel(world))],
+  [7, "repeat", repeat],
+  [7, "chat", chat],
+  [30, "carry on", carryOn],
+  [12, "finish", finish],
+  [8, "status", status],
+  [2, "list", list],
+  [3, "cancel", cancel],
+  [2, "delete character", deleteCharacter],
+  [3, "deliver again", deliverAgain],
+  [2, "lose message", loseMessage],
+  [2, "dead letter", deadLetter],
+  [4, "late alarms", lateAlarms],
+  [3, "alarm twice", alarmTwice],
+  [5, "time", time],
+  [4, "crash", crash],
+  [2, "late effects", async (world) => (await world.land(), "landed")],
+];
+
+/** What ends in a day is left for the end of the run. */
+const soonMs = 1_200_000;
+
+/** One operation, chosen at random. */
+export function choose(world: World): { name: string; operation: Operation } {
+  return world.random.weighted(operations.map(([weight, name, operation]) => [weight, { name, operation }] as const));
+}
+
+const pickObject = (world: World): Known | undefined =>
+  world.objects.all.size > 0 ? world.random.pick([...world.objects.all.values()]) : undefined;
+
+const pickPromised = (world: World): Promised | undefined =>
+  world.promised.size > 0 ? world.random.pick([...world.promised.values()]) : undefined;
+
+/** What would happen next if nothing went wrong: a message arrives, or time passes until an alarm. */
+async function carryOn(world: World): Promise<string> {
+  const { random, mail } = world;
+  if (mail.length > 0 && random.chance(0.7)) {
+    const letter = random.pick(mail);
+    return `message of ${labelOf(world, letter.taskId)} ${await world.deliver(letter)}`;
+  }
+  const open = await world.waiting(soonMs);
+  if (open.length === 0) return "nothing to do";
+  const { known, alarm } = random.chance(0.7) ? open[0]! : random.pick(open);
+  advance(Math.max(0, alarm - Date.now()) / 1000);
+  await world.alarm(known);
+  return `alarm of ${known.label}`;
+}
+
+/** One task goes as far as it can; the others wait. */
+async function finish(world: World): Promise<string> {
+  const open = await world.waiting(soonMs);
+  if (open.length === 0) return "nothing to do";
+  const { known } = world.random.pick(open);
+  for (let step = 0; step < 12; step++) {
+    const letter = world.mail.find(({ taskId }) => taskId === known.taskId);
+    if (letter) await world.deliver(letter);
+    const { alarm, task } = await world.objects.stored(known);
+    if (alarm === null || alarm > Date.now() + soonMs) return `${known.label} ${task?.status ?? "ended"}`;
+    advance(Math.max(0, alarm - Date.now()) / 1000);
+    await world.alarm(known);
+  }
+  return `${known.label} goes on`;
+}
+
+const labelOf = (world: World, taskId: string) => world.objects.ofTask(taskId)?.label ?? "nobody";
+
+const ranks: Record<string, number> = { queued: 0, in_progress: 1, completed: 2, failed: 2 };
+
+/** What a caller sees never goes back. */
+async function status(world: World): Promise<string> {
+  const promised = pickPromised(world);
+  if (!promised) return "none";
+  const { account, id, seen } = promised;
+  const answer = await world.call(account, `/v1/tasks/${id}`);
+  if (answer.status >= 500 && world.storm.scope.faults > 0) return `${labelOf(world, id)} ${answer.status}`;
+  expect(answer.status, "a task that was promised is there").toBe(200);
+  const { status: now, progress } = answer.body.data as NonNullable<Promised["seen"]>;
+  if (seen) {
+    expect(progress).toBeGreaterThanOrEqual(seen.progress);
+    expect(ranks[now]).toBeGreaterThanOrEqual(ranks[seen.status]!);
+    if (ranks[seen.status] === 2) expect(now).toBe(seen.status);
+  }
+  expect(progress === 100).toBe(now === "completed");
+  promised.seen = { status: now, progress };
+  return `${labelOf(world, id)} ${now} ${progress}`;
+}
+
+/** The list shows all that was promised. Nothing fails meanwhile: it asks many objects at once, in no certain order. */
+async function list(world: World): Promise<string> {
+  const account = world.random.pick(world.accounts);
+  world.storm.isOn = false;
+  const answer = await world.call(account, "/v1/tasks?limit=100");
+  world.storm.isOn = true;
+  expect(answer.status).toBe(200);
+  const listed = (answer.body.data as { id: string }[]).map(({ id }) => labelOf(world, id));
+  const promised = [...world.promised.values()].filter((task) => task.account === account);
+  expect(listed).toEqual(expect.arrayContaining(promised.map(({ id }) => labelOf(world, id))));
+  return `${listed.length} of ${promised.length}`;
+}
+
+async function cancel(world: World): Promise<string> {
+  const promised = pickPromised(world);
+  if (!promised) return "none";
+  const answer = await world.call(promised.account, `/v1/tasks/${promised.id}/cancel`, { method: "POST" });
+  if (answer.status === 200) promised.seen = { status: "failed", progress: answer.body.data.progress };
+  return `${labelOf(world, promised.id)} ${answer.status}`;
+}
+
+async function deleteCharacter(world: World): Promise<string> {
+  const account = world.random.pick(world.accounts);
+  const characters = await world.call(account, "/v1/characters");
+  const id = characters.body.data?.[0]?.id as string | undefined;
+  if (id === undefined) return "none";
+  // Its picture goes first; until it is known that all went well, the character may stand there without.
+  world.fading.add(id);
+  const { status } = await world.call(account, `/v1/characters/${id}`, { method: "DELETE" });
+  return String(status);
+}
+
+/** A message that was worked off comes once more, or one that still waits is worked off twice. */
+async function deliverAgain(world: World): Promise<string> {
+  const letters = [...world.delivered, ...world.mail];
+  if (letters.length === 0) return "none";
+  const letter = world.random.pick(letters);
+  return `${labelOf(world, letter.taskId)} ${await world.deliver({ ...letter })}`;
+}
+
+async function loseMessage(world: World): Promise<string> {
+  const [letter] = world.mail.splice(world.random.int(0, Math.max(0, world.mail.length - 1)), 1);
+  return letter ? labelOf(world, letter.taskId) : "none";
+}
+
+async function deadLetter(world: World): Promise<string> {
+  if (world.mail.length === 0) return "none";
+  const letter = world.random.pick(world.mail);
+  letter.isDead = true;
+  return `${labelOf(world, letter.taskId)} ${await world.deliver(letter)}`;
+}
+
+/** Everything that is due after a while, in one go. */
+async function lateAlarms(world: World): Promise<string> {
+  let run = 0;
+  advance(world.random.pick([10, 60, 300]));
+  for (const known of world.objects.all.values()) if (await world.alarm(known)) run++;
+  return String(run);
+}
+
+async function alarmTwice(world: World): Promise<string> {
+  const open = await world.waiting(soonMs);
+  if (open.length === 0) return "none";
+  const { known, alarm } = world.random.pick(open);
+  advance(Math.max(0, alarm - Date.now()) / 1000);
+  if (await world.alarm(known)) await world.repeatAlarm(known);
+  return known.label;
+}
+
+async function time(world: World): Promise<string> {
+  const seconds = world.random.pick([1, 2, 5, 10, 31, 60, 61, 120, 300, 600, 700]);
+  advance(seconds);
+  return `${seconds} s`;
+}
+
+async function crash(world: World): Promise<string> {
+  const known = pickObject(world);
+  // One that works for an operation that is stopped dies when that goes on, or not at all.
+  if (!known || known.callers.length > 0) return "none";
+  await world.crash(known);
+  return known.label;
+}

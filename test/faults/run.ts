@@ -1,0 +1,96 @@
+/** One run: random operations in a storm, then calm until everything has come to its end, and what has to be true then. */
+
+import { vi } from "vitest";
+import { checkEnd, checkFinal, checkMoving, clearBucket } from "./invariants.ts";
+import { choose } from "./operations.ts";
+import { Scope, turn } from "./storm.ts";
+import { advance, World } from "./world.ts";
+
+/** Runs a seed. What it throws tells the seed, and everything that was done. */
+export async function run(seed: number): Promise<void> {
+  const world = new World(seed);
+  for (const method of ["log", "error"] as const) vi.spyOn(console, method).mockReturnValue();
+  try {
+    await clearBucket();
+    await world.begin();
+    await storm(world);
+    await checkMoving(world);
+    await calm(world);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw new Error(`seed ${seed}: ${text}\n\nFAULT_SEEDS=${seed} repeats it. What happened:\n${world.trace.join("\n")}\n`, {
+      cause: error,
+    });
+  } finally {
+    world.storm.end();
+    vi.restoreAllMocks();
+  }
+}
+
+async function storm(world: World): Promise<void> {
+  world.storm.isOn = true;
+  for (let count = world.random.int(30, 60); count > 0; count--) await perform(world, false);
+  world.storm.isOn = false;
+  await world.land();
+}
+
+/** How often to look whether an operation has ended: some seconds. Then something waits for ever. */
+const mostTurns = 5_000;
+
+/** Does one operation to its end, or to the death of the Worker that does it; where it is stopped, others run in between. */
+async function perform(world: World, isNested: boolean): Promise<void> {
+  const { storm, trace } = world;
+  const { name, operation } = choose(world);
+  const at = trace.push(`${isNested ? "      | " : ""}${name}`) - 1;
+  const scope = (storm.scope = new Scope());
+  let end: { outcome: string } | { fault: unknown } | undefined;
+  operation(world).then(
+    (outcome) => (end = { outcome }),
+    (fault: unknown) => (end = { fault }),
+  );
+  const isOver = () => (end !== undefined && scope.requests === 0) || scope.isDead;
+  for (let turns = 0; !isOver(); turns++) {
+    if (turns === mostTurns) throw new Error(`"${name}" does not end`);
+    await turn();
+    const { gate } = storm;
+    if (!gate || isNested) continue;
+    for (let count = world.random.int(1, 4); count > 0; count--) await perform(world, true);
+    storm.scope = scope;
+    storm.gate = undefined;
+    gate.isOpen = true;
+  }
+  if (scope.isDead) for (const taskId of scope.inputs) world.forsaken.add(taskId);
+  const outcome = scope.isDead || !end ? "died" : "outcome" in end ? end.outcome : "threw";
+  trace[at] += `: ${outcome} (${scope.calls} calls)`;
+  if (end && "fault" in end) throw end.fault;
+}
+
+/** Nothing fails any more. Nobody asks for anything either: what was begun ends by itself. */
+async function calm(world: World): Promise<void> {
+  await untilQuiet(world, async () => {
+    for (const known of world.objects.all.values()) {
+      const { task, isEmpty } = await world.objects.stored(known);
+      const isWaiting = task?.step.do === "erase" || task?.step.do === "forget";
+      if (known.kind !== "claim" && !isEmpty && !isWaiting) return false;
+    }
+    return true;
+  });
+  await checkFinal(world);
+  await untilQuiet(world, async () => false);
+  await checkEnd(world);
+}
+
+const mostSteps = 1_000;
+
+/** Delivers what there is and runs one alarm after another in the order of their times, until it is enough or there is none. */
+async function untilQuiet(world: World, isEnough: () => Promise<boolean>): Promise<void> {
+  for (let step = 0; step < mostSteps; step++) {
+    for (const letter of world.mail.splice(0)) await world.deliver(letter);
+    if (await isEnough()) return;
+    const [first] = await world.waiting(Infinity);
+    if (!first) return;
+    advance(Math.max(0, first.alarm - Date.now()) / 1000);
+    await world.alarm(first.known);
+  }
+  throw new Error(`after ${mostSteps} steps of calm something still moves`);
+}
