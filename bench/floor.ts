@@ -26,14 +26,16 @@ interface Answer {
 
 export class RecordObject extends DurableObject<FloorEnv> {
   #record: Answer | undefined;
+  readonly #account = "account";
 
   constructor(ctx: DurableObjectState, env: FloorEnv) {
     super(ctx, env);
     this.#record = ctx.storage.kv.get<Answer>("record");
   }
 
-  read(): Answer | undefined {
-    return this.#record;
+  /** For its owner only, as every record. */
+  read(account: string): Answer | undefined {
+    return account === this.#account ? this.#record : undefined;
   }
 
   /** Record and alarm, money, record, message: a submission's operations in the gateway's order. */
@@ -70,7 +72,7 @@ export class RecordObject extends DurableObject<FloorEnv> {
 const app = new Hono<{ Bindings: FloorEnv }>()
   .get("/records/:id", async (c) => {
     const { RECORDS } = c.env;
-    return c.json(await RECORDS.get(RECORDS.idFromString(c.req.param("id"))).read());
+    return c.json(await RECORDS.get(RECORDS.idFromString(c.req.param("id"))).read("account"));
   })
   .post("/records", async (c) => {
     const body = await c.req.json<Body>();

@@ -2,7 +2,8 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { HostOptions } from "./host.ts";
@@ -10,10 +11,21 @@ import { processesBelow } from "./process-tree.ts";
 
 export interface Server {
   url: string;
-  /** What the host has started: the runtime. The host itself only reads its log. */
+  /** What the host has started: the runtime. */
   processes: number[];
   /** Ends all of them. */
   stop: () => Promise<void>;
+}
+
+const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
+const workerd = (createRequire(requireOfWrangler.resolve("miniflare"))("workerd") as { default: string }).default;
+
+/** A runtime whose log goes nowhere: a pipe to the host would add the waking of its reader to each line. */
+async function silentRuntime(dir: string): Promise<Record<string, string>> {
+  if (process.platform !== "linux") return {};
+  const path = join(dir, "workerd");
+  await writeFile(path, `#!/bin/sh\nexec '${workerd}' "$@" > /dev/null\n`, { mode: 0o700 });
+  return { MINIFLARE_WORKERD_PATH: path };
 }
 
 const host = fileURLToPath(new URL("host.ts", import.meta.url));
@@ -23,6 +35,7 @@ export async function startServer(tempDir: string, options: Omit<HostOptions, "s
   const stateDir = await mkdtemp(join(tempDir, "state-"));
   const child = fork(host, [JSON.stringify({ ...options, stateDir } satisfies HostOptions)], {
     execArgv: ["--no-warnings"],
+    env: { ...process.env, ...(await silentRuntime(stateDir)) },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const url = await new Promise<string>((resolve, reject) => {

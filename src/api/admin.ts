@@ -9,7 +9,7 @@ import { secretsEqual } from "../ids.ts";
 import { audit, balanceOf, changeQuota, openWallet, remaining, toUnits } from "../quota.ts";
 import { bearerOf, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { notAllowed, onError, otherwise } from "./errors.ts";
+import { notAllowed, otherwise } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { listOf, pageOf } from "./page.ts";
 
@@ -59,7 +59,6 @@ const newKey = z.object({
 });
 
 export const admin = new Hono<AppEnv>()
-  .onError(onError)
   .use(isOperator)
   .post("/accounts", createAccount)
   .get("/accounts", listAccounts)

@@ -5,11 +5,10 @@ import { isSigned } from "../asset-urls.ts";
 import { describeAsset, openAsset } from "../assets.ts";
 import { signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
-import { notAllowed, onError } from "./errors.ts";
+import { notAllowed } from "./errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
 export const assets = new Hono<AppEnv>()
-  .onError(onError)
   .use(async (c, next) => {
     c.header("access-control-allow-origin", "*");
     c.header("access-control-expose-headers", "Content-Length, Content-Range, ETag, Repr-Digest, x-request-id");

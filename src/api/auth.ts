@@ -8,19 +8,14 @@ import type { AppContext, AppEnv } from "./frame.ts";
 /** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
 export const bearerOf = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
 
-/** Lets a request in when its key is good. */
-export const authenticated: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const token = bearerOf(c);
-  const caller = token && (await callerOf(c.env.DB, token));
-  if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
-  c.set("caller", caller);
-  await next();
-};
-
-/** Counts the request against its key's limit: 60 submissions and 600 other calls a minute, unless configured otherwise. */
-export const limited =
+/** Lets a request in when its key is good and has not used up its minute: 60 submissions and 600 other calls, unless configured otherwise. */
+export const admitted =
   (kind: "submission" | "read"): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
+    const token = bearerOf(c);
+    const caller = token && (await callerOf(c.env.DB, token));
+    if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
+    c.set("caller", caller);
     await countRequest(c, kind);
     await next();
   };
@@ -33,7 +28,7 @@ export async function countRequest(c: AppContext, kind: "submission" | "read"): 
   const { env } = c;
   if (env.RATE_LIMITS === "off") return;
   const [binding, perMinute] = kind === "submission" ? [env.SUBMISSIONS, env.SUBMISSIONS_PER_MINUTE] : [env.READS, env.READS_PER_MINUTE];
-  c.header("x-ratelimit-limit-requests", perMinute);
+  c.set("limit", perMinute);
   const { success } = await binding.limit({ key: c.get("caller").keyId });
   if (success) return;
   const seconds = secondsLeft(Date.now());

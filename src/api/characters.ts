@@ -1,23 +1,21 @@
 /** `/v1/characters`: the account's characters, and forgetting one. */
 
 import { Hono } from "hono";
+import { signedUrl } from "../asset-urls.ts";
 import { characterPicture, removeAssets } from "../assets.ts";
 import { deleteCharacter, hasCharacter, listCharacters } from "../characters.ts";
-import { databaseOf, lifeTimes } from "../config.ts";
+import { databaseOf, lifeTimes, signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
-import { authenticated, limited } from "./auth.ts";
-import { notAllowed, onError, otherwise } from "./errors.ts";
-import { type AppEnv, answer } from "./frame.ts";
+import { admitted } from "./auth.ts";
+import { notAllowed, otherwise } from "./errors.ts";
+import { type AppEnv, answer, assetBase } from "./frame.ts";
 import { listOf, pageOf } from "./page.ts";
-import { linksOf } from "./views.ts";
 
 export const characters = new Hono<AppEnv>()
-  .onError(onError)
-  .get("/", authenticated, limited("read"), async (c) => {
+  .get("/", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
     const page = pageOf(c);
     const found = await listCharacters(databaseOf(c.env, accountId), accountId, { ...page, limit: page.limit + 1 });
-    const link = linksOf(c);
     const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
     const data = await Promise.all(
       found.slice(0, page.limit).map(async (character) => ({
@@ -25,7 +23,9 @@ export const characters = new Hono<AppEnv>()
         object: "character",
         username: character.username,
         display_name: character.displayName,
-        profile_picture_url: await link(
+        profile_picture_url: await signedUrl(
+          assetBase(c),
+          signingSecret(c.env),
           { key: characterPicture(character.id), type: character.pictureType, bytes: 0, digest: character.pictureDigest },
           expiresAt,
         ),
@@ -37,7 +37,7 @@ export const characters = new Hono<AppEnv>()
     return answer(c, listOf(data, found.length > page.limit));
   })
   .all("/", notAllowed("GET, HEAD"))
-  .delete("/:id", authenticated, limited("read"), async (c) => {
+  .delete("/:id", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
     const id = c.req.param("id");
     const db = databaseOf(c.env, accountId);

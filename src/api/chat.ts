@@ -12,17 +12,14 @@ import { alert, log } from "../log.ts";
 import { providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { chatDeadlineMs } from "../tasks/hold-object.ts";
-import { authenticated, limited } from "./auth.ts";
+import { admitted } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
-import { notAllowed, onError } from "./errors.ts";
+import { notAllowed } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { usableRoutes } from "./submit.ts";
 
-export const chat = new Hono<AppEnv>()
-  .onError(onError)
-  .post("/completions", authenticated, limited("submission"), complete)
-  .all("/completions", notAllowed("POST"));
+export const chat = new Hono<AppEnv>().post("/completions", admitted("submission"), complete).all("/completions", notAllowed("POST"));
 
 async function complete(c: AppContext): Promise<Response> {
   const { env } = c;

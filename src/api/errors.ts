@@ -1,4 +1,4 @@
-/** From anything thrown to the one error of its family: the only place where error answers are made. */
+/** From anything thrown to the one error of its family: the only place where error answers are made, but for the balances. */
 
 import type { ErrorHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -6,7 +6,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ApiError, type ErrorCode, type Violation, wireOf } from "../errors.ts";
 import { alert } from "../log.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
-import { type Language, say } from "./messages.ts";
+import { type Language, say } from "../views/messages.ts";
 
 const byStatus: Record<number, ErrorCode> = {
   400: "invalid_request",
@@ -67,17 +67,14 @@ function inLanguage(c: AppContext): Language {
   return c.get("language");
 }
 
-/** `{"error": {...}}` */
+/**
+ * `{"error": {...}}`, and in `/v1/tasks` the same beside `code` and `message`. Asked of the path in one place, for a router
+ * with an error handler of its own wraps each of its handlers once more.
+ */
 export const onError: ErrorHandler<AppEnv> = (thrown, c) => {
   const { error, status } = prepare(c, thrown);
-  return c.json({ error: bodyOf(error, inLanguage(c)) }, status);
-};
-
-/** The same beside `code` and `message`: the shape of `/v1/tasks`. */
-export const onTaskError: ErrorHandler<AppEnv> = (thrown, c) => {
-  const { error, status } = prepare(c, thrown);
   const body = bodyOf(error, inLanguage(c));
-  return c.json({ code: status, message: body.message, error: body }, status);
+  return c.json(/^\/v1\/tasks(\/|$)/.test(c.req.path) ? { code: status, message: body.message, error: body } : { error: body }, status);
 };
 
 /** For paths that exist, but not with this method. */

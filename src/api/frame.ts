@@ -3,25 +3,45 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Caller } from "../accounts.ts";
 import { log } from "../log.ts";
-import { type Language, languageOf } from "./messages.ts";
+import { type Language, languageOf } from "../views/messages.ts";
 
 export interface AppEnv {
   Bindings: Env;
-  Variables: { requestId: string; language: Language; caller: Caller; outcome?: string; task?: string; model?: string };
+  Variables: {
+    requestId: string;
+    language: Language;
+    caller: Caller;
+    /** How many such requests the caller may make in a minute. */
+    limit?: string;
+    outcome?: string;
+    task?: string;
+    model?: string;
+  };
 }
 
 export type AppContext = Context<AppEnv>;
 
+let isolateId: string | undefined;
+let requests = 0;
+
+/** A UUID of the isolate's random part and a count: random bytes for each request would cost more than the rest of its frame. */
+function newRequestId(): string {
+  isolateId ??= crypto.randomUUID().slice(0, -12);
+  return isolateId + (++requests).toString(16).padStart(12, "0");
+}
+
 export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
   const started = Date.now();
-  const requestId = crypto.randomUUID();
+  const requestId = newRequestId();
   c.set("requestId", requestId);
   c.set("language", languageOf(c.req.query("language"), c.req.header("accept-language")));
-  // Before the answer is made: a header that is set afterwards makes a second answer around the first.
-  c.header("x-request-id", requestId);
-  c.header("x-content-type-options", "nosniff");
   await next();
-  const { caller, outcome = "ok", task, model } = c.var;
+  const { caller, limit, outcome = "ok", task, model } = c.var;
+  // On the answer itself: hono's own way of setting a header makes a second answer around a finished one.
+  const { headers } = c.res;
+  headers.set("x-request-id", requestId);
+  headers.set("x-content-type-options", "nosniff");
+  if (limit !== undefined) headers.set("x-ratelimit-limit-requests", limit);
   log("request", {
     request: requestId,
     // The path only: queries carry signatures.
@@ -42,3 +62,6 @@ export function answer(c: AppContext, body: object, status: 200 | 201 = 200): Re
   c.header("vary", "Accept-Language", { append: true });
   return c.json(body, status);
 }
+
+/** Where the URLs of assets begin: on the gateway's own host unless the operator says otherwise. */
+export const assetBase = (c: AppContext) => c.env.ASSET_BASE_URL ?? c.req.url.slice(0, c.req.url.indexOf("/", "https://".length));

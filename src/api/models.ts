@@ -7,16 +7,15 @@ import { priceOf, shownPrice } from "../catalog/prices.ts";
 import { routesFor } from "../catalog/routes.ts";
 import { tablesOf } from "../config.ts";
 import { isOn } from "../providers/index.ts";
-import { authenticated, limited } from "./auth.ts";
-import { notAllowed, onError } from "./errors.ts";
+import { admitted } from "./auth.ts";
+import { notAllowed } from "./errors.ts";
 import { type AppEnv, answer } from "./frame.ts";
 
 /** When this list of models was drawn up, Unix seconds: OpenAI's clients expect the field. */
 const created = 1_793_491_200;
 
 export const models = new Hono<AppEnv>()
-  .onError(onError)
-  .get("/", authenticated, limited("read"), (c) => {
+  .get("/", admitted("read"), (c) => {
     const { prices, routes } = tablesOf(c.env);
     const usable = allModels().filter((model) => routesFor(model.id, routes, (provider) => isOn(c.env, provider)).length > 0);
     return answer(c, { object: "list", data: usable.map((model) => ({ ...viewOf(model), price: shownPrice(priceOf(model, prices)) })) });

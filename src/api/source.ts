@@ -1,13 +1,14 @@
 /** The earlier task that a remix or a character starts from. */
 
 import { ApiError, invalid } from "../errors.ts";
+import { objectIdOf } from "../ids.ts";
 import type { Source } from "../tasks/task.ts";
 import type { AppContext } from "./frame.ts";
-import { findTask } from "./status.ts";
 
 /** Finds the film of a task of the same account. 404 when there is no such task, 400 when its film cannot be used. */
 export async function sourceFromTask(c: AppContext, taskId: string, param: "video_id" | "from_task"): Promise<Source> {
-  const task = await findTask(c, taskId);
+  const id = objectIdOf(c.env.TASKS, taskId);
+  const task = id && (await c.env.TASKS.get(id).read(c.get("caller").accountId));
   if (!task) throw new ApiError("task_not_found", { violations: [{ param, rule: "task_not_found" }] });
   const { kind, parameters, routes } = task.submission;
   if (kind !== "video" && kind !== "remix") throw invalid(param, "task_not_video");

@@ -1,45 +1,47 @@
-/** The three status queries share all but their views: look the task up, wait if asked to, answer or say "not modified". */
+/** The three status queries share all but their views: ask the task, wait if asked to, answer or say "not modified". */
 
 import { ApiError, invalid } from "../errors.ts";
-import { lifeTimes } from "../config.ts";
 import { objectIdOf } from "../ids.ts";
-import { isFinal, type Task } from "../tasks/task.ts";
-import { type AppContext, answer } from "./frame.ts";
-import type { Language } from "./messages.ts";
-import { etagOf, type Link, linksOf, retryAfterOf } from "./views.ts";
+import type { Answer, Question, ViewName } from "../views/task.ts";
+import { type AppContext, assetBase } from "./frame.ts";
 
-/** Final records never change, so repeats are answered without asking their object. */
-const finals = new Map<string, Task>();
+/** Answers of final tasks never change, so repeats are answered without asking the object. */
+const finals = new Map<string, Answer>();
 const mostFinals = 1_000;
 const waitStepMs = 1_000;
 
-/** The caller's task, or undefined: never issued, somebody else's, or gone. */
-export async function findTask(c: AppContext, taskId: string): Promise<Task | undefined> {
-  const { accountId } = c.get("caller");
-  const key = `${taskId} ${accountId}`;
+export const questionOf = (c: AppContext, view: ViewName): Question => ({
+  accountId: c.get("caller").accountId,
+  view,
+  language: c.get("language"),
+  base: assetBase(c),
+});
+
+/** What the caller is answered about a task, or undefined: never issued, somebody else's, of another kind, or gone. */
+export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Answer | undefined> {
+  const question = questionOf(c, view);
+  const key = `${taskId} ${view} ${question.language} ${question.accountId} ${question.base}`;
   const known = finals.get(key);
-  if (known && known.finalAt! + lifeTimes(c.env).recordMs > Date.now()) return known;
+  if (known && known.keptUntil! > Date.now()) return known;
   const id = objectIdOf(c.env.TASKS, taskId);
-  const found = id && (await c.env.TASKS.get(id).fetch(`http://task/${accountId}`));
-  if (!found?.ok) return undefined;
-  const task = await found.json<Task>();
-  if (isFinal(task)) {
+  const answer = id && (await c.env.TASKS.get(id).answer(question));
+  if (answer?.keptUntil !== undefined) {
     if (finals.size >= mostFinals) finals.delete(finals.keys().next().value!);
-    finals.set(key, task);
+    finals.set(key, answer);
   }
-  return task;
+  return answer ?? undefined;
 }
 
-/** The task of a status query, or 404. `?wait=` holds the answer until it is final or the seconds have passed. */
-async function awaitTask(c: AppContext, taskId: string, isOfKind: (task: Task) => boolean): Promise<Task> {
+/** The answer about a task, or 404. `?wait=` holds it until the task is final or the seconds have passed. */
+async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise<Answer> {
   c.set("task", taskId.slice(0, 64));
   const until = Date.now() + 1000 * waitSeconds(c);
   for (;;) {
-    const task = await findTask(c, taskId);
-    if (!task || !isOfKind(task)) throw new ApiError("task_not_found");
+    const answer = await askTask(c, taskId, view);
+    if (!answer) throw new ApiError("task_not_found");
     const left = until - Date.now();
-    if (isFinal(task) || left <= 0) return task;
-    // Read every second: an object that waited itself would be billed for the time.
+    if (answer.keptUntil !== undefined || left <= 0) return answer;
+    // Asked every second: an object that waited itself would be billed for the time.
     await scheduler.wait(Math.min(waitStepMs, left));
   }
 }
@@ -53,24 +55,22 @@ function waitSeconds(c: AppContext): number {
 }
 
 /** Answers a status query with the view of its path. */
-export async function answerStatus(
-  c: AppContext,
-  taskId: string,
-  isOfKind: (task: Task) => boolean,
-  view: (task: Task, link: Link, language: Language, now: number) => Promise<object>,
-): Promise<Response> {
-  const task = await awaitTask(c, taskId, isOfKind);
-  const now = Date.now();
-  const etag = etagOf(task, c.get("language"), now);
-  c.header("etag", etag);
-  c.header("cache-control", "private, no-cache");
-  const retryAfter = retryAfterOf(task);
-  if (retryAfter !== undefined) c.header("retry-after", String(retryAfter));
-  // Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count.
-  const asked = c.req
-    .header("if-none-match")
-    ?.split(",")
-    .map((tag) => tag.trim());
-  if (asked?.some((tag) => tag === "*" || tag.replace(/^W\//, "") === etag.slice(2))) return c.body(null, 304);
-  return answer(c, await view(task, linksOf(c), c.get("language"), now));
+export async function answerStatus(c: AppContext, taskId: string, view: ViewName): Promise<Response> {
+  const { etag, text, retryAfter } = await awaitTask(c, taskId, view);
+  const isUnchanged = isKnown(c.req.header("if-none-match"), etag);
+  // In one go: this is what callers ask most, and each header that is set on its own costs as much as all of them.
+  return new Response(isUnchanged ? null : text, {
+    status: isUnchanged ? 304 : 200,
+    headers: {
+      etag,
+      "cache-control": "private, no-cache",
+      vary: "Accept-Language",
+      ...(!isUnchanged && { "content-type": "application/json", "content-language": c.get("language") }),
+      ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+    },
+  });
 }
+
+/** Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count. */
+const isKnown = (tags: string | undefined, etag: string) =>
+  tags?.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2)) ?? false;

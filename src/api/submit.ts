@@ -20,7 +20,7 @@ import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { callbackViolations, type Reference, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
-import { submissionView } from "./views.ts";
+import { submissionView } from "../views/task.ts";
 
 /** Answers a submission of an image, a video or character, or a remix of the task `videoId`. */
 export async function submit(c: AppContext, endpoint: "image" | "video"): Promise<Response>;

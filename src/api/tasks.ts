@@ -5,24 +5,21 @@ import { databaseOf, lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { objectIdOf } from "../ids.ts";
 import { listTasks } from "../quota.ts";
-import type { Task } from "../tasks/task.ts";
-import { authenticated, limited } from "./auth.ts";
+import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
-import { notAllowed, onTaskError, otherwise } from "./errors.ts";
+import { notAllowed, otherwise } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { choiceOf, listOf, pageOf } from "./page.ts";
-import { answerStatus, findTask } from "./status.ts";
-import { genericView, linksOf, taskData } from "./views.ts";
+import { answerStatus, askTask, questionOf } from "./status.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 const kinds = ["image", "video", "character", "remix"] as const;
 
 export const tasks = new Hono<AppEnv>()
-  .onError(onTaskError)
-  .get("/", authenticated, limited("read"), list)
+  .get("/", admitted("read"), list)
   .all("/", notAllowed("GET, HEAD"))
-  .get("/:id", authenticated, limited("read"), (c) => answerStatus(c, c.req.param("id"), () => true, genericView))
-  .post("/:id/cancel", authenticated, limited("read"), (c) => cancel(c, c.req.param("id")))
+  .get("/:id", admitted("read"), (c) => answerStatus(c, c.req.param("id"), "generic"))
+  .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .all(
     "/*",
     otherwise([
@@ -34,11 +31,11 @@ export const tasks = new Hono<AppEnv>()
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
   const id = objectIdOf(c.env.TASKS, taskId);
-  const done = id && (await c.env.TASKS.get(id).cancel(c.get("caller").accountId));
+  const done = id && (await c.env.TASKS.get(id).cancel(questionOf(c, "generic")));
   if (!done) throw new ApiError("task_not_found");
   c.set("task", taskId);
-  if (!done.cancelled) throw new ApiError("task_already_final");
-  return answer(c, await genericView(done.task, linksOf(c), c.get("language"), Date.now()));
+  if (done === "final") throw new ApiError("task_already_final");
+  return answer(c, JSON.parse(done.text) as object);
 }
 
 /**
@@ -52,16 +49,16 @@ async function list(c: AppContext): Promise<Response> {
   const { accountId } = c.get("caller");
   const outcome = status === "completed" || status === "failed" ? status : status && "open";
   const endedSince = Date.now() - lifeTimes(c.env).recordMs;
-  const found: Task[] = [];
+  const found: { status: string }[] = [];
   let cursor = after;
   let hasMore = true;
   while (found.length <= limit && hasMore) {
     const rows = await listTasks(databaseOf(c.env, accountId), accountId, { limit: limit + 1, after: cursor, kind, outcome, endedSince });
     hasMore = rows.length > limit;
     cursor = rows.at(-1)?.taskId;
-    const records = await Promise.all(rows.map(({ taskId }) => findTask(c, taskId)));
-    found.push(...records.filter((task) => task !== undefined).filter((task) => !status || task.status === status));
+    const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
+    const tasks = answers.flatMap((answer) => (answer ? (JSON.parse(answer.text) as { data: { status: string } }).data : []));
+    found.push(...tasks.filter((task) => !status || task.status === status));
   }
-  const data = await Promise.all(found.slice(0, limit).map((task) => taskData(task, linksOf(c), c.get("language"), Date.now())));
-  return answer(c, listOf(data, found.length > limit || hasMore));
+  return answer(c, listOf(found.slice(0, limit), found.length > limit || hasMore));
 }

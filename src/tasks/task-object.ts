@@ -3,7 +3,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { assetPrefix, characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { insertCharacter } from "../characters.ts";
-import { databaseOf, lifeTimes } from "../config.ts";
+import { databaseOf, lifeTimes, signingSecret } from "../config.ts";
 import type { FailureCode } from "../errors.ts";
 import { newId, taskIdOf } from "../ids.ts";
 import { alert, log } from "../log.ts";
@@ -11,6 +11,7 @@ import { withTimeout } from "../providers/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import { type Operation, ProviderError } from "../providers/provider.ts";
 import { type Charge, close, reserve } from "../quota.ts";
+import { type Answer, answerTo, type Question } from "../views/task.ts";
 import * as transitions from "./task.ts";
 import { due, isFinal, type Result, type Submission, type Task, wakeAt } from "./task.ts";
 
@@ -92,19 +93,22 @@ export class TaskObject extends DurableObject<Env> {
     return task;
   }
 
-  /** The same as `read` for `http://task/{account}`, as JSON: the way of status queries. */
-  override async fetch(request: Request): Promise<Response> {
-    const task = await this.read(request.url.slice("http://task/".length));
-    return task ? new Response(JSON.stringify(task)) : new Response(null, { status: 404 });
+  /** The answer to its owner's status query, ready to be sent: what crosses to the Worker is the text and not the record. */
+  async answer(question: Question): Promise<Answer | null> {
+    const task = await this.read(question.accountId);
+    return task && this.#answer(question, task);
   }
 
-  /** Ends the task at its owner's wish. null when there is none; `cancelled` is false when it was final already. */
-  async cancel(accountId: string): Promise<{ task: Task; cancelled: boolean } | null> {
+  #answer(question: Question, task: Task): Promise<Answer | null> {
+    return answerTo(question, task, { secret: () => signingSecret(this.env), recordMs: lifeTimes(this.env).recordMs, now: Date.now() });
+  }
+
+  /** Ends the task at its owner's wish. null when there is none, "final" when it had ended already. */
+  async cancel(question: Question): Promise<Answer | "final" | null> {
     const task = this.#task;
-    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
-    if (isFinal(task)) return { task, cancelled: false };
-    const ended = await this.#end(transitions.failed(task, "cancelled", Date.now()));
-    return { task: ended, cancelled: true };
+    if (!task || task.submission.accountId !== question.accountId || task.step.do === "reserve") return null;
+    if (isFinal(task)) return "final";
+    return this.#answer(question, await this.#end(transitions.failed(task, "cancelled", Date.now())));
   }
 
   /** What waits for a consumer, leased to the caller; null for a message that came twice or too late. */

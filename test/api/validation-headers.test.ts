@@ -1,10 +1,10 @@
 /** What goes with a body: API key, `Idempotency-Key`, `callback_url`, the language asked for. Sections 1 and 5 of the contract. */
 
 import { expect, test } from "vitest";
-import en from "../../src/api/messages.en.ts";
-import ja from "../../src/api/messages.ja.ts";
-import ko from "../../src/api/messages.ko.ts";
-import zh from "../../src/api/messages.zh.ts";
+import en from "../../src/views/messages.en.ts";
+import ja from "../../src/views/messages.ja.ts";
+import ko from "../../src/views/messages.ko.ts";
+import zh from "../../src/views/messages.zh.ts";
 import { books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
