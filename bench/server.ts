@@ -5,11 +5,10 @@ import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { HostOptions } from "./host.ts";
+import type { HostOptions, HostStarted } from "./host.ts";
 import { processesBelow } from "./process-tree.ts";
 
-export interface Server {
-  url: string;
+export interface Server extends HostStarted {
   /** What the host has started: the runtime. The host itself only reads its log. */
   processes: number[];
   /** Ends all of them. */
@@ -25,11 +24,11 @@ export async function startServer(tempDir: string, options: Omit<HostOptions, "s
     execArgv: ["--no-warnings"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once("message", (message: { url: string }) => resolve(message.url));
+  const started = await new Promise<HostStarted>((resolve, reject) => {
+    child.once("message", (message: HostStarted) => resolve(message));
     child.once("exit", (code) => reject(new Error(`a server did not start (exit code ${code})`)));
   });
-  return { url, processes: await processesBelow(child.pid!), stop: () => stop(child) };
+  return { ...started, processes: await processesBelow(child.pid!), stop: () => stop(child) };
 }
 
 async function stop(child: ChildProcess): Promise<void> {
