@@ -19,6 +19,7 @@ const heapMB = 128;
 const mostCpuMs = 500;
 const mostWaitMs = 100;
 const together = 5;
+const probeTurns = 3;
 
 if (!canReadCpu) throw new Error("processor time is read from /proc, which only Linux has");
 const failures: string[] = [];
@@ -99,11 +100,17 @@ async function memoryMB(): Promise<string> {
   return `${sum("VmRSS")} MB, at most ${sum("VmHWM")} MB so far`;
 }
 
+/** Other programs on the machine delay all of them now and then; what the gateway itself holds up is held up in every turn. */
 async function probed(title: string, work: () => Promise<unknown>): Promise<void> {
-  const { waits } = await probeBeside(probe, work);
-  const within = (share: number) => `${waits[Math.ceil(share * waits.length) - 1]?.toFixed(1)} ms`;
-  console.log(`  small requests ${title}: p50 ${within(0.5)}, p95 ${within(0.95)}, most ${within(1)}, ${waits.length} of them`);
-  must(waits.at(-1)! < mostWaitMs, `small requests ${title}: one took ${within(1)}, not below ${mostWaitMs} ms`);
+  let most = Infinity;
+  for (let turn = 1; turn <= probeTurns && most >= mostWaitMs; turn++) {
+    const { waits } = await probeBeside(probe, work);
+    const within = (share: number) => waits[Math.ceil(share * waits.length) - 1] ?? NaN;
+    const [p50, p95, longest] = [0.5, 0.95, 1].map((share) => `${within(share).toFixed(1)} ms`);
+    console.log(`  small requests ${title}: p50 ${p50}, p95 ${p95}, most ${longest}, ${waits.length} of them`);
+    most = within(1);
+  }
+  must(most < mostWaitMs, `small requests ${title}: one in each of ${probeTurns} turns took ${mostWaitMs} ms or more`);
 }
 
 /** What the platform would count against the isolate's 128 MB. */
