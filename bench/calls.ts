@@ -13,13 +13,18 @@ const film = JSON.stringify({ model: "vidA-2", prompt: "A fox in a red scarf rea
 // What a browser's or a library's request carries, too: both sides read it, whether they use it or not.
 const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, accept: "application/json", "user-agent": "bench/1" });
 
-/** The calls of a gateway for a fresh key. */
-export async function gatewayCalls(client: Client) {
+/** The headers of a fresh key of a gateway. */
+export async function freshHeaders(client: Client): Promise<Record<string, string>> {
   const admin = { method: "POST", headers: headersOf(adminToken) } as const;
   const post = async (path: string, body: object) => JSON.parse(await client.send({ ...admin, path, body: JSON.stringify(body) }));
   const account = await post("/admin/accounts", { email: "bench@example.com", quota: 1_000_000 });
   const { key } = await post(`/admin/accounts/${account.id}/keys`, { name: "bench", quota: 1_000_000 });
-  const headers = headersOf(key as string);
+  return headersOf(key as string);
+}
+
+/** The calls of a gateway for a fresh key. */
+export async function gatewayCalls(client: Client) {
+  const headers = await freshHeaders(client);
   const submission: Call = { method: "POST", path: "/v1/images/generations", headers, body: image };
 
   /** Status queries of fresh tasks that have come to this status. */

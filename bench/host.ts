@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import type { V4WorkerOptions } from "miniflare";
 import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from "wrangler";
 import { root } from "./build.ts";
+import { outsideBucket } from "./large-body/bucket-plugin.ts";
 import { upstream } from "./upstream.ts";
 
 /** What a host is told, as JSON in its first argument. */
@@ -17,6 +18,17 @@ export interface HostOptions {
   /** Deliver the queues' messages. */
   consumes: boolean;
   bindings: Record<string, string>;
+  /** The most that the heap of each isolate may hold; without it, as much as the machine has. */
+  heapMB?: number;
+  /** Host and port of the bucket of `ASSETS`; without it, the simulator in the measured process. */
+  bucket?: string;
+}
+
+/** What a host tells when it has started. */
+export interface HostStarted {
+  url: string;
+  /** Of the Worker's isolate; empty when its heap is not limited. */
+  inspectorUrl: string;
 }
 
 // The one that wrangler brings: it belongs to the workerd of this project.
@@ -24,6 +36,7 @@ const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("
 const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
 
 const options: HostOptions = JSON.parse(process.argv[2] ?? "");
+if (options.heapMB !== undefined) process.env["MINIFLARE_WORKERD_V8_FLAGS"] = `--max-heap-size=${options.heapMB}`;
 // Rules are for sources; what was bundled is one module.
 const { modulesRules: _rules, ...workerOptions } = unstable_getMiniflareWorkerOptions(options.configPath)
   .workerOptions as V4WorkerOptions & {
@@ -38,9 +51,11 @@ const miniflare = new Miniflare(
     bindings: { ...workerOptions.bindings, ...options.bindings },
     queueConsumers: (options.consumes && workerOptions.queueConsumers) || {},
     serviceBindings: workerOptions.serviceBindings?.["SANDBOX"] ? { SANDBOX: upstream } : {},
+    ...(options.bucket !== undefined && { r2Buckets: {}, unsafeBindings: [outsideBucket("ASSETS", options.bucket)] }),
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     resourcePersistencePath: join(options.stateDir, "state"),
     resourceTmpPath: join(options.stateDir, "tmp"),
+    ...(options.heapMB !== undefined && { inspectorPort: 0 }),
     cf: false,
     handleStructuredLogs: () => undefined,
   }),
@@ -57,4 +72,5 @@ for (const file of (await readdir(join(root, "migrations"))).filter((name) => na
 }
 // Who pays in the floor; nobody in the gateway.
 await db.prepare("INSERT INTO wallet (id, quota) VALUES ('account', 1000000000000), ('key', 1000000000000)").run();
-process.send!({ url: (await miniflare.unsafeGetDirectURL("measured")).origin });
+const inspectorUrl = options.heapMB === undefined ? "" : new URL("/core:user:measured", await miniflare.getInspectorURL()).href;
+process.send!({ url: (await miniflare.unsafeGetDirectURL("measured")).origin, inspectorUrl } satisfies HostStarted);

@@ -6,11 +6,10 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { HostOptions } from "./host.ts";
+import type { HostOptions, HostStarted } from "./host.ts";
 import { processesBelow } from "./process-tree.ts";
 
-export interface Server {
-  url: string;
+export interface Server extends HostStarted {
   /** What the host has started: the runtime. */
   processes: number[];
   /** Ends all of them. */
@@ -38,11 +37,11 @@ export async function startServer(tempDir: string, options: Omit<HostOptions, "s
     env: { ...process.env, ...(await silentRuntime(stateDir)) },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once("message", (message: { url: string }) => resolve(message.url));
+  const started = await new Promise<HostStarted>((resolve, reject) => {
+    child.once("message", (message: HostStarted) => resolve(message));
     child.once("exit", (code) => reject(new Error(`a server did not start (exit code ${code})`)));
   });
-  return { url, processes: await processesBelow(child.pid!), stop: () => stop(child) };
+  return { ...started, processes: await processesBelow(child.pid!), stop: () => stop(child) };
 }
 
 async function stop(child: ChildProcess): Promise<void> {

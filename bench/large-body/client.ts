@@ -11,24 +11,17 @@ export interface LargeBody {
   pieces: () => Generator<Uint8Array>;
 }
 
-/** A JSON body: `fields`, and `images` with so many images of so many bytes each, all the same one. */
-export function largeBody({
-  fields,
-  images = 5,
-  imageBytes = 10 * MiB,
-  isBare = false,
-}: {
-  fields: Record<string, unknown>;
-  images?: number;
-  imageBytes?: number;
-  isBare?: boolean;
-}): LargeBody {
+const images = 5;
+const imageBytes = 10 * MiB;
+
+/** A JSON body: `fields`, and `images` with as many and as large ones as the gateway takes, all the same one. */
+export function largeBody(fields: Record<string, unknown>): LargeBody {
   const file = new Uint8Array(imageBytes);
   // Numbers of no pattern (a linear congruential generator, constants of Numerical Recipes): Base64 of every letter.
   for (let at = 0, state = 1; at < imageBytes; at++, state = (state * 1664525 + 1013904223) >>> 0) file[at] = state >>> 24;
   file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  const image = Buffer.from(`"${isBare ? "" : "data:image/png;base64,"}${Buffer.from(file).toString("base64")}"`);
-  const head = Buffer.from(`${JSON.stringify(fields).slice(0, -1)}${Object.keys(fields).length > 0 ? "," : ""}"images":[`);
+  const image = Buffer.from(`"data:image/png;base64,${Buffer.from(file).toString("base64")}"`);
+  const head = Buffer.from(`${JSON.stringify(fields).slice(0, -1)},"images":[`);
   const tail = Buffer.from("]}");
   return {
     length: head.length + images * image.length + Math.max(images - 1, 0) + tail.length,

@@ -1,19 +1,21 @@
 /** A process that sends small requests one after the other and tells how long each took: the sender of large bodies must not slow it down. */
 
 import { fork } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { largeBody, send } from "./client.ts";
+import { Client } from "../load.ts";
 
-/** Where small requests go, and what their bodies say beside one small image. */
+/** Where small requests go: the paths in turn. */
 export interface ProbeOptions {
   url: string;
-  headers?: Record<string, string>;
-  fields: Record<string, unknown>;
+  headers: Record<string, string>;
+  paths: string[];
 }
 
 const file = fileURLToPath(import.meta.url);
+const pauseMs = 5;
 
-/** Sends small requests until `work` is done: the milliseconds each took, in order of length. */
+/** Sends small requests until `work` is done: the milliseconds each took, in order of length. Throws when one is not answered well. */
 export async function probeBeside<T>(options: ProbeOptions, work: () => Promise<T>): Promise<{ result: T; waits: number[] }> {
   const child = fork(file, [JSON.stringify(options)], { execArgv: ["--no-warnings"] });
   const message = () =>
@@ -22,25 +24,27 @@ export async function probeBeside<T>(options: ProbeOptions, work: () => Promise<
       child.once("exit", (code) => reject(new Error(`the probe ended (exit code ${code})`)));
     });
   await message();
-  const result = await work();
   const waits = message();
+  const result = await Promise.race([work(), waits.then(() => Promise.reject(new Error("the probe stopped early")))]);
   child.send("stop");
   return { result, waits: (await waits).sort((a, b) => a - b) };
 }
 
 const [, script, options = ""] = process.argv;
 if (script === file) {
-  const { url, headers = {}, fields } = JSON.parse(options) as ProbeOptions;
-  const body = largeBody({ fields, images: 1, imageBytes: 300 });
+  const { url, headers, paths } = JSON.parse(options) as ProbeOptions;
+  const client = new Client(url);
   const over = new AbortController();
   process.once("message", () => over.abort());
-  for (let warmUp = 0; warmUp < 5; warmUp++) await send(url, body, { headers });
+  for (const path of paths) await client.send({ method: "GET", path, headers });
   process.send!([]);
   const waits: number[] = [];
-  while (!over.signal.aborted) {
-    waits.push((await send(url, body, { headers }))!.ms);
-    await new Promise((done) => setTimeout(done, 10));
+  for (let sent = 0; !over.signal.aborted; sent++, await sleep(pauseMs)) {
+    const start = performance.now();
+    await client.send({ method: "GET", path: paths[sent % paths.length] ?? "/", headers });
+    waits.push(performance.now() - start);
   }
   process.send!(waits);
+  client.close();
   process.disconnect();
 }

@@ -5,6 +5,7 @@ import { ApiError } from "../errors.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../tasks/job.ts";
+import { Turns } from "../turns.ts";
 import { asObject, largeBody, maxDepth, readJson, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 
@@ -42,7 +43,10 @@ export async function readLargeBody(c: AppContext, taskId: string): Promise<Larg
   const stream = c.req.raw.body;
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
-  return withTurn(() => read(c, taskId, stream));
+  return turns.take(
+    () => read(c, taskId, stream),
+    () => new ApiError("unavailable"),
+  );
 }
 
 async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8Array>): Promise<LargeBody> {
@@ -71,31 +75,5 @@ async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8A
 const isImageAt = (path: readonly (string | number)[]) =>
   (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
 
-/** Each such request holds one image in memory at a time, and the isolate has 128 MB for all. */
-const mostAtOnce = 3;
-/** A request that was cancelled by the platform tells nobody: its place is free after this. */
-const longestReadMs = 120_000;
-const turnStepMs = 50;
-const mostSteps = 200;
-const reading = new Set<{ until: number }>();
-
-/** Does the work when fewer than `mostAtOnce` others do theirs; a caller that waits keeps its body, for it is not read. */
-async function withTurn<T>(work: () => Promise<T>): Promise<T> {
-  for (let step = 0; othersReading() >= mostAtOnce; step++) {
-    if (step === mostSteps) throw new ApiError("unavailable");
-    await scheduler.wait(turnStepMs);
-  }
-  const turn = { until: Date.now() + longestReadMs };
-  reading.add(turn);
-  try {
-    return await work();
-  } finally {
-    reading.delete(turn);
-  }
-}
-
-function othersReading(): number {
-  const now = Date.now();
-  for (const turn of reading) if (turn.until <= now) reading.delete(turn);
-  return reading.size;
-}
+/** Each such request holds one image in memory at a time, and the isolate has 128 MB for all. A caller that waits keeps its body, for it is not read. */
+const turns = new Turns({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 10_000 });

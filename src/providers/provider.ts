@@ -43,8 +43,11 @@ export interface InputImage {
   role?: "first_frame" | "last_frame" | "reference";
   /** The caller's public URL, absent for an inline image. */
   url?: string;
-  /** Reads the picture, checked for size and type. Throws `InputError`. */
-  open(): Promise<{ bytes: Uint8Array<ArrayBuffer>; type: string }>;
+  /**
+   * Reads the picture, checked for size and type, for as long as `use` takes: its memory is given back then. One after the other: few fit in an
+   * isolate, and whoever waits for a second one keeps the others waiting. Throws `InputError`.
+   */
+  read<T>(use: (picture: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>): Promise<T>;
 }
 
 export interface InputVideo {

@@ -121,9 +121,11 @@ const jsonBody = (body: unknown): RequestInit => ({
 async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestInit> {
   const references = [];
   for (const image of job.images) {
-    const { bytes, type } = await image.open();
-    const sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-    references.push({ sha256, type, ...(image.role && { role: image.role }) });
+    const picture = await image.read(async ({ bytes, type }) => ({
+      sha256: new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex(),
+      type,
+    }));
+    references.push({ ...picture, ...(image.role && { role: image.role }) });
   }
   const body = {
     key: job.key,

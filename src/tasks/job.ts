@@ -8,6 +8,7 @@ import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
 import { NetError } from "../net/net-error.ts";
 import { InputError, type InputImage, type InputVideo, type Job } from "../providers/provider.ts";
+import { Turns } from "../turns.ts";
 import type { Input, Source, Task } from "./task.ts";
 
 /** An image of a caller, decoded: "10MB" of the interface. */
@@ -56,16 +57,35 @@ function imageOf(input: Input, env: Env): InputImage {
   return {
     ...(input.role && { role: input.role }),
     ...(input.url !== undefined && { url: input.url }),
-    async open() {
-      const bytes =
-        input.key === undefined
-          ? await fetched(input.url!, env, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes))
-          : await stored(input.key, env);
-      const type = imageTypeOf(bytes);
-      if (!type) throw new InputError("not a PNG, JPEG or WebP image");
-      return { bytes, type };
-    },
+    read: (use) =>
+      input.key === undefined
+        ? usePicture(
+            fetched(input.url!, env, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes)),
+            use,
+          )
+        : turns.take(
+            () => usePicture(stored(input.key!, env), use),
+            () => new Error("too many pictures are being read"),
+          ),
   };
+}
+
+/** A batch of messages may bring ten tasks, and the isolate has 128 MB for their pictures. Nobody waits longer than a start may take. */
+const turns = new Turns({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: 30_000 });
+
+async function usePicture<T>(
+  reading: Promise<Uint8Array<ArrayBuffer>>,
+  use: (picture: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>,
+): Promise<T> {
+  const bytes = await reading;
+  try {
+    const type = imageTypeOf(bytes);
+    if (!type) throw new InputError("not a PNG, JPEG or WebP image");
+    return await use({ bytes, type });
+  } finally {
+    // At once: the garbage collector would let those of several tasks come together.
+    bytes.buffer.transfer(0);
+  }
 }
 
 async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,0 +1,34 @@
+/** Tells miniflare that an R2 binding's bucket is a server elsewhere: see `bucket.ts`. */
+
+interface WorkerOptions {
+  config: { env?: Record<string, { type: string; dev?: { options?: { address: string } } }> };
+}
+
+const type = "unsafe:outside-bucket";
+
+/** A binding for `unsafeBindings`. */
+export const outsideBucket = (name: string, address: string) => ({
+  name,
+  type: type.slice("unsafe:".length),
+  plugin: { package: import.meta.filename, name: "outside-bucket" },
+  options: { address },
+});
+
+const bindingsOf = ({ config }: WorkerOptions) => Object.entries(config.env ?? {}).filter(([, binding]) => binding.type === type);
+
+/**
+ * What miniflare loads.
+ * @public
+ */
+export const plugins = {
+  "outside-bucket": {
+    bindingTypeDescription: "R2 bucket elsewhere",
+    getBindings: (options: WorkerOptions) => bindingsOf(options).map(([name]) => ({ name, r2Bucket: { name: `outside-bucket:${name}` } })),
+    getNodeBindings: () => ({}),
+    getServices: ({ options }: { options: WorkerOptions }) =>
+      bindingsOf(options).map(([name, { dev }]) => ({
+        name: `outside-bucket:${name}`,
+        external: { address: dev!.options!.address, http: {} },
+      })),
+  },
+};

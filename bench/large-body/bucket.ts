@@ -1,0 +1,95 @@
+/** An R2 bucket in the memory of this process, on the wire of workerd's own binding: the simulator would share the gateway's thread. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+interface File {
+  bytes: Buffer;
+  httpFields: object;
+  uploaded: number;
+}
+
+export interface Bucket {
+  /** Host and port. */
+  address: string;
+  /** What lies in the bucket now, by key. */
+  files: ReadonlyMap<string, File>;
+  close: () => void;
+}
+
+/** What the gateway asks of its bucket: no conditions, ranges, or uploads in parts. */
+type BindingRequest =
+  | { method: "head" | "get"; object: string }
+  | { method: "put"; object: string; httpFields?: object }
+  | { method: "delete"; object?: string; objects?: string[] }
+  | { method: "list"; prefix?: string };
+
+/** Starts an empty bucket on a free port of 127.0.0.1. */
+export async function startBucket(): Promise<Bucket> {
+  const files = new Map<string, File>();
+  const server = createServer((incoming, response) => {
+    answer(files, incoming, response).catch((error: unknown) => {
+      console.error("the bucket:", error);
+      response.destroy();
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  return { address: `127.0.0.1:${port}`, files, close: () => (server.close(), server.closeAllConnections()) };
+}
+
+async function answer(files: Map<string, File>, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { request, bytes } = await read(incoming);
+  switch (request.method) {
+    case "head":
+    case "get": {
+      const file = files.get(request.object);
+      if (!file) return void response.writeHead(404, { "cf-r2-error": noSuchKey }).end();
+      return send(response, described(request.object, file), request.method === "get" ? file.bytes : undefined);
+    }
+    case "put": {
+      const file = { bytes, httpFields: request.httpFields ?? {}, uploaded: Date.now() };
+      files.set(request.object, file);
+      return send(response, described(request.object, file));
+    }
+    case "delete":
+      for (const key of request.objects ?? [request.object!]) files.delete(key);
+      return void response.end();
+    case "list": {
+      const { prefix = "" } = request;
+      const found = [...files].filter(([key]) => key.startsWith(prefix)).map(([key, file]) => described(key, file));
+      return send(response, { objects: found, truncated: false, delimitedPrefixes: [] });
+    }
+  }
+}
+
+/** A request to read stands in a header; one to write before the bytes, its length in a header. */
+async function read(incoming: IncomingMessage): Promise<{ request: BindingRequest; bytes: Buffer }> {
+  const pieces: Buffer[] = [];
+  for await (const piece of incoming) pieces.push(piece as Buffer);
+  const body = Buffer.concat(pieces);
+  const size = Number(incoming.headers["cf-r2-metadata-size"] ?? 0);
+  const text = incoming.method === "GET" ? (incoming.headers["cf-r2-request"] as string) : body.subarray(0, size).toString();
+  return { request: JSON.parse(text) as BindingRequest, bytes: body.subarray(size) };
+}
+
+const noSuchKey = JSON.stringify({ message: "The specified key does not exist.", version: 1, v4code: 10007 });
+
+const described = (name: string, { bytes, httpFields, uploaded }: File) => ({
+  name,
+  version: String(uploaded),
+  size: bytes.length,
+  etag: String(uploaded),
+  uploaded,
+  httpFields,
+  customFields: [],
+  range: { offset: 0, length: bytes.length },
+  checksums: {},
+});
+
+function send(response: ServerResponse, metadata: object, bytes: Buffer = Buffer.alloc(0)): void {
+  const head = Buffer.from(JSON.stringify(metadata));
+  response.writeHead(200, { "cf-r2-metadata-size": head.length, "content-length": head.length + bytes.length });
+  response.write(head);
+  response.end(bytes);
+}

@@ -1,0 +1,36 @@
+/** What an isolate holds, asked of workerd's inspector while it works: workerd itself limits the heap, and not the buffers behind it. */
+
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const MiB = 1024 * 1024;
+const stepMs = 5;
+
+/** What the inspector tells, in bytes. */
+interface HeapUsage {
+  usedSize: number;
+  embedderHeapUsedSize: number;
+  backingStorageSize: number;
+}
+
+/** The most that an isolate holds during `work`, in MiB: objects and buffers, garbage that is not collected yet included. */
+export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>): Promise<{ result: T; mostMiB: number }> {
+  const socket = new WebSocket(inspectorUrl);
+  await once(socket, "open");
+  let most = 0;
+  const over = new AbortController();
+  const watch = async () => {
+    for (let id = 1; !over.signal.aborted; id++, await sleep(stepMs)) {
+      const answer = once(socket, "message");
+      socket.send(JSON.stringify({ id, method: "Runtime.getHeapUsage" }));
+      const [{ data }] = (await answer) as [{ data: string }];
+      const { result } = JSON.parse(data) as { result: HeapUsage };
+      most = Math.max(most, result.usedSize + result.embedderHeapUsedSize + result.backingStorageSize);
+    }
+  };
+  const watched = watch();
+  const result = await work().finally(() => over.abort());
+  await watched;
+  socket.close();
+  return { result, mostMiB: Math.round(most / MiB) };
+}
