@@ -18,7 +18,7 @@ export const lifeTimes = (env: Env) => ({
 /** Whether callers' URLs may point at private hosts and other ports. */
 export const allowsPrivateNetwork = (env: Env) => (env.ALLOW_PRIVATE_NETWORK ? env.ALLOW_PRIVATE_NETWORK === "on" : isLocal(env));
 
-/** The gateway's own public hostnames as far as the configuration knows them: no caller's URL may lead back to us. */
+/** The gateway's own public hostnames as far as the configuration knows them, beside the request's own: no caller's URL may lead back to us. */
 export const ownHosts = (env: Env): string[] => (env.ASSET_BASE_URL ? [new URL(env.ASSET_BASE_URL).hostname] : []);
 
 const tables = new WeakMap<Env, { prices: PriceOverrides; routes: Routes }>();

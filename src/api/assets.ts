@@ -29,7 +29,7 @@ async function deliver(c: AppContext): Promise<Response> {
   // Keys have no character that a URL would change: a path that needs decoding is none of ours.
   const key = c.req.path.slice(1);
   const { expires = "", digest = "", signature = "" } = c.req.query();
-  const expiresAt = /^\d{1,12}$/.test(expires) ? Number(expires) : -1;
+  const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;
   if (!(await isSigned(signingSecret(c.env), key, expiresAt, digest, signature))) throw new ApiError("invalid_signature");
   const now = Date.now() / 1000;
   if (now >= expiresAt) throw new ApiError("asset_expired");

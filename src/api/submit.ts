@@ -6,7 +6,7 @@ import { deadlineSeconds } from "../catalog/models.ts";
 import { parametersOf, parseBody } from "../catalog/parse.ts";
 import { imagePrice, priceOf, taskPrice } from "../catalog/prices.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { allowsPrivateNetwork, tablesOf } from "../config.ts";
+import { allowsPrivateNetwork, ownHosts, tablesOf } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { objectIdOf, sha256Hex, taskIdOf } from "../ids.ts";
 import { insist } from "../insist.ts";
@@ -105,7 +105,8 @@ async function check(
   const { body } = read;
   const { accountId, keyId } = c.get("caller");
   const parsed = parseBody(body, endpoint);
-  const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [new URL(c.req.url).hostname] };
+  const { hostname: host } = new URL(c.req.url);
+  const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
   const kind = parsed.action as Kind;
   const isCharacter = kind === "character";
   const { references, violations: badImages } =
@@ -137,6 +138,7 @@ async function check(
     references,
     submission: {
       requestId: c.get("requestId"),
+      host,
       accountId,
       keyId,
       kind,

@@ -7,6 +7,7 @@ import { imageTypeOf } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
 import { NetError } from "../net/net-error.ts";
+import type { UrlRules } from "../net/public-url.ts";
 import { InputError, type InputImage, type InputVideo, type Job } from "../providers/provider.ts";
 import { Turns } from "../turns.ts";
 import type { Input, Source, Task } from "./task.ts";
@@ -26,6 +27,7 @@ export interface OpenJob {
 export function jobOf(task: Task, env: Env): OpenJob {
   const { submission } = task;
   const { parameters: p } = submission;
+  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
   let fault: unknown;
   const note = (error: unknown) => (fault ??= error);
   const job: Job = {
@@ -44,8 +46,8 @@ export function jobOf(task: Task, env: Env): OpenJob {
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
     ...(p.timestamps !== undefined && { range: parseTimestamps(p.timestamps)! }),
-    images: submission.inputs.map((input) => imageOf(input, env)),
-    ...(submission.source && { source: sourceOf(submission.source, env, note) }),
+    images: submission.inputs.map((input) => imageOf(input, rules, env)),
+    ...(submission.source && { source: sourceOf(submission.source, rules, env, note) }),
     // A handle means something only to the provider that gave it.
     ...(submission.source?.provider === submission.routes[task.route]!.provider && { sourceOperation: submission.source.operation! }),
     characters: submission.characters,
@@ -53,14 +55,14 @@ export function jobOf(task: Task, env: Env): OpenJob {
   return { job, inputFault: () => fault };
 }
 
-function imageOf(input: Input, env: Env): InputImage {
+function imageOf(input: Input, rules: UrlRules, env: Env): InputImage {
   return {
     ...(input.role && { role: input.role }),
     ...(input.url !== undefined && { url: input.url }),
     read: (use) =>
       input.key === undefined
         ? usePicture(
-            fetched(input.url!, env, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes)),
+            fetched(input.url!, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes)),
             use,
           )
         : turns.take(
@@ -94,9 +96,9 @@ async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await object.arrayBuffer());
 }
 
-function sourceOf(source: Source, env: Env, note: (fault: unknown) => void): InputVideo {
+function sourceOf(source: Source, rules: UrlRules, env: Env, note: (fault: unknown) => void): InputVideo {
   const { asset, url } = source;
-  if (!asset) return { url: url!, open: () => fetched(url!, env, maxSourceBytes, "video/*", (file) => watched(file.body, note)) };
+  if (!asset) return { url: url!, open: () => fetched(url!, rules, maxSourceBytes, "video/*", (file) => watched(file.body, note)) };
   return { digest: asset.digest, open: () => openStoredVideo(asset, env) };
 }
 
@@ -129,9 +131,14 @@ function asInputFault(error: unknown): unknown {
 }
 
 /** Reads a caller's URL. Throws what `asInputFault` makes of it. */
-async function fetched<T>(url: string, env: Env, maxBytes: number, accept: string, use: (file: PublicFile) => T | Promise<T>): Promise<T> {
+async function fetched<T>(
+  url: string,
+  rules: UrlRules,
+  maxBytes: number,
+  accept: string,
+  use: (file: PublicFile) => T | Promise<T>,
+): Promise<T> {
   try {
-    const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: ownHosts(env) };
     return await use(await fetchPublic(url, { ...rules, timeoutMs: fetchTimeoutMs, maxBytes, accept }));
   } catch (error) {
     throw asInputFault(error);

@@ -28,6 +28,8 @@ export interface Source {
 /** A submission that was checked and priced. Never changes. */
 export interface Submission {
   requestId: string;
+  /** The gateway's own hostname, as the caller wrote it: no redirect of a caller's URL may lead back to it. */
+  host: string;
   accountId: string;
   keyId: string;
   kind: Kind;

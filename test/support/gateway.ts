@@ -27,11 +27,13 @@ interface Call {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** Of a gateway that is configured otherwise. */
+  vars?: Partial<Env>;
 }
 
 /** Asks the gateway from outside; a JSON answer comes parsed. */
-export async function call(path: string, { key, method, body, headers }: Call = {}): Promise<Answer> {
-  const response = await exports.default.fetch(path.startsWith("http") ? path : origin + path, {
+export async function call(path: string, { key, method, body, headers, vars }: Call = {}): Promise<Answer> {
+  const request = new Request(path.startsWith("http") ? path : origin + path, {
     method: method ?? (body === undefined ? "GET" : "POST"),
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
@@ -40,6 +42,7 @@ export async function call(path: string, { key, method, body, headers }: Call = 
     },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
+  const response = vars ? await worker.fetch(request, { ...env, ...vars }, createExecutionContext()) : await exports.default.fetch(request);
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   const text = isJson ? await response.text() : undefined;
   return {
@@ -72,10 +75,10 @@ const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 100
 const objectOf = (taskId: string) => env.TASKS.get(objectIdOf(env.TASKS, taskId)!);
 
 /** Hands the task's message to the consumer; "retry" when the consumer asked for it again. */
-export async function deliver(taskId: string, queue = "gateway-dispatch"): Promise<"ack" | "retry"> {
+export async function deliver(taskId: string, queue = "gateway-dispatch", vars: Partial<Env> = {}): Promise<"ack" | "retry"> {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: { taskId } }]);
   const ctx = createExecutionContext();
-  await worker.queue(batch, env);
+  await worker.queue(batch, { ...env, ...vars });
   const result = await getQueueResult(batch, ctx);
   return result.retryMessages.length > 0 ? "retry" : "ack";
 }

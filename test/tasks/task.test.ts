@@ -6,6 +6,7 @@ import { due, newTask, type Submission, type Task } from "../../src/tasks/task.t
 
 const start = 1_800_000_000_000;
 const submission: Submission = {
+  host: "gateway.example",
   requestId: "request",
   accountId: "acc_1",
   keyId: "key_1",

@@ -1,0 +1,87 @@
+/** Paths and queries as only a scanner sends them: an answer of the family with a proper status, never a fault of ours. Contract 5. */
+
+import { expect, test } from "vitest";
+import { call, holdTime, newAccount } from "../support/gateway.ts";
+import { expectRefusal } from "../support/refusal.ts";
+
+holdTime();
+
+const oddities = [
+  "%00",
+  "x%00",
+  "%0d%0aX-Injected:%201",
+  "%0a%0a",
+  "%1b%5b31m",
+  "%7f",
+  "%",
+  "%zz",
+  "%ff%fe",
+  "%c0%ae%c0%ae",
+  "%ed%a0%80",
+  "%e2%80%ae",
+  "%252e%252e%252f",
+  "..%2f..%2fadmin%2faudit",
+  "%5c..%5c",
+  "'%20OR%20'1'%3D'1",
+  "__proto__",
+  "constructor",
+  "*",
+  ":id",
+  "x".repeat(8_000),
+];
+
+test.each([
+  ["GET", "/v1/tasks/", "", [404]],
+  ["POST", "/v1/tasks/", "/cancel", [404]],
+  ["GET", "/v1/videos/generations/", "", [404]],
+  ["GET", "/v1/characters_tasks/", "", [404]],
+  ["POST", "/v1/videos/", "/remix", [404]],
+  ["DELETE", "/v1/characters/", "", [404]],
+  ["GET", "/v1/", "", [404]],
+  ["GET", "/", "", [404]],
+  ["GET", "/assets/", "", [403]],
+  ["GET", "/characters/", "", [403]],
+  ["GET", "/admin/accounts/", "", [404]],
+  ["PATCH", "/admin/accounts/", "", [404]],
+  ["POST", "/admin/accounts/", "/keys", [404]],
+  ["DELETE", "/admin/keys/", "", [404]],
+] as const)("%s %s...%s with control characters and broken encodings is a plain refusal", async (method, start, end, allowed) => {
+  const { key } = await newAccount();
+  const body = method === "POST" || method === "PATCH" ? { body: end === "/remix" ? { model: "vidA-2", prompt: "p" } : {} } : {};
+  for (const odd of oddities) {
+    const path = start + odd + end;
+    expectRefusal(path, await call(path, { key: start.startsWith("/admin") ? "test-admin" : key, method, ...body }), [...allowed]);
+  }
+});
+
+test("queries of that kind are refused with 400 or name nothing", async () => {
+  const { key } = await newAccount();
+  for (const odd of oddities) {
+    for (const name of ["limit", "status", "kind"]) {
+      const path = `/v1/tasks?${name}=${odd}`;
+      const answer = await call(path, { key });
+      expectRefusal(path, answer, [400]);
+      expect(answer.body.error.param).toBe(name);
+    }
+    for (const path of [
+      `/v1/tasks?after=${odd}`,
+      `/v1/characters?after=${odd}`,
+      `/admin/accounts?email=${odd}`,
+      `/admin/accounts?after=${odd}`,
+    ]) {
+      const answer = await call(path, { key: path.startsWith("/admin") ? "test-admin" : key });
+      if (answer.status !== 200) expectRefusal(path, answer, [400]);
+    }
+    expect((await call(`/v1/models?${odd}=${odd}&language=${odd}`, { key })).status, odd).toBe(200);
+  }
+});
+
+test.each(["//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v1/tasks/x/", "/V1/tasks", "/v1/tasks;x=1", "/v1/./unknown", "/%761/tasks/x/y"])(
+  "%s is no other spelling of a path",
+  async (path) => {
+    const { key } = await newAccount();
+    const { status, body } = await call(`https://gateway.example${path}`, { key });
+    expect(status).toBe(404);
+    expect(body.error.code).toBe("not_found");
+  },
+);

@@ -1,0 +1,162 @@
+/** Hosts behind callers' URLs that mean harm once they are asked: the task fails as the caller's, and the money returns. Contract 6. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { type Account, books, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const videos = "/v1/videos/generations";
+const strict = { ALLOW_PRIVATE_NETWORK: "off", ASSET_BASE_URL: "https://files.gateway.example" };
+const url = "https://pictures.example.com/a";
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** Bodies whose task reads the URL when it runs, and the most bytes it takes from there. */
+const readers: [kind: string, path: string, body: (prompt: string) => object, mebibytes: number][] = [
+  ["an image's reference", "/v1/images/generations", (prompt) => ({ model: "imgA-4", prompt, images: [url] }), 10],
+  ["a film's first frame", videos, (prompt) => ({ model: "vidD-02", prompt, metadata: { first_frame_image: url } }), 10],
+  ["a character's film", videos, () => ({ model: "vidA-2", url, timestamps: "0,1" }), 64],
+];
+
+/** Stands in for the Internet; whoever asks for another address than these learns that it does not exist. */
+const internet = (hosts: Record<string, (signal?: AbortSignal | null) => Response | Promise<Response>>) =>
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const answer = hosts[input as string];
+    if (!answer) throw new TypeError("Network connection lost.");
+    return answer(init?.signal);
+  });
+
+const redirect = (location: string, status = 302) => new Response(null, { status, headers: { location } });
+
+async function expectRefused(account: Account, id: string, prompt: string): Promise<void> {
+  const { data } = (await call(`/v1/tasks/${id}`, { key: account.key })).body;
+  const error = { code: "invalid_input", message: "An image or video of the request could not be used." };
+  expect(data).toMatchObject({ status: "failed", error });
+  expect(data).not.toHaveProperty("result");
+  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+  if (prompt) expect(await upstreamCalls(prompt)).toEqual([]);
+}
+
+const targets = [
+  "http://127.0.0.1/",
+  "http://2130706433/",
+  "http://[::1]/",
+  "http://[::ffff:10.0.0.1]/",
+  "http://169.254.169.254/latest/meta-data/",
+  "//localhost/",
+  "http://metadata.google.internal/",
+  "https://gateway.example/v1/balance",
+  "https://files.gateway.example/assets/a",
+  "https://user:secret@pictures.example.com/b",
+  "https://pictures.example.com:8443/b",
+  "file:///etc/passwd",
+  "data:image/png;base64,AAAA",
+];
+
+test.each(readers)("%s: a redirect to a private address ends there, the first one or the third", async (_, path, body) => {
+  const account = await newAccount();
+  for (const [at, target] of targets.entries()) {
+    const hops: Parameters<typeof internet>[0] =
+      at % 2 === 0
+        ? { [url]: () => redirect(target) }
+        : { [url]: () => redirect("/b", 301), "https://pictures.example.com/b": () => redirect(target, 307) };
+    const fetched = internet(hops);
+    const prompt = unique();
+    const id = await submit(account, path, body(prompt));
+    await deliver(id, "gateway-dispatch", strict);
+    expect(
+      fetched.mock.calls.map(([asked]) => asked),
+      target,
+    ).toEqual(Object.keys(hops));
+    await expectRefused(account, id, "prompt" in body(prompt) ? prompt : "");
+    fetched.mockRestore();
+  }
+});
+
+test.each(readers)("%s: redirects without end are followed three times", async (_, path, body) => {
+  const account = await newAccount();
+  const fetched = internet({ [url]: () => redirect(url) });
+  const id = await submit(account, path, body(unique()));
+  await deliver(id, "gateway-dispatch", strict);
+  expect(fetched).toHaveBeenCalledTimes(4);
+  await expectRefused(account, id, "");
+});
+
+test.each(readers)("%s: a body without end is cut off at the limit", async (_, path, body, mebibytes) => {
+  const chunk = new Uint8Array(1024 * 1024);
+  const seen = { sent: 0, isCancelled: false };
+  const endless = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      // So that a limit that is gone fails the test, not the machine.
+      if (++seen.sent > 200) controller.close();
+      else controller.enqueue(chunk);
+    },
+    cancel() {
+      seen.isCancelled = true;
+    },
+  });
+  internet({ [url]: () => new Response(endless, { headers: { "content-type": "image/png" } }) });
+  const account = await newAccount();
+  const id = await submit(account, path, body(unique()));
+  await deliver(id, "gateway-dispatch", strict);
+  expect(seen.isCancelled).toBe(true);
+  expect(seen.sent).toBeLessThanOrEqual(mebibytes + 3);
+  await expectRefused(account, id, "");
+});
+
+const neverAnswers = (signal?: AbortSignal | null) =>
+  new Promise<Response>((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+const stalls = () =>
+  new Response(new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array([0x89, 0x50, 0x4e, 0x47])) }));
+
+test.each(
+  readers.flatMap(([kind, path, body]) => [
+    [kind, "never answers", path, body, neverAnswers] as const,
+    [kind, "stalls within its body", path, body, stalls] as const,
+  ]),
+)("%s: a host that %s is waited for 30 seconds, asked again, and given up", async (_kind, _name, path, body, answer) => {
+  const original = setTimeout;
+  const limits: number[] = [];
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => {
+    if (ms >= 10_000) limits.push(ms);
+    return original(run, ms >= 10_000 ? 0 : ms);
+  }) as never);
+  const fetched = internet({ [url]: answer });
+  const account = await newAccount();
+  const id = await submit(account, path, body(unique()));
+  for (let round = 0; round < 40 && fetched.mock.calls.length < 6; round++) {
+    await deliver(id, "gateway-dispatch", strict);
+    await pass(id, 2);
+  }
+  expect(fetched).toHaveBeenCalledTimes(6);
+  expect(limits.filter((ms) => ms === 30_000).length).toBeGreaterThanOrEqual(6);
+  await expectRefused(account, id, "");
+});
+
+test.each(readers.slice(0, 2))(
+  "%s: what is no picture is refused, whatever its host calls it; a picture is taken",
+  async (_, path, body) => {
+    const account = await newAccount();
+    const pages: [content: string, type: string][] = [
+      ["<html><script>alert(1)</script></html>", "image/png"],
+      ["<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml"],
+      ["GIF89a", "image/png"],
+      ["", "image/png"],
+      ['{"access_token": "secret"}', "application/json"],
+    ];
+    for (const [content, type] of pages) {
+      internet({ [url]: () => new Response(content, { headers: { "content-type": type } }) });
+      const prompt = unique();
+      const id = await submit(account, path, body(prompt));
+      await deliver(id, "gateway-dispatch", strict);
+      await expectRefused(account, id, prompt);
+      vi.restoreAllMocks();
+    }
+    internet({ [url]: () => new Response(Uint8Array.fromBase64(png), { headers: { "content-type": "text/html" } }) });
+    const id = await submit(account, path, body(unique()));
+    await deliver(id, "gateway-dispatch", strict);
+    expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");
+  },
+);
