@@ -1,41 +1,50 @@
-/** Three test projects: the gateway and the sandbox inside the local Workers runtime, and whole-process tests in plain Node. */
+/** Four test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the sandbox; whole processes in plain Node. */
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { emulate } from "./test/upstreams/index.ts";
+import { providerKeys } from "./test/upstreams/keys.ts";
 import { upstream } from "./test/node/support/upstream.ts";
+
+/** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
+const gateway = async (bindings: Record<string, string>, more: object) =>
+  cloudflareTest({
+    wrangler: { configPath: "./wrangler.toml" },
+    miniflare: {
+      bindings: {
+        TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))),
+        ENVIRONMENT: "local",
+        ADMIN_TOKEN: "test-admin",
+        ASSET_SIGNING_SECRET: "test-signing-secret",
+        RATE_LIMITS: "off",
+        ...bindings,
+      },
+      // Messages wait longer than any test: tests deliver them themselves.
+      queueConsumers: {
+        "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
+        "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
+      },
+      ...more,
+    },
+  });
 
 export default defineConfig(async () => ({
   test: {
     silent: "passed-only" as const,
     projects: [
       {
-        plugins: [
-          cloudflareTest({
-            wrangler: { configPath: "./wrangler.toml" },
-            miniflare: {
-              bindings: {
-                TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))),
-                ENVIRONMENT: "local",
-                ADMIN_TOKEN: "test-admin",
-                ASSET_SIGNING_SECRET: "test-signing-secret",
-                RATE_LIMITS: "off",
-              },
-              serviceBindings: { SANDBOX: upstream as never },
-              // Messages wait longer than any test: tests deliver them themselves.
-              queueConsumers: {
-                "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
-                "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
-              },
-            },
-          }),
-        ],
+        plugins: [await gateway({}, { serviceBindings: { SANDBOX: upstream as never } })],
         test: {
           name: "gateway",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/sandbox/**", "test/node/**"],
+          exclude: ["test/sandbox/**", "test/node/**", "test/providers/**", "test/upstreams/**"],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
+      },
+      {
+        plugins: [await gateway(providerKeys, { serviceBindings: {}, outboundService: emulate as never })],
+        test: { name: "providers", include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
@@ -43,7 +52,14 @@ export default defineConfig(async () => ({
         resolve: { alias: { mediabunny: fileURLToPath(new URL("node_modules/mediabunny/dist/bundles/mediabunny.mjs", import.meta.url)) } },
         test: { name: "sandbox", include: ["test/sandbox/**/*.test.ts"] },
       },
-      { test: { name: "node", include: ["test/node/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: "node",
+          include: ["test/node/**/*.test.ts", "test/upstreams/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 }));

@@ -12,6 +12,8 @@ interface Env {
   ADMIN_FAILURES: RateLimit;
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
+  /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
+  AI?: Ai;
 
   /** "local" on a developer's machine, else "production" */
   ENVIRONMENT: string;
@@ -28,6 +30,29 @@ interface Env {
   RECORD_TTL_S?: string;
   PRICES?: unknown;
   ROUTES?: unknown;
+
+  /** Where the providers are asked, without a slash at the end; the makers' own addresses by default */
+  OPENAI_BASE_URL?: string;
+  CLOUDFLARE_BASE_URL?: string;
+  FAL_BASE_URL?: string;
+  ARK_BASE_URL?: string;
+  MINIMAX_BASE_URL?: string;
+  GEMINI_BASE_URL?: string;
+  /** Vertex AI: `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}` */
+  VERTEX_BASE_URL?: string;
+  REPLICATE_BASE_URL?: string;
+  CLOUDFLARE_ACCOUNT_ID?: string;
+
+  /** Secrets that switch providers on */
+  OPENAI_API_KEY?: string;
+  CLOUDFLARE_API_TOKEN?: string;
+  FAL_KEY?: string;
+  ARK_API_KEY?: string;
+  MINIMAX_API_KEY?: string;
+  GEMINI_API_KEY?: string;
+  /** The JSON key of a service account, for Vertex AI */
+  GOOGLE_SERVICE_ACCOUNT?: string;
+  REPLICATE_API_TOKEN?: string;
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;

@@ -3,13 +3,15 @@
 import { Hono } from "hono";
 import { type ChatBody, estimatePromptTokens, maxTokensOf } from "../catalog/chat-schema.ts";
 import { parseBody } from "../catalog/parse.ts";
+import type { Model } from "../catalog/models.ts";
 import { chatPrice, priceOf } from "../catalog/prices.ts";
+import { type Route, routesFor } from "../catalog/routes.ts";
 import { tablesOf } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { insist } from "../insist.ts";
 import { alert, log } from "../log.ts";
-import { providerNamed } from "../providers/index.ts";
+import { isAside, isOn, providerNamed, putAside } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { chatDeadlineMs } from "../tasks/hold-object.ts";
 import { admitted } from "./auth.ts";
@@ -17,7 +19,6 @@ import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { notAllowed } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { usableRoutes } from "./submit.ts";
 
 export const chat = new Hono<AppEnv>().post("/completions", admitted("submission"), complete).all("/completions", notAllowed("POST"));
 
@@ -29,7 +30,7 @@ async function complete(c: AppContext): Promise<Response> {
   const { model } = parsed;
   c.set("model", model.id);
   const body = parsed.output as ChatBody;
-  const routes = usableRoutes(env, model, "");
+  const routes = chatRoutes(env, model);
   const prices = priceOf(model, tablesOf(env).prices);
   const promptTokens = estimatePromptTokens(body);
   const price = (input: number, output: number) => chatPrice(prices, input, output);
@@ -88,14 +89,15 @@ async function complete(c: AppContext): Promise<Response> {
   return c.body(made);
 }
 
+/** The routes whose provider can chat, those that are put aside last. */
+function chatRoutes(env: Env, model: Model): Route[] {
+  const routes = routesFor(model.id, tablesOf(env).routes, (name) => isOn(env, name) && providerNamed(env, name).chat !== undefined);
+  if (routes.length === 0) throw new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] });
+  return [...routes.filter(({ provider }) => !isAside(provider)), ...routes.filter(({ provider }) => isAside(provider))];
+}
+
 /** The first route that answers. A verdict on the content is final; a fault before any answer gives way to the next route. */
-async function ask(
-  c: AppContext,
-  task: string,
-  routes: { provider: string; model: string }[],
-  body: ChatBody,
-  signal: AbortSignal,
-): Promise<Response> {
+async function ask(c: AppContext, task: string, routes: Route[], body: ChatBody, signal: AbortSignal): Promise<Response> {
   let fault: unknown;
   for (const [attempt, { provider, model }] of routes.entries()) {
     const started = Date.now();
@@ -110,17 +112,17 @@ async function ask(
       ms: Date.now() - started,
     });
     try {
-      const response = await providerNamed(c.env, provider).chat?.({ body: { ...body, model }, stream: body.stream === true, signal });
-      if (!response) continue;
+      const response = await providerNamed(c.env, provider).chat!({ body: { ...body, model }, stream: body.stream === true, signal });
       log("dispatch", line("answered"));
       return response;
     } catch (error) {
       fault = error;
       alert("dispatch", line("fault"), error);
       if (error instanceof ProviderError && error.contentPolicy) throw error;
+      if (error instanceof ProviderError && error.account) putAside(provider);
     }
   }
-  throw fault ?? new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] });
+  throw fault;
 }
 
 function toApiError(error: unknown, c: AppContext): ApiError {

@@ -10,8 +10,10 @@ import { allowsPrivateNetwork, ownHosts, tablesOf } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { objectIdOf, sha256Hex, taskIdOf } from "../ids.ts";
 import { insist } from "../insist.ts";
-import { isOn, providerNamed } from "../providers/index.ts";
+import { isAside, isOn, providerNamed } from "../providers/index.ts";
+import type { Wish } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
+import { wishOf } from "../tasks/job.ts";
 import type { Input, Submission, Task } from "../tasks/task.ts";
 import { readJson, smallBody } from "./body.ts";
 import { type AppContext, answer } from "./frame.ts";
@@ -132,7 +134,8 @@ async function check(
     sourceId === undefined
       ? film.url !== undefined && { url: film.url }
       : await sourceFromTask(c, sourceId, videoId ? "video_id" : "from_task");
-  const routes = usableRoutes(env, model, parameters.prompt ?? "");
+  const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
+  const routes = usableRoutes(env, model, (route) => wishOf(wanted, route));
   const prices = priceOf(model, tablesOf(env).prices);
   return {
     references,
@@ -155,13 +158,23 @@ async function check(
   };
 }
 
-/** The routes that can take the prompt. A verdict on its content is the caller's to hear; no route is not. */
-export function usableRoutes(env: Env, model: Model, prompt: string): Route[] {
+/**
+ * The routes that can fulfil the wish, those of a provider that is put aside last. A verdict on its content is the caller's
+ * to hear, and so is the field that no route can honour.
+ */
+export function usableRoutes(env: Env, model: Model, wish: (route: Route) => Wish): Route[] {
   const routes = routesFor(model.id, tablesOf(env).routes, (provider) => isOn(env, provider));
-  const [first] = routes;
-  if (!first) throw new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] });
-  if (providerNamed(env, first.provider).refuses?.(prompt)) throw new ApiError("content_policy_violation");
-  return routes;
+  const hindrances = routes.map((route) => providerNamed(env, route.provider).unable?.(wish(route)));
+  const usable = routes.filter((_, at) => hindrances[at] === undefined);
+  const [first] = usable;
+  if (!first) {
+    const param = hindrances[0];
+    throw param === undefined
+      ? new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] })
+      : new ApiError("unsupported_parameter", { violations: [{ param, rule: "unsupported_parameter" }] });
+  }
+  if (providerNamed(env, first.provider).refuses?.(wish(first).prompt)) throw new ApiError("content_policy_violation");
+  return [...usable.filter(({ provider }) => !isAside(provider)), ...usable.filter(({ provider }) => isAside(provider))];
 }
 
 /**

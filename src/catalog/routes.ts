@@ -11,6 +11,8 @@ export interface Route {
 /** Model -> its routes in the order they are tried. */
 export type Routes = Record<string, Route[]>;
 
+const sandbox = "sandbox";
+
 /** Checks `[vars.ROUTES]`; throws a sentence that names the entry. Models it leaves out keep the sandbox. */
 export function checkRoutes(configured: unknown): Routes {
   if (configured === undefined) return {};
@@ -25,5 +27,9 @@ export function checkRoutes(configured: unknown): Routes {
 }
 
 /** The routes of a model whose providers are switched on; none means that it cannot be asked for. */
-export const routesFor = (model: string, configured: Routes, isOn: (provider: string) => boolean): Route[] =>
-  (configured[model] ?? [{ provider: "sandbox", model }]).filter((route) => isOn(route.provider));
+export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean): Route[] {
+  const routes = (configured[model] ?? [{ provider: sandbox, model }]).filter((route) => isOn(route.provider));
+  // Never beside a real one: who pays for the real thing gets no picture of a sandbox when that fails.
+  const real = routes.filter((route) => route.provider !== sandbox);
+  return real.length > 0 ? real : routes;
+}

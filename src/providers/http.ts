@@ -1,9 +1,9 @@
-/** What every HTTP upstream has in common: how its answers become verdicts or faults. */
+/** What every HTTP upstream has in common: how it is asked, how its answers become faults, how its files are read. */
 
-import { ProviderError } from "./provider.ts";
+import { type Failed, type Output, ProviderError } from "./provider.ts";
 
 /** Seconds or a date, as `Retry-After` has them, in milliseconds from now; undefined when there is none worth waiting for. */
-function retryAfterMs(headers: Headers): number | undefined {
+export function retryAfterMs(headers: Headers): number | undefined {
   const value = headers.get("retry-after");
   if (!value) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
@@ -11,15 +11,15 @@ function retryAfterMs(headers: Headers): number | undefined {
 }
 
 /**
- * An answer that is no verdict, as a fault: 408, 429 and 5xx may pass, the rest will not. For a submission, 429 and 503
- * say that nothing was accepted, and so does every other 4xx.
+ * An answer that is no verdict, as a fault: 408, 429 and 5xx may pass, the rest will not; 401, 402 and 403 are the
+ * operator's account. For a submission, 429 and 503 say that nothing was accepted, and so does every other 4xx.
  */
-export function faultOf(response: Response, message: string): ProviderError {
+export function faultOf(response: { status: number; headers: Headers }, message: string): ProviderError {
   const { status, headers } = response;
-  const retryable = status === 408 || status === 429 || status >= 500;
   return new ProviderError(`${message}: ${status}`, {
-    retryable,
+    retryable: status === 408 || status === 429 || status >= 500,
     nothingAccepted: status === 503 || (status >= 400 && status < 500 && status !== 408),
+    account: status === 401 || status === 402 || status === 403,
     retryAfterMs: retryAfterMs(headers),
   });
 }
@@ -31,6 +31,70 @@ export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: R
   } catch (error) {
     throw new ProviderError("no answer", { retryable: true, cause: error });
   }
+}
+
+/** An answer's JSON body; `undefined` when it is none. Throws a fault that may pass when it breaks off. */
+export async function jsonOf<T>(response: Response): Promise<T | undefined> {
+  const text = await response.text().catch((error: unknown) => {
+    throw new ProviderError("the answer broke off", { retryable: true, cause: error });
+  });
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A POST of JSON. */
+export const jsonPost = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+});
+
+/**
+ * A file behind a URL that an upstream gave. It is asked without credentials unless `headers` has them. A file that is gone
+ * (403, 404, 410: signed URLs expire) is a fault that does not pass.
+ */
+export function outputAt(url: string, headers: Record<string, string> = {}): Output {
+  return {
+    async open() {
+      const response = await ask(globalThis, url, { headers });
+      if (!response.ok || !response.body) {
+        await response.body?.cancel();
+        throw new ProviderError(`output: ${response.status}`, { retryable: response.status === 429 || response.status >= 500 });
+      }
+      const length = response.headers.get("content-length");
+      const isWhole = response.headers.get("content-encoding") === null;
+      const type = response.headers.get("content-type") ?? "application/octet-stream";
+      return { body: response.body, type, ...(length !== null && isWhole && { length: Number(length) }) };
+    },
+  };
+}
+
+/** A file that came in base64 within an answer. */
+export function outputOf(base64: string, type: string): Output {
+  const bytes = Uint8Array.fromBase64(base64);
+  return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type, length: bytes.byteLength }) };
+}
+
+/** One after the other, for upstreams that make one picture a call. What was made counts; when nothing was, the last failure does. */
+export async function several<T>(n: number, make: () => Promise<T | Failed>): Promise<T[] | Failed> {
+  const made: T[] = [];
+  for (let at = 0; at < n; at++) {
+    try {
+      const one = await make();
+      if (typeof one === "object" && one !== null && "status" in one && one.status === "failed") {
+        if (made.length === 0) return one;
+        break;
+      }
+      made.push(one as T);
+    } catch (error) {
+      if (made.length === 0) throw error;
+      break;
+    }
+  }
+  return made;
 }
 
 /** Rejects with a fault that may pass when the promise takes longer. What it waited for goes on, unheard. */

@@ -1,11 +1,23 @@
 /** The providers that are switched on. A new one is its own file and a line here. */
 
+import { alert } from "../log.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
 };
+
+const asideMs = 60_000;
+const aside = new Map<string, number>();
+
+/** The operator's credentials or money failed there: for a minute this isolate asks others first. */
+export function putAside(name: string): void {
+  aside.set(name, Date.now() + asideMs);
+  alert("provider", { provider: name, outcome: "account_fault" });
+}
+
+export const isAside = (name: string): boolean => (aside.get(name) ?? 0) > Date.now();
 
 /** Whether the operator switched the provider on. */
 export const isOn = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;

@@ -5,10 +5,8 @@ import type { FailureCode } from "../errors.ts";
 /** An upstream's handle of work it accepted: opaque text, that only its adapter reads. */
 export type Operation = string;
 
-/** What a task asks an upstream to make. Values are resolved: every default is filled in. */
-export interface Job {
-  /** Unique for the task and stable over repeats: an upstream that knows idempotency keys gets this one. */
-  key: string;
+/** What a task asks an upstream to make, in words. Values are resolved: every default is filled in. */
+export interface Wish {
   kind: "image" | "video" | "character" | "remix";
   /** The upstream's model id, from the route. */
   model: string;
@@ -19,7 +17,7 @@ export interface Job {
   size?: string;
   /** Seconds; video and remix. */
   duration?: number;
-  /** `720p`, `1080p`; where the model has the choice. */
+  /** `480p`, `512p`, `720p`, `768p`, `1080p`; where the model has the choice. */
   resolution?: string;
   quality?: "standard" | "hd";
   style?: string;
@@ -28,19 +26,30 @@ export interface Job {
   thumbnail?: boolean;
   promptOptimizer?: boolean;
   /** Pictures that guide the generation, in the caller's order. */
+  images: { role?: ImageRole; url?: string }[];
+  /** Characters named in the prompt. */
+  characters: { username: string; displayName: string }[];
+  /** The provider's own handle of the remixed film, when the same provider made it. */
+  sourceOperation?: Operation;
+}
+
+type ImageRole = "first_frame" | "last_frame" | "reference";
+
+/** A wish, and the means to fulfil it. */
+export interface Job extends Wish {
+  /** Unique for the task and stable over repeats: an upstream that knows idempotency keys gets this one. */
+  key: string;
+  /** Milliseconds: when this provider was first asked for it. Set when that went wrong in a way nobody knows the outcome of. */
+  askedAt?: number;
   images: InputImage[];
   /** The film that a character is taken from, or that a remix starts from. */
   source?: InputVideo;
-  /** The provider's own handle of the remixed film, when the same provider made it. */
-  sourceOperation?: Operation;
   /** Character creation: the part of the source, in seconds. */
   range?: { start: number; end: number };
-  /** Characters named in the prompt. */
-  characters: { username: string; displayName: string }[];
 }
 
 export interface InputImage {
-  role?: "first_frame" | "last_frame" | "reference";
+  role?: ImageRole;
   /** The caller's public URL, absent for an inline image. */
   url?: string;
   /**
@@ -66,7 +75,14 @@ export interface Output {
 }
 
 /** An upstream's verdict is final. */
-export type Succeeded = { status: "succeeded"; outputs: Output[]; character?: MadeCharacter };
+export type Succeeded = {
+  status: "succeeded";
+  outputs: Output[];
+  character?: MadeCharacter;
+  /** Of a start that succeeded at once: what `poll` tells these outputs again by, so that a broken download is no second generation. */
+  operation?: Operation;
+};
+/** `provider_error` gives way to the next route, every other code is the end of the task. */
 export type Failed = { status: "failed"; code: FailureCode };
 interface MadeCharacter {
   username: string;
@@ -88,14 +104,19 @@ interface ChatRequest {
 
 export interface Provider {
   readonly name: string;
-  /** True when `start` may be repeated with the same `job.key` without making anything twice. */
+  /** True when `start` may be repeated without making anything twice: the upstream knows `job.key`, or `start` looks an `askedAt` up. */
   readonly repeatable: boolean;
-  /** The most time `start` may take, after which its outcome is unknown. */
-  readonly startTimeoutMs: number;
+  /** The most time `start` may take for work of this kind, after which its outcome is unknown. */
+  startTimeoutMs(kind: Job["kind"]): number;
   /** `poll` tells how far the work is; otherwise progress is computed from the time that passed. */
   readonly reportsProgress: boolean;
   /** Seconds a task usually takes here, where that differs from the model's own time. */
   readonly typicalSeconds?: Record<Job["kind"], number>;
+  /**
+   * The caller's field that this provider cannot honour as it was asked for (`size`, `metadata.resolution`), or undefined
+   * when it can do it all. Asks nobody. Nothing is ever changed silently that a caller asked and pays for.
+   */
+  unable?(wish: Wish): string | undefined;
   /** Says without asking the upstream that it would refuse the prompt's content. */
   refuses?(prompt: string): boolean;
   start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;
@@ -115,16 +136,26 @@ export class ProviderError extends Error {
   readonly nothingAccepted: boolean;
   /** The content of a chat was refused; asking elsewhere would not help. */
   readonly contentPolicy: boolean;
+  /** The operator's credentials or money failed there: nobody's request would succeed. */
+  readonly account: boolean;
   readonly retryAfterMs: number | undefined;
 
   constructor(
     message: string,
-    options: { retryable: boolean; nothingAccepted?: boolean; contentPolicy?: boolean; retryAfterMs?: number | undefined; cause?: unknown },
+    options: {
+      retryable: boolean;
+      nothingAccepted?: boolean;
+      contentPolicy?: boolean;
+      account?: boolean;
+      retryAfterMs?: number | undefined;
+      cause?: unknown;
+    },
   ) {
     super(message, { cause: options.cause });
     this.retryable = options.retryable;
     this.nothingAccepted = options.nothingAccepted ?? false;
     this.contentPolicy = options.contentPolicy ?? false;
+    this.account = options.account ?? false;
     this.retryAfterMs = options.retryAfterMs;
   }
 }

@@ -53,7 +53,7 @@ export function sandbox(fetcher: Fetcher): Provider {
   return {
     name: "sandbox",
     repeatable: true,
-    startTimeoutMs: 45_000,
+    startTimeoutMs: () => 45_000,
     reportsProgress: true,
     typicalSeconds: { image: 2, video: 6, remix: 6, character: 3 },
 

@@ -4,8 +4,8 @@ import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { objectIdOf } from "../ids.ts";
 import { insist } from "../insist.ts";
 import { alert, log } from "../log.ts";
-import { providerNamed } from "../providers/index.ts";
-import { InputError, ProviderError } from "../providers/provider.ts";
+import { isAside, providerNamed, putAside } from "../providers/index.ts";
+import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/http.ts";
 import { jobOf } from "./job.ts";
 import { BadOutputError, storeOutputs } from "./outputs.ts";
@@ -71,19 +71,22 @@ async function perform(message: Message<Letter>, { step, lease, task }: Work, en
     outcome: isTaken ? outcome.outcome : "too_late",
     ms: Date.now() - started,
   };
-  if (outcome.outcome === "fault") alert("dispatch", { ...line, reason: outcome.reason });
+  if (outcome.outcome === "fault" || outcome.outcome === "lost") alert("dispatch", { ...line, reason: outcome.reason });
   else log("dispatch", line);
 }
 
 /** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
 async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
-  const route = task.submission.routes[task.route]!;
+  const { submission } = task;
+  const { provider: name } = submission.routes[task.route]!;
   const open = jobOf(task, env);
   try {
-    const provider = providerNamed(env, route.provider);
+    if (step === "start" && isAside(name) && task.route + 1 < submission.routes.length)
+      return { outcome: "fault", reason: "put aside", retryable: false };
+    const provider = providerNamed(env, name);
     const answer =
       step === "start"
-        ? await provider.start(open.job, AbortSignal.timeout(provider.startTimeoutMs))
+        ? await provider.start(open.job, AbortSignal.timeout(provider.startTimeoutMs(submission.kind)))
         : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked whole to the provider.
     if (open.inputFault() !== undefined) throw open.inputFault();
@@ -95,29 +98,56 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
       case "pending":
         return { outcome: "fault", reason: "not ready after all", retryable: true };
       case "succeeded":
-        return {
-          outcome: "completed",
-          result: await withTimeout(storeOutputs(task, lease, answer, env.ASSETS), collectTimeoutMs[task.submission.kind]),
-        };
+        return step === "start"
+          ? await keep(task, lease, answer, env)
+          : { outcome: "completed", result: await store(task, lease, answer, env) };
     }
   } catch (error) {
     return faultOf(open.inputFault() ?? error, step, env, task);
   }
 }
 
+const store = (task: Task, lease: string, made: Succeeded, env: Env) =>
+  withTimeout(storeOutputs(task, lease, made, env.ASSETS), collectTimeoutMs[task.submission.kind]);
+
+/** Stores what a start made at once. It is made and paid for: when it cannot be stored it is asked for by its handle, and never made again. */
+async function keep(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {
+  try {
+    return { outcome: "completed", result: await store(task, lease, made, env) };
+  } catch {
+    const { operation } = made;
+    if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs };
+  }
+  // Its bytes are all there is of it: once more.
+  try {
+    return { outcome: "completed", result: await store(task, lease, made, env) };
+  } catch (error) {
+    return { outcome: "lost", reason: reasonOf(error) };
+  }
+}
+
 function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): StepOutcome {
+  const reason = reasonOf(error);
   if (error instanceof InputError)
     return error.retryable
-      ? { outcome: "fault", reason: error.message, retryable: true, code: "invalid_input" }
+      ? { outcome: "fault", reason, retryable: true, code: "invalid_input" }
       : { outcome: "failed", code: "invalid_input" };
-  if (error instanceof TooLargeError) return { outcome: "failed", code: "provider_error" };
-  // It may have come broken: what is wrong three times is what the provider made.
-  if (error instanceof BadOutputError && task.faults >= 2) return { outcome: "failed", code: "provider_error" };
-  if (error instanceof ProviderError) {
-    const provider = providerNamed(env, task.submission.routes[task.route]!.provider);
-    // Accepted or not, nobody knows: asking again could make and bill it twice.
-    if (step === "start" && !error.nothingAccepted && !provider.repeatable) return { outcome: "failed", code: "provider_error" };
-    return { outcome: "fault", reason: error.message, retryable: error.retryable, retryAfterMs: error.retryAfterMs };
-  }
-  return { outcome: "fault", reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error), retryable: true };
+  const { provider } = task.submission.routes[task.route]!;
+  if (error instanceof ProviderError && error.account) putAside(provider);
+  if (step === "start") {
+    const isUntouched = error instanceof ProviderError && error.nothingAccepted;
+    // Accepted or not, nobody knows: asking again, here or elsewhere, could make and bill it twice.
+    if (!isUntouched && !providerNamed(env, provider).repeatable) return { outcome: "lost", reason };
+  } else if (error instanceof TooLargeError || (error instanceof BadOutputError && task.faults >= 2))
+    // It may have come broken: what is wrong three times is what the provider made.
+    return { outcome: "lost", reason };
+  if (error instanceof ProviderError) return { outcome: "fault", reason, retryable: error.retryable, retryAfterMs: error.retryAfterMs };
+  return { outcome: "fault", reason, retryable: true };
 }
+
+const reasonOf = (error: unknown) =>
+  error instanceof ProviderError || error instanceof InputError
+    ? error.message
+    : error instanceof Error
+      ? `${error.name}: ${error.message}`
+      : String(error);

@@ -8,9 +8,10 @@ import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
 import { NetError } from "../net/net-error.ts";
 import type { UrlRules } from "../net/public-url.ts";
-import { InputError, type InputImage, type InputVideo, type Job } from "../providers/provider.ts";
+import { InputError, type InputImage, type InputVideo, type Job, ProviderError, type Wish } from "../providers/provider.ts";
 import { Turns } from "../turns.ts";
-import type { Input, Source, Task } from "./task.ts";
+import type { Route } from "../catalog/routes.ts";
+import type { Input, Source, Submission, Task } from "./task.ts";
 
 /** An image of a caller, decoded: "10MB" of the interface. */
 export const maxImageBytes = 10 * 1024 * 1024;
@@ -23,17 +24,15 @@ export interface OpenJob {
   inputFault(): unknown;
 }
 
-/** The job for the route that is being tried. */
-export function jobOf(task: Task, env: Env): OpenJob {
-  const { submission } = task;
-  const { parameters: p } = submission;
-  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
-  let fault: unknown;
-  const note = (error: unknown) => (fault ??= error);
-  const job: Job = {
-    key: task.id,
-    kind: submission.kind,
-    model: submission.routes[task.route]!.model,
+/** What a submission asks of the provider of a route, before anything is opened. */
+export function wishOf(
+  submission: Pick<Submission, "kind" | "parameters" | "characters" | "source"> & { inputs: Wish["images"] },
+  route: Route,
+): Wish {
+  const { kind, parameters: p, inputs, characters, source } = submission;
+  return {
+    kind,
+    model: route.model,
     prompt: p.prompt ?? "",
     n: p.n ?? 1,
     ...(p.size !== undefined && { size: p.size }),
@@ -45,12 +44,28 @@ export function jobOf(task: Task, env: Env): OpenJob {
     ...(p.storyboard !== undefined && { storyboard: p.storyboard }),
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
-    ...(p.timestamps !== undefined && { range: parseTimestamps(p.timestamps)! }),
+    images: inputs.map(({ role, url }) => ({ ...(role && { role }), ...(url !== undefined && { url }) })),
+    characters,
+    // A handle means something only to the provider that gave it.
+    ...(source?.operation !== undefined && source.provider === route.provider && { sourceOperation: source.operation }),
+  };
+}
+
+/** The job for the route that is being tried. */
+export function jobOf(task: Task, env: Env): OpenJob {
+  const { submission } = task;
+  const { timestamps } = submission.parameters;
+  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
+  let fault: unknown;
+  const note = (error: unknown) => (fault ??= error);
+  const job: Job = {
+    ...wishOf(submission, submission.routes[task.route]!),
+    key: task.id,
+    // The lease that is held now is not the first one.
+    ...(task.askedAt !== undefined && task.faults > 0 && { askedAt: task.askedAt }),
+    ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
     images: submission.inputs.map((input) => imageOf(input, rules, env)),
     ...(submission.source && { source: sourceOf(submission.source, rules, env, note) }),
-    // A handle means something only to the provider that gave it.
-    ...(submission.source?.provider === submission.routes[task.route]!.provider && { sourceOperation: submission.source.operation! }),
-    characters: submission.characters,
   };
   return { job, inputFault: () => fault };
 }
@@ -67,7 +82,7 @@ function imageOf(input: Input, rules: UrlRules, env: Env): InputImage {
           )
         : turns.take(
             () => usePicture(stored(input.key!, env), use),
-            () => new Error("too many pictures are being read"),
+            () => new ProviderError("too many pictures are being read", { retryable: true, nothingAccepted: true }),
           ),
   };
 }
@@ -91,9 +106,13 @@ async function usePicture<T>(
 }
 
 async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
-  const object = await openAsset(env.ASSETS, key);
-  if (!object) throw new InputError("the stored input is gone");
-  return new Uint8Array(await object.arrayBuffer());
+  try {
+    const object = await openAsset(env.ASSETS, key);
+    if (object) return new Uint8Array(await object.arrayBuffer());
+  } catch (error) {
+    throw new ProviderError("the stored input could not be read", { retryable: true, nothingAccepted: true, cause: error });
+  }
+  throw new InputError("the stored input is gone");
 }
 
 function sourceOf(source: Source, rules: UrlRules, env: Env, note: (fault: unknown) => void): InputVideo {

@@ -8,7 +8,7 @@ import type { FailureCode } from "../errors.ts";
 import { newId, taskIdOf } from "../ids.ts";
 import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/http.ts";
-import { providerNamed } from "../providers/index.ts";
+import { providerNamed, putAside } from "../providers/index.ts";
 import { type Operation, ProviderError } from "../providers/provider.ts";
 import { type Charge, close, reserve } from "../quota.ts";
 import { type Answer, answerTo, type Question } from "../views/task.ts";
@@ -29,6 +29,8 @@ export type StepOutcome =
   | { outcome: "accepted"; operation: Operation; pollAfterMs: number }
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
+  /** Accepted or not, or made and not to be had: nobody may ask again, here or elsewhere. */
+  | { outcome: "lost"; reason: string }
   /** No verdict: asked again, elsewhere, or given up. */
   | { outcome: "fault"; reason: string; retryable: boolean; retryAfterMs?: number | undefined; code?: FailureCode };
 
@@ -117,7 +119,9 @@ export class TaskObject extends DurableObject<Env> {
     if (!task) return null;
     const provider = this.#provider(task);
     const timeoutMs =
-      task.step.do === "start" || task.step.do === "starting" ? provider.startTimeoutMs : collectTimeoutMs[task.submission.kind];
+      task.step.do === "start" || task.step.do === "starting"
+        ? provider.startTimeoutMs(task.submission.kind)
+        : collectTimeoutMs[task.submission.kind];
     const claimed = transitions.claimed(task, newId(""), timeoutMs + leaseGraceMs, provider.repeatable, Date.now());
     if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
     this.#commit(claimed);
@@ -138,15 +142,21 @@ export class TaskObject extends DurableObject<Env> {
         await this.#end(transitions.completed(task, step.result, lifeTimes(this.env).assetMs, now));
         return true;
       case "failed":
-        await this.#end(transitions.failed(task, step.code, now));
+        await this.#go(transitions.refused(task, step.code, now));
         return true;
-      case "fault": {
-        const next = transitions.retried(task, step, now);
-        if (isFinal(next)) await this.#end(next);
-        else this.#commit(next);
+      case "lost":
+        await this.#end(transitions.failed(task, "provider_error", now));
         return true;
-      }
+      case "fault":
+        await this.#go(transitions.retried(task, step, now));
+        return true;
     }
+  }
+
+  /** To a state that may be the last one. */
+  async #go(next: Task): Promise<void> {
+    if (isFinal(next)) await this.#end(next);
+    else this.#commit(next);
   }
 
   /** Its message went to the dead letters: nobody can do the work that waits, so the task ends and the money returns. */
@@ -183,9 +193,7 @@ export class TaskObject extends DurableObject<Env> {
       case "lapse": {
         const next = transitions.lapsed(task, now);
         alert("dispatch", { ...fieldsOf(task), outcome: "lease_lapsed" });
-        if (isFinal(next)) await this.#end(next);
-        else this.#commit(next);
-        return;
+        return this.#go(next);
       }
       case "poll":
         return this.#poll(task);
@@ -215,11 +223,12 @@ export class TaskObject extends DurableObject<Env> {
       line(answer.status);
       if (answer.status === "pending")
         this.#commit(transitions.pending(task, answer.progress, answer.pollAfterMs ?? defaultPollMs[task.submission.kind], now));
-      else if (answer.status === "failed") await this.#end(transitions.failed(task, answer.code, now));
+      else if (answer.status === "failed") await this.#go(transitions.refused(task, answer.code, now));
       else await this.#send(this.#commit(transitions.ready(task, now)));
     } catch (error) {
       line("fault");
       if (!(error instanceof ProviderError) || !error.retryable) alert("poll", { ...fieldsOf(task), outcome: "fault" }, error);
+      if (error instanceof ProviderError && error.account) putAside(task.submission.routes[task.route]!.provider);
       if (this.#task !== task) return;
       this.#commit(transitions.pollFailed(task, error instanceof ProviderError ? error.retryAfterMs : undefined, Date.now()));
     }

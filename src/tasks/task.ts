@@ -86,6 +86,8 @@ export interface Task {
   /** The provider tells its progress; otherwise it is computed from time. */
   reportsProgress: boolean;
   startedAt?: number;
+  /** When the provider of this route was first asked to begin. */
+  askedAt?: number;
   /** The provider's handle of the work it accepted. */
   operation?: Operation;
   /** A consumer may have stored assets. */
@@ -104,6 +106,9 @@ const reserveWaitMs = 30_000;
 const resendMs = 30_000;
 const settleRetryMs = 30_000;
 const mostStartFaults = 5;
+/** With another route at hand a provider that does not answer is not waited for. */
+const mostFaultsBeforeNext = 1;
+const mostWaitBeforeNextMs = 2_000;
 
 export const isFinal = (task: Task) => task.status === "completed" || task.status === "failed";
 
@@ -178,6 +183,7 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
     status: "in_progress",
     startedAt: task.startedAt ?? now,
     mayHaveAssets: true,
+    ...(!isCollect && { askedAt: task.askedAt ?? now }),
     step: isCollect
       ? { do: "collecting", at: now + leaseMs, lease, repeatable: true }
       : { do: "starting", at: now + leaseMs, lease, repeatable },
@@ -231,25 +237,39 @@ export function retried(
   fault: { reason: string; retryable: boolean; retryAfterMs?: number | undefined; code?: FailureCode },
   now: number,
 ): Task {
-  if (task.step.do === "collecting") {
-    if (!fault.retryable) return failed(task, "provider_error", now);
+  const isCollect = task.step.do === "collecting";
+  const canGiveWay = !isCollect && hasNext(task);
+  const mostFaults = isCollect ? Infinity : canGiveWay ? mostFaultsBeforeNext : mostStartFaults;
+  const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= mostWaitBeforeNextMs;
+  if (fault.retryable && task.faults < mostFaults && isWorthWaiting)
     return {
       ...task,
       faults: task.faults + 1,
-      step: { do: "collect", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
+      step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
-  }
-  if (fault.retryable && task.faults < mostStartFaults)
-    return {
-      ...task,
-      faults: task.faults + 1,
-      step: { do: "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
-    };
+  if (isCollect) return failed(task, "provider_error", now);
   // The caller's own host does not answer: no other provider would reach it.
-  if (fault.code) return failed(task, fault.code, now);
-  const attempts = [...task.attempts, { provider: task.submission.routes[task.route]!.provider, outcome: fault.reason }];
-  if (task.route + 1 >= task.submission.routes.length) return failed({ ...task, attempts }, "provider_error", now);
-  return { ...task, attempts, route: task.route + 1, faults: 0, step: { do: "start", at: now, sent: 0 } };
+  return fault.code ? failed(task, fault.code, now) : givenWay(task, fault.reason, now);
+}
+
+/** The provider's verdict. Its own trouble gives way to the next route, for it made nothing; what it thinks of the content does not. */
+export const refused = (task: Task, code: FailureCode, now: number): Task =>
+  code === "provider_error" ? givenWay(task, code, now) : failed(task, code, now);
+
+const hasNext = ({ route, submission }: Task) => route + 1 < submission.routes.length;
+
+/** The next route under the same reservation; after the last one the task fails. */
+function givenWay({ operation: _operation, askedAt: _askedAt, ...task }: Task, reason: string, now: number): Task {
+  const tried = { ...task, attempts: [...task.attempts, { provider: task.submission.routes[task.route]!.provider, outcome: reason }] };
+  if (!hasNext(task)) return failed(tried, "provider_error", now);
+  return {
+    ...tried,
+    progress: progressAt(task, now),
+    reportsProgress: false,
+    route: task.route + 1,
+    faults: 0,
+    step: { do: "start", at: now, sent: 0 },
+  };
 }
 
 /** The end, good: what is charged is at most what was held, and less when fewer pictures came. */

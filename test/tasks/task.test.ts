@@ -109,7 +109,7 @@ test("a start that keeps failing moves to the next route, then fails; every atte
     }
     task = transitions.claimed(next, "lease", 1_000, true, start)!;
   }
-  expect(seen).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]);
+  expect(seen).toEqual([0, 1, 1, 1, 1, 1, 1, 1]);
 });
 
 test("a fault that will not pass moves to the next route at once", () => {
@@ -117,6 +117,22 @@ test("a fault that will not pass moves to the next route at once", () => {
     route: 1,
     step: { do: "start", at: start },
   });
+});
+
+test("a provider that asks for a long wait gives way at once when there is another one", () => {
+  const fault = { reason: "429", retryable: true, retryAfterMs: 30_000 };
+  expect(transitions.retried(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
+  expect(transitions.retried({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
+});
+
+test("a provider's own failure gives way to the next route, its verdict on the content does not", () => {
+  const working = transitions.accepted(starting, "operation", 1_000, true, start);
+  const next = transitions.refused(working, "provider_error", start);
+  expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
+  expect(next.attempts).toEqual([{ provider: "first", outcome: "provider_error" }]);
+  expect(next.operation).toBeUndefined();
+  expect(transitions.refused({ ...next, step: working.step }, "provider_error", start)).toMatchObject({ status: "failed", charged: 0 });
+  expect(transitions.refused(working, "content_policy_violation", start)).toMatchObject({ status: "failed", route: 0 });
 });
 
 test("a collection is tried until the deadline", () => {

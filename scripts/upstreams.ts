@@ -1,0 +1,22 @@
+/** `npm run upstreams [port]`: all emulated upstreams on one port, and the settings that lead a local gateway to them. */
+
+import { listen } from "../test/upstreams/listen.ts";
+
+const { origin } = await listen(Number(process.argv[2] ?? 8790));
+console.log(`Emulated upstreams at ${origin}. Put these into .dev.vars and run \`npm start\`:
+
+OPENAI_BASE_URL=${origin}/openai/v1
+OPENAI_API_KEY=test-openai-key
+CLOUDFLARE_BASE_URL=${origin}/cloudflare/client/v4
+CLOUDFLARE_ACCOUNT_ID=test-account
+CLOUDFLARE_API_TOKEN=test-cloudflare-token
+FAL_BASE_URL=${origin}/fal
+FAL_KEY=test-fal-key
+ARK_BASE_URL=${origin}/modelark/api/v3
+ARK_API_KEY=test-ark-key
+MINIMAX_BASE_URL=${origin}/minimax
+MINIMAX_API_KEY=test-minimax-key
+GEMINI_BASE_URL=${origin}/google
+GEMINI_API_KEY=test-gemini-key
+REPLICATE_BASE_URL=${origin}/replicate/v1
+REPLICATE_API_TOKEN=test-replicate-token`);

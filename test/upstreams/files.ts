@@ -1,0 +1,42 @@
+/** The pictures and films that emulated upstreams make, and the host that serves them. */
+
+import { readFileSync } from "node:fs";
+import { encode } from "fast-png";
+import { Hono } from "hono";
+import { isOrdered, record } from "./emulator.ts";
+
+const film = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
+const made = new Map<string, { upstream: string; prompt: string; type: string; bytes: Uint8Array<ArrayBuffer> }>();
+
+/** A picture of this size in pixels, PNG. */
+export const picture = (width = 64, height = 64): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(encode({ width, height, data: new Uint8Array(width * height * 3).fill(120), channels: 3, depth: 8 }));
+
+/** A film of two seconds, 16:9, 480p, MP4. */
+export const filmBytes = (): Uint8Array<ArrayBuffer> => new Uint8Array(film);
+
+/** Puts a file on the host: its path. It obeys the prompt: `[expired]` is 403, `[truncated]` breaks off half-way. */
+export function publish(upstream: string, prompt: string, kind: "picture" | "film"): string {
+  const id = crypto.randomUUID();
+  made.set(
+    id,
+    kind === "film"
+      ? { upstream, prompt, type: "video/mp4", bytes: filmBytes() }
+      : { upstream, prompt, type: "image/png", bytes: picture() },
+  );
+  return `/${id}.${kind === "film" ? "mp4" : "png"}`;
+}
+
+/** Public: whoever sends credentials here gives them away, and is refused. */
+export const files = new Hono().get("/:name", (c) => {
+  const file = made.get(c.req.param("name").replace(/\..*/, ""));
+  if (!file) return c.notFound();
+  record({ upstream: file.upstream, call: "file", prompt: file.prompt });
+  if (c.req.header("authorization") ?? c.req.header("x-goog-api-key")) return c.text("credentials do not belong here", 400);
+  if (isOrdered(file.prompt, "expired")) return c.text("expired", 403);
+  const headers = { "content-type": file.type };
+  if (isOrdered(file.prompt, "truncated")) return new Response(file.bytes.slice(0, file.bytes.byteLength / 2), { headers });
+  // Without a length, as content delivery networks often answer.
+  if (isOrdered(file.prompt, "unknown-length")) return new Response(new Blob([file.bytes]).stream(), { headers });
+  return new Response(file.bytes, { headers });
+});

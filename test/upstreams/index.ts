@@ -1,0 +1,42 @@
+/** All emulated upstreams behind one door: by the makers' host names for tests, by a path each on one port for a developer. */
+
+import { Hono } from "hono";
+import { Dropped, recorded } from "./emulator.ts";
+import { files } from "./files.ts";
+
+/** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
+const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [{ name: "files", hosts: /^files\.emulated\.example$/, app: files }];
+
+const app = new Hono()
+  .onError((error) => {
+    throw error;
+  })
+  .get("/__calls", (c) => c.json(recorded(c.req.query("match") ?? "")));
+for (const { name, app: upstream } of upstreams) app.route(`/${name}`, upstream);
+
+/** Where the files' host is for the one who asks; emulators put it before what `publish` answers. */
+export const filesHeader = "x-emulator-files";
+
+/** Answers for every emulated host. A connection that is to break rejects. */
+export async function emulate(request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  if (url.hostname === "upstreams.example") return app.fetch(request);
+  const upstream = upstreams.find(({ hosts }) => hosts.test(url.hostname));
+  if (!upstream) return new Response(`nobody is ${url.hostname}`, { status: 502 });
+  const headers = new Headers(request.headers);
+  headers.set(filesHeader, "https://files.emulated.example");
+  headers.set("x-emulator-host", url.hostname);
+  const body = request.body ? await request.arrayBuffer() : null;
+  const address = `http://upstreams.example/${upstream.name}${url.pathname}${url.search}`;
+  const response = await app.fetch(new Request(address, { method: request.method, headers, body }));
+  return response;
+}
+
+/** Answers below `/name` paths; files are at `origin`. */
+export function serve(request: Request, origin: string): Response | Promise<Response> {
+  const headers = new Headers(request.headers);
+  headers.set(filesHeader, `${origin}/files`);
+  return app.fetch(new Request(request, { headers }));
+}
+
+export { Dropped };
