@@ -1,6 +1,7 @@
 /** The providers that are switched on. A new one is its own file and a line here. */
 
 import { alert } from "../log.ts";
+import { fal } from "./fal.ts";
 import { media } from "./media.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
@@ -8,6 +9,7 @@ import { type Provider, ProviderError } from "./provider.ts";
 const providers: Record<string, (env: Env) => Provider | undefined> = {
   media: (env) => (env.MEDIA ? media(env.MEDIA) : undefined),
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
+  fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
 };
 
 const asideMs = 60_000;

@@ -2,10 +2,14 @@
 
 import { Hono } from "hono";
 import { Dropped, recorded } from "./emulator.ts";
+import { fal } from "./fal.ts";
 import { files } from "./files.ts";
 
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
-const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [{ name: "files", hosts: /^files\.emulated\.example$/, app: files }];
+const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
+  { name: "files", hosts: /^files\.emulated\.example$/, app: files },
+  { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
+];
 
 const app = new Hono()
   .onError((error) => {
