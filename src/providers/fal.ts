@@ -51,7 +51,7 @@ export function fal({ key, baseUrl }: Config): Provider {
     throw new ProviderError("the queue points to a foreign origin", { retryable: false });
   };
   /** The key goes to the configured origin only, wherever an answer, a record or a redirect points. */
-  const call = async (url: string, { headers = {}, ...init }: RequestInit & { headers?: Record<string, string> } = {}) => {
+  const call = async (url: string, init: RequestInit = {}, headers: Record<string, string> = {}) => {
     checkOrigin(url);
     return ask(globalThis, url, { redirect: "manual", ...init, headers: { ...headers, authorization: `Key ${key}` } });
   };
@@ -71,15 +71,12 @@ export function fal({ key, baseUrl }: Config): Provider {
     async start(job, signal) {
       const plan = planOf(job);
       if ("unable" in plan) throw new ProviderError(`cannot honour ${plan.unable}`, { retryable: false, nothingAccepted: true });
-      const response = await call(`${base}/${plan.endpoint}`, {
-        method: "POST",
-        headers: { "content-type": "application/json", "x-fal-object-lifecycle-preference": lifecycle },
-        body: await bodyOf(plan, [...job.images, ...job.characters.map(({ picture }) => picture)]),
-        signal,
-      });
+      const body = await bodyOf(plan, [...job.images, ...job.characters.map(({ picture }) => picture)]);
+      const headers = { "content-type": "application/json", "x-fal-object-lifecycle-preference": lifecycle };
+      const response = await call(`${base}/${plan.endpoint}`, { method: "POST", body, signal }, headers);
       if (!response.ok) {
-        const verdict = response.status === 400 || response.status === 422 ? await verdictOf(response) : undefined;
-        await response.body?.cancel();
+        const { status } = response;
+        const verdict = status === 400 || status === 422 ? await verdictOf(response) : await response.body?.cancel();
         if (verdict) return verdict;
         throw faultOf(response, "submit");
       }

@@ -71,6 +71,7 @@ const shapes: Record<string, z.core.$ZodLooseShape> = {
     ...seedance(4, 15, ["480p", "720p"]),
     image_urls: z.array(url).check(z.maxLength(9)),
   },
+  ...withFrame("fal-ai/wan/v2.7", seedance(2, 15, ["720p", "1080p"])),
   ...withFrame("fal-ai/minimax/hailuo-02/standard", hailuoSeconds, { ...end, resolution: z.optional(z.enum(["512P", "768P"])) }),
   ...withFrame("fal-ai/minimax/hailuo-02/pro", hailuo, end),
 };

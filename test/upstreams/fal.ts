@@ -7,8 +7,8 @@ import { publish } from "./files.ts";
 import { providerKeys } from "./keys.ts";
 
 /**
- * Its orders beside the common ones: `foreign` (URLs on another host), `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-picture`, `hiccup` (500 that is no verdict), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
+ * Its orders beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
+ * `bad-picture`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
  */
 interface Request {
   app: string;
@@ -71,12 +71,15 @@ export const fal = new Hono()
     const picture = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
     if (isOrdered(prompt, "bad-picture")) return modelError(c, 422, [picture]);
     if (isOrdered(prompt, "retryable")) return modelError(c, 422, [picture], true);
+    const misfit = { loc: ["body", "image_size"], msg: "Input should be 'square'", type: "literal_error" };
+    if (isOrdered(prompt, "misfit")) return modelError(c, 422, [misfit]);
     if (isOrdered(prompt, "string-detail")) return c.json({ detail: "The input could not be processed" }, 422);
     if (isOrdered(prompt, "timeout")) return requestError(c, 504, "request_timeout");
     if (isOrdered(prompt, "fails"))
       return modelError(c, 500, [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }]);
     if (isOrdered(prompt, "empty")) return c.json({ images: [], seed: 1 });
     request.result ??= resultOf(c, endpoint, prompt, input.num_images ?? 1);
+    record({ upstream: "fal", call: "made", prompt, body: request.result });
     return c.json(request.result, 200, { "x-fal-request-id": c.req.param("id") });
   })
   .post("/*", async (c) => {
