@@ -31,7 +31,7 @@ test("the client submits, waits and reads the result, and the files are there", 
   expect(seen).toEqual(["IN_QUEUE", "IN_PROGRESS", "COMPLETED"]);
   expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
   expect(data.images).toHaveLength(2);
-  const file = await fetch(data.images[1].url);
+  const file = await fetch(data.images.at(1)?.url ?? "");
   expect(file.headers.get("content-type")).toBe("image/png");
 });
 

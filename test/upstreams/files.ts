@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
 import { Hono } from "hono";
-import { Dropped, isOrdered, record } from "./emulator.ts";
+import { isOrdered, record } from "./emulator.ts";
 
 const film = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 const made = new Map<string, { upstream: string; prompt: string; type: string; bytes: Uint8Array<ArrayBuffer> }>();
@@ -27,18 +27,6 @@ export function publish(upstream: string, prompt: string, kind: "picture" | "fil
   return `/${id}.${kind === "film" ? "mp4" : "png"}`;
 }
 
-/** Half of it, then the connection breaks. */
-function brokenOff(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  let isSent = false;
-  return new ReadableStream({
-    pull(controller) {
-      if (isSent) return controller.error(new Dropped());
-      isSent = true;
-      controller.enqueue(bytes.slice(0, bytes.byteLength / 2));
-    },
-  });
-}
-
 /** Public: whoever sends credentials here gives them away, and is refused. */
 export const files = new Hono().get("/:name", (c) => {
   const file = made.get(c.req.param("name").replace(/\..*/, ""));
@@ -47,7 +35,11 @@ export const files = new Hono().get("/:name", (c) => {
   if (c.req.header("authorization") ?? c.req.header("x-goog-api-key")) return c.text("credentials do not belong here", 400);
   if (isOrdered(file.prompt, "expired")) return c.text("expired", 403);
   const headers = { "content-type": file.type };
-  if (isOrdered(file.prompt, "truncated")) return new Response(brokenOff(file.bytes), { headers });
+  if (isOrdered(file.prompt, "truncated")) {
+    // A length that does not come, on a connection that is closed then.
+    const whole = { ...headers, "content-length": String(file.bytes.byteLength), connection: "close" };
+    return new Response(file.bytes.slice(0, file.bytes.byteLength / 2), { headers: whole });
+  }
   // Without a length, as content delivery networks often answer.
   if (isOrdered(file.prompt, "unknown-length")) return new Response(new Blob([file.bytes]).stream(), { headers });
   return new Response(file.bytes, { headers });
