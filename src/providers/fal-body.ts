@@ -1,6 +1,6 @@
 /** The body of a submission to the fal queue: its input as JSON, with the caller's pictures as URLs or data URIs in it. */
 
-import type { Plan } from "./fal-families.ts";
+import type { Plan } from "./fal-plan.ts";
 import type { InputImage } from "./provider.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** The fal queue (fal.ai/docs): submit, status, result, cancel. What each model family takes is in `fal-families.ts`. */
+/** The fal queue (fal.ai/docs): submit, status, result, cancel. What is asked of which endpoint is in `fal-families.ts`. */
 
 import { ask, faultOf, jsonOf, outputAt } from "./http.ts";
 import { bodyOf } from "./fal-body.ts";
@@ -43,7 +43,7 @@ interface Result {
 const lifecycle = JSON.stringify({ expiration_duration_seconds: 86_400 });
 
 export function fal({ key, baseUrl }: Config): Provider {
-  const base = baseUrl ?? "https://queue.fal.run";
+  const base = baseUrl || "https://queue.fal.run";
   const { origin } = new URL(base);
 
   const checkOrigin = (url: string) => {
@@ -120,9 +120,11 @@ function urlsOf(submitted: Submitted, base: string, endpoint: string): Urls {
 
 async function resultOf(response: Response): Promise<Succeeded | Failed> {
   if (response.ok) {
-    const { images, image, video, videos } = (await jsonOf<Result>(response)) ?? {};
-    const files = [...(images ?? []), image, video, ...(videos ?? [])];
-    const urls = files.flatMap((file) => (file?.url && URL.canParse(file.url) ? [file.url] : []));
+    const result = await jsonOf<Result>(response);
+    // What was made is paid for: a page that somebody put in the queue's place is not its answer.
+    if (!result) throw new ProviderError("the result is no JSON", { retryable: true });
+    const files = [...(result.images ?? []), result.image, result.video, ...(result.videos ?? [])];
+    const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));
     return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : failed("provider_error");
   }
   // About the account or the moment, and not about this request.
@@ -132,8 +134,8 @@ async function resultOf(response: Response): Promise<Succeeded | Failed> {
   }
   const verdict = await verdictOf(response);
   if (verdict) return verdict;
-  // A server error without fal's marks is the queue's own and may pass; the rest is an answer to this request.
-  if (response.status >= 500) throw faultOf(response, "result");
+  // A server error without fal's marks is the queue's own and may pass, a redirect is nobody's; the rest is an answer to this request.
+  if (response.status >= 500 || response.status < 400) throw faultOf(response, "result");
   return failed("provider_error");
 }
 

@@ -45,13 +45,16 @@ test.each([
   if (order !== "[unavailable]") expect(await count(body.prompt, "start")).toBe(1);
 });
 
-test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]"])("%s passes, and one picture is made", async (order) => {
-  const body = picture(order);
-  const { account, data } = await generate(route(v4), images, body);
-  expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
-  expect((await filesOf(body.prompt)).length).toBe(1);
-});
+test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[garbled 2]"])(
+  "%s passes, and one picture is made",
+  async (order) => {
+    const body = picture(order);
+    const { account, data } = await generate(route(v4), images, body);
+    expect(data.status, JSON.stringify(data)).toBe("completed");
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+    expect((await filesOf(body.prompt)).length).toBe(1);
+  },
+);
 
 test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 1]"])("%s gives way to the second route", async (order) => {
   const body = picture(order);

@@ -8,7 +8,7 @@ import { providerKeys } from "./keys.ts";
 
 /**
  * Its orders beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-picture`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
+ * `bad-picture`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
  */
 interface Request {
   app: string;
@@ -66,6 +66,7 @@ export const fal = new Hono()
     record({ upstream: "fal", call: "result", prompt });
     if (request.isCancelled) return text(c, 400, "Request was cancelled");
     if (isOrdered(prompt, "hiccup")) return c.text("upstream connect error", 500);
+    if (isOrdered(prompt, "garbled")) return c.html("<p>One moment</p>");
     if (violations.length > 0) return modelError(c, 422, violations);
     if (isOrdered(prompt, "moderated-later")) return modelError(c, 422, [moderated]);
     const picture = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
