@@ -1,7 +1,7 @@
 /** Seedance: what its versions can do, and how a wish for a film is told to them. */
 
 import { promptWithNames } from "./prompt.ts";
-import type { InputImage, Wish } from "./provider.ts";
+import type { Wish } from "./provider.ts";
 
 interface Version {
   /** Seconds, whole ones. */
@@ -43,8 +43,14 @@ const ratios = new Set(["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"]);
 const defaultRatio = "16:9";
 const wireRoles = { first_frame: "first_frame", last_frame: "last_frame", reference: "reference_image" } as const;
 
-/** One picture without a role is what the film starts from, several are what it refers to. */
-const roleOf = ({ role }: Pick<InputImage, "role">, count: number) => wireRoles[role ?? (count === 1 ? "first_frame" : "reference")];
+/**
+ * The part that each picture plays; the characters' come after the caller's. One picture without a role is what the film
+ * starts from, several, or one beside characters, are what it refers to.
+ */
+function rolesOf({ images, characters }: Wish): string[] {
+  const plain = images.length === 1 && characters.length === 0 ? "first_frame" : "reference";
+  return [...images.map(({ role }) => wireRoles[role ?? plain]), ...characters.map(() => wireRoles.reference)];
+}
 
 /** The field of a wish for a film that cannot be honoured. */
 export function unableFilm(wish: Wish): string | undefined {
@@ -55,9 +61,10 @@ export function unableFilm(wish: Wish): string | undefined {
   if (!ratios.has(size)) return "size";
   if (wish.promptOptimizer === true) return "metadata.prompt_optimizer";
 
-  const count = (wanted: string) => wish.images.filter((image) => roleOf(image, wish.images.length) === wanted).length;
+  const roles = rolesOf(wish);
+  const count = (wanted: string) => roles.filter((role) => role === wanted).length;
   const [firsts, lasts, references] = [count("first_frame"), count("last_frame"), count("reference_image")];
-  const field = wish.images.some(({ role }) => role !== undefined) ? "image_with_roles" : "images";
+  const field = wish.characters.length > 0 ? "prompt" : wish.images.some(({ role }) => role !== undefined) ? "image_with_roles" : "images";
   if (lasts > 0 && (firsts === 0 || !version.hasLastFrame)) return field;
   if (references > version.references || (references > 0 && firsts > 0)) return field;
   if (references > 0 && resolution === "1080p") return "metadata.resolution";
@@ -65,10 +72,10 @@ export function unableFilm(wish: Wish): string | undefined {
   return undefined;
 }
 
-/** The body of POST /contents/generations/tasks. */
+/** The body of POST /contents/generations/tasks; `urls` are those of the caller's pictures and then the characters'. */
 export function filmBody(wish: Wish, urls: string[]) {
   const version = versionOf(wish.model);
-  const roles = wish.images.map((image) => roleOf(image, wish.images.length));
+  const roles = rolesOf(wish);
   return {
     model: wish.model,
     content: [

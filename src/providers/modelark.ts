@@ -91,7 +91,7 @@ const made = (urls: string[]): Succeeded => ({
 });
 
 async function startFilm(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
-  const post = await postWithPictures(job.images, (urls) => filmBody(job, urls));
+  const post = await postWithPictures([...job.images, ...job.characters.map(({ picture }) => picture)], (urls) => filmBody(job, urls));
   const response = await call(tasks, { ...post(), signal });
   if (!response.ok) return refusal(response, "start", job.images.length > 0);
   const task = (await jsonOf<WireTask>(response))?.id;

@@ -136,7 +136,7 @@ test("a thumbnail is the film's last frame; a style is told in the prompt", asyn
   expect(textOf(body)).toBe(`${prompt}\nStyle: anime.`);
 });
 
-test("a character is named by its display name", async () => {
+test("a character is named by its display name, and its picture is what the film refers to", async () => {
   const account = await newAccount();
   const prompt = unique();
   const character = {
@@ -146,12 +146,15 @@ test("a character is named by its display name", async () => {
     pictureType: "image/png",
     pictureDigest: "x",
   };
+  await env.ASSETS.put(`characters/${character.id}`, Uint8Array.fromBase64(inlinePicture.split(",")[1]!));
   await insertCharacter(env.DB, { ...character, accountId: account.id, model: "vidA-2", createdAt: Date.now() }).run();
   const body = { model: "vidA-2", prompt: `${prompt} @Ann.1 sings` };
   const made = await call(videos, { key: account.key, body, vars: { ROUTES: routes } });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
   await deliver(made.body.id);
-  expect(textOf((await sent(prompt))[0])).toBe(`${prompt} Ann Lee sings`);
+  const [film] = await sent(prompt);
+  expect(textOf(film)).toBe(`${prompt} Ann Lee sings`);
+  expect((film as { content: unknown[] }).content.slice(1)).toEqual([picture(inlinePicture, "reference_image")]);
 });
 
 test("a film that waits in the queue is cancelled there; one that runs goes on, and the caller pays for neither", async () => {
