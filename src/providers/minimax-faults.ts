@@ -16,9 +16,9 @@ const statuses: Record<string, number> = {
   "1002": 429, // rate limit
   "1004": 401, // not authorised
   "1008": 402, // insufficient balance
-  "1013": 500,
-  "1024": 500,
-  "1033": 500,
+  "1013": 500, // internal
+  "1024": 500, // internal
+  "1033": 500, // system
   "1039": 429, // tokens a minute
   "2013": 400, // invalid parameters
   "2049": 401, // invalid key

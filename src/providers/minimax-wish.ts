@@ -1,6 +1,7 @@
 /** What MiniMax's models can do, and a wish in the words of its two APIs: v1 for Hailuo, v2 for H3 and later. */
 
-import type { Job, Wish } from "./provider.ts";
+import { promptWithNames } from "./prompt.ts";
+import type { InputImage, Job, Wish } from "./provider.ts";
 
 /** `MiniMax-H3`, `MiniMax-H3-Max`; everything else (`MiniMax-Hailuo-02`, `MiniMax-Hailuo-2.3`) is asked through v1. */
 export const isV2 = (model: string) => /^MiniMax-H\d/i.test(model);
@@ -14,20 +15,19 @@ const plainResolution = "768p";
 /** The field of the caller that the model cannot honour. */
 export function unable(wish: Wish): string | undefined {
   if (wish.kind !== "video") return "model";
-  // Characters are known to whoever made them, and MiniMax makes none.
-  if (wish.characters.length > 0) return "prompt";
   return isV2(wish.model) ? unableV2(wish) : unableV1(wish);
 }
 
 function unableV1(wish: Wish): string | undefined {
   const { model, duration, resolution } = wish;
   const { hasFirst, hasLast, others } = framesOf(wish);
-  const isSecondGeneration = /hailuo-2\.\d/i.test(model);
-  if (characters(wish.prompt) > mostPromptV1) return "prompt";
+  const is23 = /hailuo-2\.3/i.test(model);
+  // Nor has it a field for the pictures of characters.
+  if (wish.characters.length > 0 || lengthOf(wish.prompt) > mostPromptV1) return "prompt";
   if (others.length > 0) return others[0]!.role ? "image_with_roles" : "images";
-  if (hasLast && !hasFirst) return frameField(wish, "last_frame");
   // cloudflare-docs, catalog-models/minimax-hailuo-2.3: a first frame and no other, 768P and 1080P.
-  if (hasLast && isSecondGeneration) return frameField(wish, "last_frame");
+  if (hasLast && (!hasFirst || is23)) return frameField(wish, "last_frame");
+  // novita.ai/docs, minimax-hailuo-2.3-fast-i2v: its picture is required.
   if (!hasFirst && /-fast$/i.test(model)) return frameField(wish, "first_frame");
   // There is no field for it: a film follows its first frame, and is landscape without one.
   if (!hasFirst && wish.size !== undefined && wish.size !== "16:9") return "size";
@@ -35,7 +35,7 @@ function unableV1(wish: Wish): string | undefined {
   const isPossible =
     resolution === undefined ||
     resolution === "768p" ||
-    (resolution === "512p" && hasFirst && !hasLast && !isSecondGeneration) ||
+    (resolution === "512p" && hasFirst && !hasLast && !is23) ||
     (resolution === "1080p" && duration === 6);
   return isPossible ? undefined : "metadata.resolution";
 }
@@ -47,7 +47,9 @@ function unableV2(wish: Wish): string | undefined {
   const isPlain = /^minimax-h3$/i.test(wish.model);
   if (hasLast && !hasFirst) return frameField(wish, "last_frame");
   // A film follows frames or references, not both; Max takes no references (@ai-sdk/minimax 3.0.45).
-  if (others.length > 0 && (hasFirst || isMax || others.length > mostReferences)) return others[0]!.role ? "image_with_roles" : "images";
+  const references = others.length + wish.characters.length;
+  if (references > 0 && (hasFirst || isMax || references > mostReferences))
+    return others.length === 0 ? "prompt" : others[0]!.role ? "image_with_roles" : "images";
   if (!hasFirst && wish.size !== undefined && !ratios.has(wish.size)) return "size";
   if (duration === undefined || !Number.isInteger(duration) || duration < (isMax ? 5 : 4) || duration > 15) return "duration";
   // H3 has 768P and 2K, Max 480P and 768P (@ai-sdk/minimax 3.0.45).
@@ -67,23 +69,30 @@ const framesOf = ({ images }: Wish) => ({
 const frameField = ({ resolution }: Wish, role: "first_frame" | "last_frame") =>
   resolution === "512p" || resolution === "768p" ? `metadata.${role}_image` : "image_with_roles";
 
-const characters = (text: string) => Array.from(text).length;
+const lengthOf = (text: string) => Array.from(text).length;
 
 /** A style is advice: it goes into the prompt where there is room for it. */
-function promptOf({ prompt, style, model }: Wish): string {
+function promptOf(wish: Wish): string {
+  const { style, model } = wish;
+  const prompt = promptWithNames(wish);
   if (style === undefined) return prompt;
   const styled = `${prompt}\n\nStyle: ${style}.`;
-  return !isV2(model) && characters(styled) > mostPromptV1 ? prompt : styled;
+  return !isV2(model) && lengthOf(styled) > mostPromptV1 ? prompt : styled;
 }
+
+/** Where a picture is: the caller's URL, or the picture itself. */
+const urlOf = async (image: InputImage) =>
+  image.url ?? (await image.read(({ bytes, type }) => Promise.resolve(`data:${type};base64,${bytes.toBase64()}`)));
 
 /** The body of `POST /v1/video_generation` or `POST /v2/video_generation`. Reads the pictures that have no URL. */
 export async function bodyOf(job: Job): Promise<Record<string, unknown>> {
   const pictures: { role: string; url: string }[] = [];
   for (const image of job.images)
     pictures.push({
-      role: image.role === "first_frame" || image.role === "last_frame" ? image.role : "reference_image",
-      url: image.url ?? (await image.read(({ bytes, type }) => Promise.resolve(`data:${type};base64,${bytes.toBase64()}`))),
+      role: image.role === undefined || image.role === "reference" ? "reference_image" : image.role,
+      url: await urlOf(image),
     });
+  for (const { picture } of job.characters) pictures.push({ role: "reference_image", url: await urlOf(picture) });
   const { model, duration, resolution, watermark, promptOptimizer, size } = job;
   const common = { model, duration, ...(watermark !== undefined && { aigc_watermark: watermark }) };
   if (!isV2(model))
