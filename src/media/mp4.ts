@@ -37,11 +37,15 @@ export async function readVideoFacts(read: ReadRange, size: number): Promise<Vid
   }
 }
 
-/** The contents of the `moov` box, which holds everything about the file but its pictures and sounds. */
+/**
+ * The contents of the `moov` box, which holds everything about the file but its pictures and sounds. The boxes behind it are
+ * looked at too: a download that broke off ends in the middle of one.
+ */
 async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | undefined> {
   let start = 0;
   let bytes = await read(0, Math.min(WINDOW_BYTES, size));
   let reads = 1;
+  let moov: Uint8Array | undefined;
   for (let position = 0; position < size;) {
     const headerEnd = Math.min(position + 16, size);
     if (headerEnd > start + bytes.length) {
@@ -50,16 +54,19 @@ async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | und
       bytes = await read(position, Math.min(WINDOW_BYTES, size - position));
     }
     const box = boxAt(bytes, position - start, size - start);
+    // Less than a header behind the last box is nobody's.
+    if (!box && moov && size - position < 8) break;
     if (!box || (position === 0 && box.type !== "ftyp")) return undefined;
-    if (box.type === "moov") {
+    if (box.type === "moov" && !moov) {
       const length = box.end - box.body;
       if (length > MAX_MOOV_BYTES) return undefined;
       const body = box.end <= bytes.length ? bytes.subarray(box.body, box.end) : await read(start + box.body, length);
-      return body.length === length ? body : undefined;
+      if (body.length !== length) return undefined;
+      moov = body;
     }
     position = start + box.end;
   }
-  return undefined;
+  return moov;
 }
 
 // Below, the fields' places are those of ISO/IEC 14496-12, part 8. Version 1 of a box has times of 64 bits in place of 32.

@@ -4,12 +4,15 @@ import { alert } from "../log.ts";
 import { fal } from "./fal.ts";
 import { media } from "./media.ts";
 import { modelark } from "./modelark.ts";
+import { minimax } from "./minimax.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
   media: (env) => (env.MEDIA ? media(env.MEDIA) : undefined),
   modelark: (env) => (env.ARK_API_KEY ? modelark({ key: env.ARK_API_KEY, base: env.ARK_BASE_URL }) : undefined),
+  minimax: (env) =>
+    env.MINIMAX_API_KEY ? minimax({ key: env.MINIMAX_API_KEY, base: env.MINIMAX_BASE_URL ?? "https://api.minimax.io" }) : undefined,
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
 };

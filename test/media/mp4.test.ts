@@ -50,7 +50,16 @@ test("an index larger than one read is read whole", async () => {
   expect(film.ranges).toEqual([
     [0, 65_536],
     [ftyp.length + 8, large.length - 8],
+    // Whether all that stands behind it is there.
+    [ftyp.length + large.length, mdat.length],
   ]);
+});
+
+test("a film that is cut off behind its index is none; a few bytes too many are nobody's", async () => {
+  const whole = join(ftyp, moov, mdat);
+  expect(await source(whole.slice(0, -1)).facts()).toBeUndefined();
+  expect(await source(whole.slice(0, -mdat.length / 2)).facts()).toBeUndefined();
+  expect(await source(join(whole, new Uint8Array(5))).facts()).toEqual(facts);
 });
 
 test("a film without sound, and sound without a film", async () => {
