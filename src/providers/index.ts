@@ -1,11 +1,16 @@
 /** The providers that are switched on. A new one is its own file and a line here. */
 
 import { alert } from "../log.ts";
+import { google, googleSettings } from "./google.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
+  google: (env) => {
+    const settings = googleSettings(env);
+    return settings && google(settings);
+  },
 };
 
 const asideMs = 60_000;
