@@ -36,7 +36,8 @@ export async function refusalOf(response: Response, what: string): Promise<Refus
   // A wrong key is 400 INVALID_ARGUMENT and only the reason says what it is. A region or plan that is not allowed is
   // FAILED_PRECONDITION, and money that ran out is 429 without a time to wait; the usual 429 speaks of billing too.
   const isAccount =
-    words.some((word) => /^API_KEY_|FAILED_PRECONDITION/.test(word)) || (response.status === 429 && !retryInfo && /billing|credit|prepay/i.test(message));
+    words.some((word) => /^API_KEY_|FAILED_PRECONDITION/.test(word)) ||
+    (response.status === 429 && !retryInfo && /billing|credit|prepay/i.test(message));
   const word = /^[A-Z_]{3,40}$/.exec(error?.status ?? "")?.[0];
   const plain = faultOf(response, word ? `${what}: ${word}` : what);
   const { nothingAccepted } = plain;

@@ -21,14 +21,13 @@ interface Answer {
 }
 
 // @google/genai 3.1.0, types of ImageConfig.
-const ratios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
+const ratios = new Set(["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]);
 /** Reasons that are about the content (@google/genai 3.1.0, FinishReason). The others say that it did not work. */
-const contentReasons = new Set([
-  ...["SAFETY", "PROHIBITED_CONTENT", "SPII", "RECITATION", "BLOCKLIST"],
-  ...["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"],
-]);
+const contentReasons = new Set(
+  "SAFETY PROHIBITED_CONTENT SPII RECITATION BLOCKLIST IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION".split(" "),
+);
 /** The second generation of models draws in one size only. */
-const hasOneSize = (model: string) => /^gemini-2/.test(model);
+const hasOneSize = (model: string) => model.startsWith("gemini-2");
 const maxPictureBytes = 48 * 1024 * 1024;
 const shape: PictureShape = (mimeType, data) => ({ inlineData: { mimeType, data } });
 
@@ -36,7 +35,7 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
   return {
     unable(wish) {
       if (wish.kind !== "image") return "model";
-      if (wish.size !== undefined && !ratios.includes(wish.size)) return "size";
+      if (wish.size !== undefined && !ratios.has(wish.size)) return "size";
       if (wish.quality === "hd" && hasOneSize(wish.model)) return "quality";
       return undefined;
     },
@@ -84,7 +83,7 @@ async function readAnswer(body: ReadableStream<Uint8Array>): Promise<{ answer: A
       store: async ({ bytes, type }) => void stored.push({ bytes: bytes.slice(), type }),
     });
     const usable = images.filter((image) => !("problem" in image));
-    return { answer: (value ?? {}) as Answer, taken: new Map(usable.map(({ placeholder }, at) => [placeholder, stored[at]!])) };
+    return { answer: value ?? {}, taken: new Map(usable.map(({ placeholder }, at) => [placeholder, stored[at]!])) };
   } catch (cause) {
     if (cause instanceof JsonBodyError) throw new ProviderError(`the answer: ${cause.reason}`, { retryable: true, cause });
     throw cause;

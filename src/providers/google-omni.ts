@@ -5,6 +5,7 @@ import { postWithPictures, type PictureShape } from "./google-body.ts";
 import { isAboutContent, refusedPoll, refusedStart, refusalOf } from "./google-errors.ts";
 import { type GoogleSettings, type Handle, handleOf, type Part } from "./google-part.ts";
 import { ask, faultOf, jsonOf, jsonPost, outputAt } from "./http.ts";
+import { promptWithNames } from "./prompt.ts";
 import { type Accepted, type Failed, type Output, type Pending, ProviderError, type Succeeded, type Wish } from "./provider.ts";
 
 interface Interaction {
@@ -31,8 +32,10 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
     unable,
 
     async start(job, signal): Promise<Accepted | Failed> {
-      const { model, size, duration, resolution, images, style } = job;
-      const prompt = style ? `${job.prompt}\nStyle: ${style}.` : job.prompt;
+      const { model, size, duration, resolution, characters, style } = job;
+      const named = promptWithNames(job);
+      const prompt = style ? `${named}\nStyle: ${style}.` : named;
+      const images = [...job.images, ...characters.map(({ picture }) => picture)];
       const earlier = job.kind === "remix" ? earlierOf(job)?.name : undefined;
       const response = await postWithPictures(
         interactions,
@@ -85,10 +88,9 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
 
     async cancel(handle) {
       const response = await ask(globalThis, `${at(handle)}/cancel`, jsonPost({}, headers));
-      if (response.ok) return void (await response.body?.cancel());
       // What is over cannot be cancelled.
-      if (response.status !== 400 && response.status !== 404) throw (await refusalOf(response, "cancel")).fault;
-      await response.body?.cancel();
+      if (response.ok || response.status === 400 || response.status === 404) await response.body?.cancel();
+      else throw (await refusalOf(response, "cancel")).fault;
     },
   };
 
@@ -163,7 +165,7 @@ const earlierOf = ({ sourceOperation }: Wish): Handle | undefined => {
 };
 
 function unable(wish: Wish): string | undefined {
-  const { kind, model, size, duration = 0, resolution, images, watermark, characters } = wish;
+  const { kind, model, size, duration = 0, resolution, images, watermark } = wish;
   if (kind !== "video" && kind !== "remix") return "model";
   if (kind === "remix" && !earlierOf(wish)) return "video_id";
   if (size !== "16:9" && size !== "9:16") return "size";
@@ -171,13 +173,12 @@ function unable(wish: Wish): string | undefined {
   if (resolution !== undefined && !["720p", "1080p"].includes(resolution)) return "metadata.resolution";
   const [first, ...others] = new Set(images.map(({ role }) => role));
   if (others.length > 0 || first === "last_frame") return "image_with_roles";
-  if (watermark) return "metadata.watermark";
-  return characters.length > 0 ? "prompt" : undefined;
+  return watermark ? "metadata.watermark" : undefined;
 }
 
 /** One picture is where the film begins, several are what it shows; a picture whose part the caller names plays that. */
-function taskOf({ images }: Wish): string {
+function taskOf({ images, characters }: Wish): string {
   const [first] = images;
-  if (!first) return "text_to_video";
-  return first.role !== "reference" && images.length === 1 ? "image_to_video" : "reference_to_video";
+  if (!first && characters.length === 0) return "text_to_video";
+  return first?.role !== "reference" && images.length === 1 && characters.length === 0 ? "image_to_video" : "reference_to_video";
 }

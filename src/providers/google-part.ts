@@ -32,4 +32,3 @@ export function handleOf(operation: string): Handle | undefined {
     return undefined;
   }
 }
-

@@ -5,6 +5,7 @@ import { withToken } from "./google-auth.ts";
 import { postWithPictures, type PictureShape } from "./google-body.ts";
 import { isAboutContent, refusedPoll, refusedStart } from "./google-errors.ts";
 import type { GoogleSettings, Handle, Part } from "./google-part.ts";
+import { promptWithNames } from "./prompt.ts";
 import { ask, faultOf, jsonOf, jsonPost } from "./http.ts";
 import { type Accepted, type Failed, type Output, type Pending, ProviderError, type Succeeded } from "./provider.ts";
 
@@ -35,18 +36,20 @@ export function veoFilms({ serviceAccount, baseUrl }: NonNullable<GoogleSettings
       if (wish.resolution !== undefined && !["720p", "1080p"].includes(wish.resolution)) return "metadata.resolution";
       if (wish.images.some(({ role }) => role)) return "image_with_roles";
       if (wish.images.length > 3) return "images";
-      if (wish.watermark) return "metadata.watermark";
-      return wish.characters.length > 0 ? "prompt" : undefined;
+      if (wish.images.length + wish.characters.length > 3) return "prompt";
+      return wish.watermark ? "metadata.watermark" : undefined;
     },
 
     async start(job, signal): Promise<Accepted | Failed> {
-      const { model, prompt, images, style, resolution } = job;
+      const { model, characters, style, resolution } = job;
+      const prompt = promptWithNames(job);
+      const images = [...job.images, ...characters.map(({ picture }) => picture)];
       const response = await withToken(serviceAccount, (headers) =>
         postWithPictures(
           `${modelUrl(model)}:predictLongRunning`,
           { headers, signal },
           (pictures) => ({
-            instances: [{ prompt: style ? `${prompt}\nStyle: ${style}.` : prompt, ...partsOfPictures(pictures) }],
+            instances: [{ prompt: style ? `${prompt}\nStyle: ${style}.` : prompt, ...partsOfPictures(pictures, characters.length > 0) }],
             parameters: {
               sampleCount: 1,
               durationSeconds: seconds,
@@ -90,10 +93,11 @@ export function veoFilms({ serviceAccount, baseUrl }: NonNullable<GoogleSettings
   }
 }
 
-/** One picture is where the film begins, two are its beginning and its end, three are what it shows. They do not go together with one another. */
-function partsOfPictures(pictures: string[]) {
+/** One picture is where the film begins, two are its beginning and its end, three are what it shows, and so are all beside a character's. */
+function partsOfPictures(pictures: string[], hasCharacters: boolean) {
   const [image, lastFrame] = pictures;
-  if (pictures.length > 2) return { referenceImages: pictures.map((picture) => ({ image: picture, referenceType: "asset" })) };
+  if (pictures.length > 2 || hasCharacters)
+    return { referenceImages: pictures.map((picture) => ({ image: picture, referenceType: "asset" })) };
   return { ...(image && { image }), ...(lastFrame && { lastFrame }) };
 }
 

@@ -24,7 +24,7 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
     omni: gemini && omniFilms(gemini),
     veo: vertex && veoFilms(vertex),
   };
-  const partFor = (model: string) => parts[/^veo-/.test(model) ? "veo" : model.includes("omni") ? "omni" : "images"];
+  const partFor = (model: string) => parts[model.startsWith("veo-") ? "veo" : model.includes("omni") ? "omni" : "images"];
   const accepted = (operation: string): { part: Part; handle: Handle } => {
     const handle = handleOf(operation);
     const part = handle && parts[handle.part];
@@ -46,7 +46,8 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
 
     async start(job, signal) {
       const part = partFor(job.model);
-      if (!part) throw new ProviderError("the part of the provider for this model is switched off", { retryable: false, nothingAccepted: true });
+      if (!part)
+        throw new ProviderError("the part of the provider for this model is switched off", { retryable: false, nothingAccepted: true });
       return part.start(job, signal);
     },
 

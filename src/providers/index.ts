@@ -2,10 +2,12 @@
 
 import { alert } from "../log.ts";
 import { google, googleSettings } from "./google.ts";
+import { media } from "./media.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
+  media: (env) => (env.MEDIA ? media(env.MEDIA) : undefined),
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
   google: (env) => {
     const settings = googleSettings(env);

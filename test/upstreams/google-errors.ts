@@ -31,7 +31,7 @@ export const errorInfo = (reason: string) => ({ "@type": type("ErrorInfo"), reas
 /** The answer to what was refused. `[wrapped]` puts it in an array, as the front end sometimes does. */
 export function answerTo(error: unknown, c: Context, prompt = ""): Response {
   if (!(error instanceof Refused)) throw error;
-  const code = statuses[error.status]!;
+  const code = statuses[error.status];
   const body = { error: { code, message: error.message, status: error.status, ...(error.details && { details: error.details }) } };
   return c.json(isOrdered(prompt, "wrapped") ? [body] : body, code as 400);
 }
@@ -63,8 +63,10 @@ export function checkPicture(data: unknown, mimeType: unknown, where: string): v
 /** A missing key is not a wrong one. */
 export function checkKey(c: Context): void {
   const key = c.req.header("x-goog-api-key") ?? c.req.query("key");
-  if (key === undefined) throw new Refused("PERMISSION_DENIED", "Method doesn't allow unregistered callers (callers without established identity).");
-  if (key !== "test-gemini-key") throw new Refused("INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [errorInfo("API_KEY_INVALID")]);
+  if (key === undefined)
+    throw new Refused("PERMISSION_DENIED", "Method doesn't allow unregistered callers (callers without established identity).");
+  if (key !== "test-gemini-key")
+    throw new Refused("INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [errorInfo("API_KEY_INVALID")]);
 }
 
 /** The orders that each of Google's submissions obeys before it takes anything. */
@@ -75,7 +77,10 @@ export function obeyAtStart(prompt: string, model: string): void {
       { "@type": type("RetryInfo"), retryDelay: "1s" },
     ]);
   if (isOrdered(prompt, "wallet"))
-    throw new Refused("RESOURCE_EXHAUSTED", "Your prepayment credits are depleted. Please go to AI Studio to manage your project and billing.");
+    throw new Refused(
+      "RESOURCE_EXHAUSTED",
+      "Your prepayment credits are depleted. Please go to AI Studio to manage your project and billing.",
+    );
   if (isOrdered(prompt, "retired"))
     throw new Refused("NOT_FOUND", `models/${model} is not found for API version v1beta, or is not supported for this method.`);
   if (isOrdered(prompt, "broken")) throw new Refused("INTERNAL", "An internal error has occurred.");

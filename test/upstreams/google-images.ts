@@ -5,7 +5,7 @@ import { Dropped, isOrdered, record } from "./emulator.ts";
 import { picture } from "./files.ts";
 import { answerTo, checkKey, checkPicture, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./google-errors.ts";
 
-const models = ["gemini-3-pro-image", "gemini-3.1-flash-image", "gemini-nano-banana-2.1"];
+const models = new Set(["gemini-3-pro-image", "gemini-3.1-flash-image", "gemini-nano-banana-2.1"]);
 const ratios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
 
 interface Request {
@@ -21,9 +21,9 @@ export const geminiImages = new Hono().post("/:version{v1|v1beta}/models/:call{[
     const body = await c.req.json<Request>();
     prompt = body.contents?.[0]?.parts?.find(({ text }) => text)?.text ?? "";
     check(body);
-    if (!models.includes(model)) throw new Refused("NOT_FOUND", `models/${model} is not found for API version v1beta.`);
+    if (!models.has(model)) throw new Refused("NOT_FOUND", `models/${model} is not found for API version v1beta.`);
     obeyAtStart(prompt, model);
-    record({ upstream: "google", call: "start", prompt, body });
+    record({ upstream: "google", call: "start", prompt, body: { ...body, model } });
     if (isOrdered(prompt, "drop")) throw new Dropped();
     return c.json({ ...answer(prompt, body), usageMetadata: {}, modelVersion: model, responseId: crypto.randomUUID() });
   } catch (error) {
@@ -57,8 +57,12 @@ const inline = (width: number, height: number) => ({
 });
 
 function answer(prompt: string, body: Request): object {
-  const ended = (finishReason: string, parts: object[] = []) => ({ candidates: [{ content: { role: "model", parts }, finishReason, index: 0 }] });
+  const ended = (finishReason: string, parts: object[] = []) => ({
+    candidates: [{ content: { role: "model", parts }, finishReason, index: 0 }],
+  });
   if (isOrdered(prompt, "moderated")) return { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
+  // The first picture of a prompt is made, those after it are blocked.
+  if (prompt.includes("[first") && !isOrdered(prompt, "first")) return ended("IMAGE_SAFETY");
   const reason = ["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "RECITATION", "NO_IMAGE"].find((word) => isOrdered(prompt, word));
   if (reason) return { candidates: [{ finishReason: reason, index: 0 }] };
   if (isOrdered(prompt, "words")) return ended("STOP", [{ text: "I would rather talk." }]);

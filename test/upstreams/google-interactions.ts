@@ -5,8 +5,7 @@ import { Dropped, isOrdered, record } from "./emulator.ts";
 import { filesHeader, filmBytes, publish } from "./files.ts";
 import { answerTo, checkKey, checkPicture, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./google-errors.ts";
 
-
-const models = ["gemini-omni-1.1-flash", "gemini-omni-1.2-flash"];
+const models = new Set(["gemini-omni-1.1-flash", "gemini-omni-1.2-flash"]);
 const tasks = ["text_to_video", "image_to_video", "reference_to_video", "edit", "extend", "upscale"];
 const made = new Map<string, { prompt: string; model: string; isCancelled: boolean }>();
 const files = new Map<string, string>();
@@ -30,7 +29,7 @@ async function create(c: Context): Promise<Response> {
   const body = await c.req.json<Record<string, unknown>>();
   const prompt = check(body);
   const model = body["model"] as string;
-  if (!models.includes(model)) throw new Refused("NOT_FOUND", `Model ${model} not found.`);
+  if (!models.has(model)) throw new Refused("NOT_FOUND", `Model ${model} not found.`);
   obeyAtStart(prompt, model);
   if (isOrdered(prompt, "moderated")) throw invalid("The request was blocked by our safety filters.");
   const id = `v1_${crypto.randomUUID()}`;
@@ -41,18 +40,34 @@ async function create(c: Context): Promise<Response> {
 }
 
 function check(body: Record<string, unknown>): string {
-  const known = ["model", "input", "background", "store", "response_format", "generation_config", "previous_interaction_id", "webhook_config"];
+  const known = [
+    "model",
+    "input",
+    "background",
+    "store",
+    "response_format",
+    "generation_config",
+    "previous_interaction_id",
+    "webhook_config",
+  ];
   onlyFields(body, "", known);
   if (typeof body["model"] !== "string") throw invalid("model is required");
   const previous = body["previous_interaction_id"];
-  if (previous !== undefined && !made.has(String(previous))) throw invalid("Invalid interaction name.");
-  const format = onlyFields(body["response_format"] ?? {}, "response_format", ["type", "aspect_ratio", "resolution", "duration", "delivery"]);
+  if (previous !== undefined && (typeof previous !== "string" || !made.has(previous))) throw invalid("Invalid interaction name.");
+  const format = onlyFields(body["response_format"] ?? {}, "response_format", [
+    "type",
+    "aspect_ratio",
+    "resolution",
+    "duration",
+    "delivery",
+  ]);
   oneOf(format["type"], "response_format.type", ["video"]);
   oneOf(format["aspect_ratio"], "aspect_ratio", ["16:9", "9:16"]);
   oneOf(format["resolution"], "resolution", ["360p", "720p", "1080p", "4k"]);
   oneOf(format["delivery"], "delivery", ["inline", "uri"]);
   const { duration } = format;
-  if (duration !== undefined && typeof duration !== "string") throw invalid("Invalid value at 'response_format.duration': a string is expected.");
+  if (duration !== undefined && typeof duration !== "string")
+    throw invalid("Invalid value at 'response_format.duration': a string is expected.");
   const seconds = duration === undefined ? 8 : Number(/^(\d+)s$/.exec(duration)?.[1]);
   if (!(seconds >= 3 && seconds <= (body["model"] === "gemini-omni-1.1-flash" ? 10 : 15))) throw invalid("Unsupported duration.");
   if (body["background"] === true && body["store"] === false) throw invalid("background needs store.");
@@ -67,7 +82,7 @@ function promptOf(input: unknown): string {
   let prompt = "";
   for (const content of input as Record<string, unknown>[]) {
     oneOf(content["type"] ?? "none", "input.type", ["text", "image"]);
-    if (content["type"] === "text") prompt = String(content["text"]);
+    if (content["type"] === "text") prompt = content["text"] as string;
     else {
       onlyFields(content, "input", ["type", "data", "mime_type"]);
       checkPicture(content["data"], content["mime_type"], "input");

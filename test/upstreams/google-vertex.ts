@@ -7,7 +7,7 @@ import { filmBytes } from "./files.ts";
 import { answerTo, checkPicture, errorInfo, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./google-errors.ts";
 import { serviceAccountPublicKey } from "./keys.ts";
 
-const models = ["veo-3.1-generate-001", "veo-3.1-fast-generate-001", "veo-3.1-lite-generate-001"];
+const models = new Set(["veo-3.1-generate-001", "veo-3.1-fast-generate-001", "veo-3.1-lite-generate-001"]);
 const valid = new Set<string>();
 const operations = new Map<string, { prompt: string; fetched: number }>();
 
@@ -16,7 +16,7 @@ export const tokens = new Hono().post("/token", async (c) => {
   const form = await c.req.parseBody();
   const refuse = (error: string, error_description: string) => c.json({ error, error_description }, 400);
   if (form["grant_type"] !== "urn:ietf:params:oauth:grant-type:jwt-bearer") return refuse("unsupported_grant_type", "Invalid grant_type");
-  const [header = "", claims = "", signature = ""] = String(form["assertion"]).split(".");
+  const [header = "", claims = "", signature = ""] = (form["assertion"] as string).split(".");
   const parse = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, unknown>;
   const { alg, typ } = parse(header);
   if (alg !== "RS256" || typ !== "JWT") return refuse("invalid_grant", "Invalid JWT header");
@@ -24,9 +24,11 @@ export const tokens = new Hono().post("/token", async (c) => {
   if (!isSigned) return refuse("invalid_grant", "Invalid JWT Signature.");
   const { iss, scope, aud, iat, exp } = parse(claims);
   if (iss !== "gateway@test-project.iam.gserviceaccount.com") return refuse("invalid_grant", "Invalid grant: account not found");
-  if (!String(aud).endsWith("/token")) return refuse("invalid_grant", "Invalid JWT: Failed audience check.");
-  if (scope !== "https://www.googleapis.com/auth/cloud-platform") return refuse("invalid_scope", "Invalid OAuth scope or ID token audience provided.");
-  if (!(Number(exp) > Number(iat) && Number(exp) - Number(iat) <= 3600)) return refuse("invalid_grant", "Invalid JWT: Token must be short-lived.");
+  if (typeof aud !== "string" || !aud.endsWith("/token")) return refuse("invalid_grant", "Invalid JWT: Failed audience check.");
+  if (scope !== "https://www.googleapis.com/auth/cloud-platform")
+    return refuse("invalid_scope", "Invalid OAuth scope or ID token audience provided.");
+  if (!(Number(exp) > Number(iat) && Number(exp) - Number(iat) <= 3600))
+    return refuse("invalid_grant", "Invalid JWT: Token must be short-lived.");
   const access_token = `ya29.c.${crypto.randomUUID()}`;
   valid.add(access_token);
   return c.json({ access_token, expires_in: 3599, token_type: "Bearer" });
@@ -54,10 +56,10 @@ export const vertex = new Hono().post(path, async (c) => {
   const [model = "", method] = c.req.param("call").split(":");
   const body = await c.req.json<Request & { operationName?: string }>();
   if (method === "fetchPredictOperation") return fetchOperation(c, body.operationName ?? "");
-  const prompt = String(body.instances?.[0]?.["prompt"] ?? "");
+  const prompt = (body.instances?.[0]?.["prompt"] ?? "") as string;
   try {
     const token = checkToken(c, prompt);
-    if (method !== "predictLongRunning" || !models.includes(model) || c.req.param("project") !== "test-project")
+    if (method !== "predictLongRunning" || !models.has(model) || c.req.param("project") !== "test-project")
       throw new Refused("NOT_FOUND", `Publisher Model \`${model}\` was not found or your project does not have access to it.`);
     check(body);
     obeyAtStart(prompt, model);
@@ -78,7 +80,12 @@ function check({ instances, parameters, ...rest }: Request): void {
   onlyFields(rest, "", ["labels"]);
   if (!Array.isArray(instances) || instances.length !== 1) throw invalid("Exactly one instance is required.");
   const { prompt, image, lastFrame, referenceImages } = onlyFields(instances[0], "instances[0]", [
-    ...["prompt", "image", "lastFrame", "referenceImages", "video", "mask"],
+    "prompt",
+    "image",
+    "lastFrame",
+    "referenceImages",
+    "video",
+    "mask",
   ]);
   if (typeof prompt !== "string" || prompt === "") throw invalid("prompt is required");
   const checkImage = (value: unknown, where: string) => {
@@ -95,7 +102,16 @@ function check({ instances, parameters, ...rest }: Request): void {
     checkImage(onlyFields(reference, "referenceImages", ["image", "referenceType"])["image"], "referenceImages.image");
     oneOf(reference["referenceType"] ?? "none", "referenceType", ["asset"]);
   }
-  const known = ["sampleCount", "durationSeconds", "aspectRatio", "resolution", "generateAudio", "seed", "negativePrompt", "personGeneration"];
+  const known = [
+    "sampleCount",
+    "durationSeconds",
+    "aspectRatio",
+    "resolution",
+    "generateAudio",
+    "seed",
+    "negativePrompt",
+    "personGeneration",
+  ];
   const given = onlyFields(parameters ?? {}, "parameters", [...known, "storageUri", "enhancePrompt", "resizeMode", "compressionQuality"]);
   oneOf(given["sampleCount"], "sampleCount", [1, 2, 3, 4]);
   oneOf(given["durationSeconds"], "durationSeconds", references.length > 0 ? [8] : [4, 6, 8]);
@@ -127,7 +143,8 @@ function fetchOperation(c: Context, name: string): Response {
       return done({ error: { code: 3, message: "The video could not be made: it violates Vertex AI's usage guidelines." } });
     if (isOrdered(prompt, "bad-input-later")) return done({ error: { code: 3, message: "Image size is too small." } });
     const response = { "@type": "type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse" };
-    if (isOrdered(prompt, "filtered")) return done({ response: { ...response, raiMediaFilteredCount: 1, raiMediaFilteredReasons: ["58061214"] } });
+    if (isOrdered(prompt, "filtered"))
+      return done({ response: { ...response, raiMediaFilteredCount: 1, raiMediaFilteredReasons: ["58061214"] } });
     if (isOrdered(prompt, "empty")) return done({ response });
     const bytes = isOrdered(prompt, "large") ? filmOf(12_000_000) : filmOf(16);
     const text = JSON.stringify({
