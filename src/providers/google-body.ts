@@ -26,20 +26,23 @@ export async function postWithPictures(
   if (pieces.length === 1) return ask(globalThis, url, { ...request, body: pieces[0]! });
 
   const { readable, writable } = new IdentityTransformStream();
-  const writer = writable.getWriter();
-  const over = new AbortController();
+  /** Ends the writing when the answer is here, which may be before the request was read. */
+  const answered = new AbortController();
+  /** Ends the request when a picture cannot be read. */
+  const broken = new AbortController();
   let fault: unknown;
-  const writing = writeAll(writer, pieces, images, shape, over.signal).catch(async (error: unknown) => {
+  const writing = writeAll(writable.getWriter(), pieces, images, shape, answered.signal).catch((error: unknown) => {
+    if (!(error instanceof InputError || error instanceof ProviderError)) return; // the request ended, in whichever way
     fault = error;
-    await writer.abort(error).catch(() => undefined);
+    broken.abort();
   });
   try {
-    return await ask(globalThis, url, { ...request, body: readable });
+    const signal = AbortSignal.any([init.signal, broken.signal]);
+    return await ask(globalThis, url, { ...request, signal, body: readable });
   } catch (error) {
-    throw fault instanceof InputError || fault instanceof ProviderError ? fault : error;
+    throw fault ?? error;
   } finally {
-    // It may have answered without reading to the end: nobody writes for it any more.
-    over.abort(new Error("answered"));
+    answered.abort(new Error("answered"));
     await writing;
   }
 }

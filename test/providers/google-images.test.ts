@@ -25,6 +25,14 @@ async function pixels(url: string): Promise<[number, number]> {
   return [view.getUint32(16), view.getUint32(20)];
 }
 
+/** What stands at the callers' addresses. */
+function serve(body: BodyInit): void {
+  const real = globalThis.fetch.bind(globalThis);
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
+    new Request(input).url.startsWith("https://pictures.example/") ? new Response(body) : real(input, init),
+  );
+}
+
 /** The task ends so, nothing is charged, and nothing was made more than `starts` times. */
 async function endsAs(code: string, prompt: string, starts: number, body: object = {}) {
   const { account, data } = await generate(routes, path, { model: id, prompt, ...body });
@@ -71,7 +79,7 @@ test("what was made counts when a later picture is blocked: fewer are charged", 
 
 test("pictures of the caller go as inlineData, by URL and inline alike, in their order", async () => {
   const prompt = unique();
-  vi.spyOn(globalThis, "fetch").mockImplementationOnce(async () => new Response(Uint8Array.fromBase64(png)));
+  serve(Uint8Array.fromBase64(png));
   const images = ["https://pictures.example/a.png", `data:image/png;base64,${png}`];
   const { data } = await generate(routes, path, { model: id, prompt, images });
   expect(data.status).toBe("completed");
@@ -81,17 +89,11 @@ test("pictures of the caller go as inlineData, by URL and inline alike, in their
 
 test("a picture that is none ends the task as invalid_input: the half request is taken for nothing", async () => {
   const prompt = unique();
-  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("no picture"));
-  const { account, id: taskId } = await submitted({ prompt, images: ["https://pictures.example/a.png"] });
-  vi.restoreAllMocks();
-  expect((await finish(account, taskId)).body.data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+  serve("no picture");
+  const { account, data } = await generate(routes, path, { model: id, prompt, images: ["https://pictures.example/a.png"] });
+  expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   expect(await callsOf(prompt)).toEqual([]);
-
-  async function submitted(body: object) {
-    const answer = await submitTo(routes, path, { model: id, ...body });
-    await deliver(answer.body.id as string);
-    return { account: answer.account, id: answer.body.id as string };
-  }
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a large picture in the answer is decoded while it is read", async () => {
@@ -147,13 +149,13 @@ test("a verdict on the content gives way to nobody", async () => {
 });
 
 test("hd is refused for a model that draws in one size, and a route to a film model is none", async () => {
-  for (const [model, param] of [
-    ["gemini-2.5-flash-image", "quality"],
-    ["veo-3.1-generate-001", "model"],
-    ["gemini-omni-1.2-flash", "model"],
+  for (const [model, code, param] of [
+    ["gemini-2.5-flash-image", "unsupported_parameter", "quality"],
+    ["veo-3.1-generate-001", "model_not_available", "model"],
+    ["gemini-omni-1.2-flash", "model_not_available", "model"],
   ]) {
     const answer = await submitTo({ [id]: [{ provider: "google", model: model! }] }, path, { model: id, prompt: "x", quality: "hd" });
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param } } });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code, param } } });
     expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
   }
 });

@@ -166,6 +166,17 @@ function file(c: Context): Response {
   record({ upstream: "google", call: "file", prompt });
   if (isOrdered(prompt, "expired")) throw gone();
   const bytes = filmBytes();
-  const sent = isOrdered(prompt, "truncated") ? bytes.slice(0, bytes.byteLength / 2) : bytes;
-  return new Response(sent, { headers: { "content-type": "video/mp4" } });
+  return new Response(isOrdered(prompt, "truncated") ? halfOf(bytes) : bytes, { headers: { "content-type": "video/mp4" } });
+}
+
+/** The connection breaks half-way. */
+function halfOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let isSent = false;
+  return new ReadableStream({
+    pull(controller) {
+      if (isSent) controller.error(new Dropped());
+      else controller.enqueue(bytes.slice(0, bytes.byteLength / 2));
+      isSent = true;
+    },
+  });
 }
