@@ -96,6 +96,7 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
 
   /** A file is there before it can be read. */
   async function fileAt(uri: string): Promise<Pending | Succeeded | Failed> {
+    let length: number | undefined;
     const name = isOwn(uri) ? /\/files\/([^/:?]+)/.exec(uri)?.[1] : undefined;
     if (name !== undefined) {
       const response = await ask(globalThis, `${baseUrl}/v1beta/files/${name}`, { headers });
@@ -105,24 +106,29 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
         return { status: "failed", code: "provider_error" };
       }
       if (!response.ok) return refusedPoll(response);
-      const state = (await jsonOf<{ state?: string }>(response))?.state;
+      const { state, sizeBytes } = (await jsonOf<{ state?: string; sizeBytes?: string | number }>(response)) ?? {};
+      if (Number(sizeBytes) > 0) length = Number(sizeBytes);
       if (state === "PROCESSING") return { status: "pending", pollAfterMs: 2_000 };
       if (state === "FAILED") return { status: "failed", code: "provider_error" };
     }
-    return { status: "succeeded", outputs: [isOwn(uri) ? ownFile(uri) : outputAt(uri)] };
+    return { status: "succeeded", outputs: [isOwn(uri) ? ownFile(uri, length) : outputAt(uri)] };
   }
 
   function isOwn(uri: string): boolean {
     return URL.parse(uri)?.origin === new URL(baseUrl).origin;
   }
 
-  /** A file behind the key, which goes to Google's own host alone: a redirect elsewhere is followed without it. */
-  function ownFile(uri: string): Output {
+  /**
+   * A file behind the key, which goes to Google's own host alone: a redirect elsewhere is followed without it. With the length that the
+   * Files API tells, half a file is found out however its transfer ended.
+   */
+  function ownFile(uri: string, length: number | undefined): Output {
     return {
       async open() {
+        const known = length !== undefined && { length };
         let url = uri;
         for (let hops = 0; hops < 5; hops++) {
-          if (!isOwn(url)) return outputAt(url).open();
+          if (!isOwn(url)) return { ...(await outputAt(url).open()), ...known };
           const response = await ask(globalThis, url, { headers, redirect: "manual" });
           const location = response.headers.get("location");
           if (response.status >= 300 && response.status < 400 && location) {
@@ -130,7 +136,7 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
             url = new URL(location, url).href;
             continue;
           }
-          if (response.ok && response.body) return { body: response.body, type: "video/mp4", ...lengthOf(response) };
+          if (response.ok && response.body) return { body: response.body, type: "video/mp4", ...known };
           await response.body?.cancel();
           const { status } = response;
           throw new ProviderError(`output: ${status}`, { retryable: status === 429 || status >= 500 });
@@ -152,11 +158,6 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
     };
   }
 }
-
-const lengthOf = ({ headers }: Response) => {
-  const length = headers.get("content-length");
-  return length !== null && headers.get("content-encoding") === null ? { length: Number(length) } : {};
-};
 
 /** The interaction that made the film to be changed. */
 const earlierOf = ({ sourceOperation }: Wish): Handle | undefined => {

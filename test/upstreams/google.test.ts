@@ -80,8 +80,8 @@ test("it makes a film on Vertex AI", async () => {
       project: "test-project",
       location: "us-central1",
       // Its own sign-in goes to Google's address only.
-      googleAuthOptions: { credentials: { client_email: "x", private_key: "x" } },
-      httpOptions: { baseUrl: `${emulators.origin}/google`, apiVersion: "v1", headers: { authorization } },
+      googleAuthOptions: { authClient: { getRequestHeaders: async () => new Headers({ authorization }) } as never },
+      httpOptions: { baseUrl: `${emulators.origin}/google`, apiVersion: "v1" },
     });
   const client = vertex(`Bearer ${await token()}`);
   const config = { numberOfVideos: 1, durationSeconds: 8, aspectRatio: "16:9", generateAudio: true };
