@@ -63,11 +63,11 @@ test("its interactions are refused as the real ones are", async () => {
 /** A token for an assertion that was signed without the code under test. */
 async function token(): Promise<string> {
   const uri = `${emulators.origin}/google/token`;
-  const { client_email, private_key } = JSON.parse(serviceAccount(uri)) as Record<string, string>;
+  const { client_email, private_key } = JSON.parse(serviceAccount(uri)) as { client_email: string; private_key: string };
   const iat = Math.floor(Date.now() / 1000);
   const claims = { iss: client_email, scope: "https://www.googleapis.com/auth/cloud-platform", aud: uri, iat, exp: iat + 3600 };
   const signed = [{ alg: "RS256", typ: "JWT" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
-  const assertion = `${signed}.${createSign("RSA-SHA256").update(signed).sign(private_key!, "base64url")}`;
+  const assertion = `${signed}.${createSign("RSA-SHA256").update(signed).sign(private_key, "base64url")}`;
   const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer";
   const response = await fetch(uri, { method: "POST", body: new URLSearchParams({ grant_type, assertion }) });
   return ((await response.json()) as { access_token: string }).access_token;
