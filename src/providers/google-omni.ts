@@ -3,8 +3,9 @@
 import { filmIn, lookForFilm } from "./google-answer.ts";
 import { postWithPictures, type PictureShape } from "./google-body.ts";
 import { isAboutContent, refusedPoll, refusedStart, refusalOf } from "./google-errors.ts";
+import { geminiFiles } from "./google-files.ts";
 import { type GoogleSettings, type Handle, handleOf, type Part } from "./google-part.ts";
-import { ask, faultOf, jsonOf, jsonPost, outputAt } from "./http.ts";
+import { ask, faultOf, jsonOf, jsonPost } from "./http.ts";
 import { promptWithNames } from "./prompt.ts";
 import { type Accepted, type Failed, type Output, type Pending, ProviderError, type Succeeded, type Wish } from "./provider.ts";
 
@@ -26,6 +27,7 @@ const longestSeconds = (model: string) => (/omni-1\.[01]\b/.test(model) ? 10 : 1
 export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]>): Part {
   const headers = { "x-goog-api-key": key };
   const interactions = `${baseUrl}/v1beta/interactions`;
+  const files = geminiFiles({ key, baseUrl });
   const at = ({ name }: Handle) => `${interactions}/${encodeURIComponent(name)}`;
 
   return {
@@ -80,7 +82,7 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
       if (status !== "completed") return { status: "pending" };
       const made = steps?.findLast((step) => step?.type === "model_output")?.content ?? [];
       const uri = made.find((content) => content?.type === "video")?.uri;
-      if (uri) return fileAt(uri);
+      if (uri) return files.at(uri);
       // Words instead of a film are how it declines; a film that was made and is not there is a fault.
       const wasMade = usage?.output_tokens_by_modality?.some((one) => one?.modality?.toLowerCase() === "video" && Number(one.tokens) > 0);
       return { status: "failed", code: wasMade ? "provider_error" : "content_policy_violation" };
@@ -93,58 +95,6 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
       else throw (await refusalOf(response, "cancel")).fault;
     },
   };
-
-  /** A file is there before it can be read. */
-  async function fileAt(uri: string): Promise<Pending | Succeeded | Failed> {
-    let length: number | undefined;
-    const name = isOwn(uri) ? /\/files\/([^/:?]+)/.exec(uri)?.[1] : undefined;
-    if (name !== undefined) {
-      const response = await ask(globalThis, `${baseUrl}/v1beta/files/${name}`, { headers });
-      // The key was good a moment ago: 403 is how a file is told that is gone.
-      if ([400, 403, 404].includes(response.status)) {
-        await response.body?.cancel();
-        return { status: "failed", code: "provider_error" };
-      }
-      if (!response.ok) return refusedPoll(response);
-      const { state, sizeBytes } = (await jsonOf<{ state?: string; sizeBytes?: string | number }>(response)) ?? {};
-      if (Number(sizeBytes) > 0) length = Number(sizeBytes);
-      if (state === "PROCESSING") return { status: "pending", pollAfterMs: 2_000 };
-      if (state === "FAILED") return { status: "failed", code: "provider_error" };
-    }
-    return { status: "succeeded", outputs: [isOwn(uri) ? ownFile(uri, length) : outputAt(uri)] };
-  }
-
-  function isOwn(uri: string): boolean {
-    return URL.parse(uri)?.origin === new URL(baseUrl).origin;
-  }
-
-  /**
-   * A file behind the key, which goes to Google's own host alone: a redirect elsewhere is followed without it. With the length that the
-   * Files API tells, half a file is found out however its transfer ended.
-   */
-  function ownFile(uri: string, length: number | undefined): Output {
-    return {
-      async open() {
-        const known = length !== undefined && { length };
-        let url = uri;
-        for (let hops = 0; hops < 5; hops++) {
-          if (!isOwn(url)) return { ...(await outputAt(url).open()), ...known };
-          const response = await ask(globalThis, url, { headers, redirect: "manual" });
-          const location = response.headers.get("location");
-          if (response.status >= 300 && response.status < 400 && location) {
-            await response.body?.cancel();
-            url = new URL(location, url).href;
-            continue;
-          }
-          if (response.ok && response.body) return { body: response.body, type: "video/mp4", ...known };
-          await response.body?.cancel();
-          const { status } = response;
-          throw new ProviderError(`output: ${status}`, { retryable: status === 429 || status >= 500 });
-        }
-        throw new ProviderError("output: too many redirects", { retryable: false });
-      },
-    };
-  }
 
   /** Within the answer to the same question: it is asked again. */
   function inlineFilm(handle: Handle): Output {

@@ -2,6 +2,7 @@
 
 import { alert } from "../log.ts";
 import { google, googleSettings } from "./google.ts";
+import { fal } from "./fal.ts";
 import { media } from "./media.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
@@ -13,6 +14,7 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
     const settings = googleSettings(env);
     return settings && google(settings);
   },
+  fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
 };
 
 const asideMs = 60_000;

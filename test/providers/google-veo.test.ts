@@ -2,9 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { filmIn, lookForFilm } from "../../src/providers/google-answer.ts";
 import { isAside } from "../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, newAccount, pass, unique } from "../support/gateway.ts";
 import { asked, callsOf, generate, submitTo } from "./support.ts";
 
 holdTime();
@@ -74,42 +73,6 @@ test("a film of many megabytes in the answer is stored whole", async () => {
   const film = await call(data.result.videos[0].url[0]);
   expect(film.body.byteLength).toBeGreaterThan(12_000_000);
   expect(new Uint8Array(film.body as ArrayBuffer).at(-1)).toBe(0x5a);
-});
-
-test("the answer is read no further than to the film, and its film piece by piece", async () => {
-  const bytes = new Uint8Array(8_000_001).fill(7);
-  bytes.set(new TextEncoder().encode("ftypisom"), 4);
-  const text = JSON.stringify({
-    name: "x",
-    done: true,
-    response: { videos: [{ mimeType: "video/mp4", bytesBase64Encoded: bytes.toBase64() }] },
-  });
-  let pulled = 0;
-  const answer = () => {
-    let at = 0;
-    return new ReadableStream<Uint8Array>({
-      pull(controller) {
-        pulled++;
-        // A length that cuts groups of four.
-        if (at < text.length) controller.enqueue(new TextEncoder().encode(text.slice(at, (at += 50_001))));
-        else controller.close();
-      },
-    });
-  };
-  expect(await lookForFilm(answer())).toEqual({ film: true });
-  expect(pulled).toBeLessThan(5);
-  const digest = (data: ArrayBuffer) => crypto.subtle.digest("SHA-256", data).then((hash) => new Uint8Array(hash).toHex());
-  const film = await new Response(filmIn(answer())).arrayBuffer();
-  expect(await digest(film)).toBe(await digest(bytes.buffer));
-});
-
-test.each([
-  ['{"name":"x"}', { name: "x" }],
-  ['{"name":"x","done":true,"response":{"raiMediaFilteredCount":1}}', { name: "x", done: true, response: { raiMediaFilteredCount: 1 } }],
-  [`{"long":"${"a".repeat(100_000)}","done":true}`, { long: expect.any(String), done: true }],
-  ["no JSON", undefined],
-])("an answer without a film is read whole", async (text, value) => {
-  expect(await lookForFilm(new Blob([text]).stream())).toEqual({ film: false, value });
 });
 
 test("an answer that breaks off within the film is fetched again, without a second generation", async () => {
@@ -185,10 +148,9 @@ test("what Veo cannot do is refused by its field, and reserves nothing", async (
 });
 
 test("without its secret the part is off, although the others are on", async () => {
-  const { call: ask, newAccount } = await import("../support/gateway.ts");
   const { key } = await newAccount();
   const vars = { ROUTES: routes, GOOGLE_SERVICE_ACCOUNT: "" };
-  expect(await ask(path, { key, body: { model, prompt: "x" }, vars })).toMatchObject({
+  expect(await call(path, { key, body: { model, prompt: "x" }, vars })).toMatchObject({
     status: 400,
     body: { error: { code: "model_not_available", param: "model" } },
   });

@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { Dropped, recorded } from "./emulator.ts";
+import { fal } from "./fal.ts";
 import { files, filesHeader } from "./files.ts";
 import { google } from "./google.ts";
 
@@ -9,6 +10,7 @@ import { google } from "./google.ts";
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
   { name: "google", hosts: /^(generativelanguage|oauth2|([a-z0-9-]+-)?aiplatform)\.googleapis\.com$/, app: google },
+  { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
 ];
 
 const app = new Hono()
