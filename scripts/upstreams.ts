@@ -1,5 +1,6 @@
 /** `npm run upstreams [port]`: all emulated upstreams on one port, and the settings that lead a local gateway to them. */
 
+import { serviceAccount } from "../test/upstreams/keys.ts";
 import { listen } from "../test/upstreams/listen.ts";
 
 const { origin } = await listen(Number(process.argv[2] ?? 8790));
@@ -18,5 +19,7 @@ MINIMAX_BASE_URL=${origin}/minimax
 MINIMAX_API_KEY=test-minimax-key
 GEMINI_BASE_URL=${origin}/google
 GEMINI_API_KEY=test-gemini-key
+VERTEX_BASE_URL=${origin}/google/v1/projects/test-project/locations/us-central1
+GOOGLE_SERVICE_ACCOUNT='${serviceAccount(`${origin}/google/token`)}'
 REPLICATE_BASE_URL=${origin}/replicate/v1
 REPLICATE_API_TOKEN=test-replicate-token`);

@@ -1,6 +1,7 @@
 /** The providers that are switched on. A new one is its own file and a line here. */
 
 import { alert } from "../log.ts";
+import { google, googleSettings } from "./google.ts";
 import { fal } from "./fal.ts";
 import { media } from "./media.ts";
 import { modelark } from "./modelark.ts";
@@ -14,6 +15,10 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   minimax: (env) =>
     env.MINIMAX_API_KEY ? minimax({ key: env.MINIMAX_API_KEY, base: env.MINIMAX_BASE_URL ?? "https://api.minimax.io" }) : undefined,
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
+  google: (env) => {
+    const settings = googleSettings(env);
+    return settings && google(settings);
+  },
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
 };
 

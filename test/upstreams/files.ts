@@ -8,6 +8,9 @@ import { isOrdered, record } from "./emulator.ts";
 const film = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 const made = new Map<string, { upstream: string; prompt: string; type: string; bytes: Uint8Array<ArrayBuffer> }>();
 
+/** Where the files' host is for the one who asks; emulators put it before what `publish` answers. */
+export const filesHeader = "x-emulator-files";
+
 /** A picture of this size in pixels, PNG. */
 export const picture = (width = 64, height = 64): Uint8Array<ArrayBuffer> =>
   new Uint8Array(encode({ width, height, data: new Uint8Array(width * height * 3).fill(120), channels: 3, depth: 8 }));

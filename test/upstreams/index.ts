@@ -3,13 +3,15 @@
 import { Hono } from "hono";
 import { Dropped, recorded } from "./emulator.ts";
 import { fal } from "./fal.ts";
-import { files } from "./files.ts";
 import { modelark } from "./modelark.ts";
 import { minimax } from "./minimax.ts";
+import { files, filesHeader } from "./files.ts";
+import { google } from "./google.ts";
 
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
+  { name: "google", hosts: /^(generativelanguage|oauth2|([a-z0-9-]+-)?aiplatform)\.googleapis\.com$/, app: google },
   { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
   { name: "minimax", hosts: /^api\.minimaxi?\.(?:io|com)$/, app: minimax },
@@ -21,9 +23,6 @@ const app = new Hono()
   })
   .get("/__calls", (c) => c.json(recorded(c.req.query("match") ?? "")));
 for (const { name, app: upstream } of upstreams) app.route(`/${name}`, upstream);
-
-/** Where the files' host is for the one who asks; emulators put it before what `publish` answers. */
-export const filesHeader = "x-emulator-files";
 
 /** Answers for every emulated host. A connection that is to break rejects. */
 export async function emulate(request: Request): Promise<Response> {

@@ -1,5 +1,25 @@
 /** The credentials that the emulators accept: all providers are switched on. */
 
+import { generateKeyPairSync } from "node:crypto";
+
+/** Made anew for each process: there is no private key to keep. */
+const serviceAccountKey = generateKeyPairSync("rsa", { modulusLength: 2048 });
+
+/** What signed assertions of the service account are checked with. */
+export const serviceAccountPublicKey = serviceAccountKey.publicKey;
+
+/** The service account's key as the console gives it out. Google's own token address by default. */
+export const serviceAccount = (tokenUri = "https://oauth2.googleapis.com/token"): string =>
+  JSON.stringify({
+    type: "service_account",
+    project_id: "test-project",
+    private_key_id: "test-key-1",
+    private_key: serviceAccountKey.privateKey.export({ type: "pkcs8", format: "pem" }),
+    client_email: "gateway@test-project.iam.gserviceaccount.com",
+    client_id: "100000000000000000001",
+    token_uri: tokenUri,
+  });
+
 export const providerKeys = {
   OPENAI_API_KEY: "test-openai-key",
   WORKERS_AI_ACCOUNT_ID: "test-account",
@@ -8,5 +28,7 @@ export const providerKeys = {
   ARK_API_KEY: "test-ark-key",
   MINIMAX_API_KEY: "test-minimax-key",
   GEMINI_API_KEY: "test-gemini-key",
+  GOOGLE_SERVICE_ACCOUNT: serviceAccount(),
+  VERTEX_BASE_URL: "https://us-central1-aiplatform.googleapis.com/v1/projects/test-project/locations/us-central1",
   REPLICATE_API_TOKEN: "test-replicate-token",
 };
