@@ -1,12 +1,14 @@
 /** The providers that are switched on. A new one is its own file and a line here. */
 
 import { alert } from "../log.ts";
+import { cloudflare } from "./cloudflare.ts";
 import { fal } from "./fal.ts";
 import { media } from "./media.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
+  cloudflare,
   media: (env) => (env.MEDIA ? media(env.MEDIA) : undefined),
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),

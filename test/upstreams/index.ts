@@ -1,6 +1,7 @@
 /** All emulated upstreams behind one door: by the makers' host names for tests, by a path each on one port for a developer. */
 
 import { Hono } from "hono";
+import { cloudflare } from "./cloudflare.ts";
 import { Dropped, recorded } from "./emulator.ts";
 import { fal } from "./fal.ts";
 import { files } from "./files.ts";
@@ -8,6 +9,7 @@ import { files } from "./files.ts";
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
+  { name: "cloudflare", hosts: /^api\.cloudflare\.com$/, app: cloudflare },
   { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
 ];
 
