@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { aiBinding, aiWorker } from "./test/upstreams/cloudflare-binding.ts";
 import { emulate } from "./test/upstreams/index.ts";
 import { mediaWorker } from "./test/upstreams/media.ts";
 import { providerKeys } from "./test/upstreams/keys.ts";
@@ -49,8 +50,8 @@ export default defineConfig(async () => ({
       {
         plugins: [
           await gateway(providerKeys, {
-            serviceBindings: { SANDBOX: upstream as never, MEDIA: { name: "media", entrypoint: "Media" } },
-            workers: [mediaWorker],
+            serviceBindings: { SANDBOX: upstream as never, MEDIA: { name: "media", entrypoint: "Media" }, AI: aiBinding },
+            workers: [mediaWorker, aiWorker(emulate)],
             outboundService: emulate as never,
           }),
         ],

@@ -2,6 +2,7 @@
 
 import { alert } from "../log.ts";
 import { google, googleSettings } from "./google.ts";
+import { cloudflare } from "./cloudflare.ts";
 import { fal } from "./fal.ts";
 import { media } from "./media.ts";
 import { modelark } from "./modelark.ts";
@@ -10,6 +11,7 @@ import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
+  cloudflare,
   media: (env) => (env.MEDIA ? media(env.MEDIA) : undefined),
   modelark: (env) => (env.ARK_API_KEY ? modelark({ key: env.ARK_API_KEY, base: env.ARK_BASE_URL }) : undefined),
   minimax: (env) =>

@@ -1,6 +1,7 @@
 /** All emulated upstreams behind one door: by the makers' host names for tests, by a path each on one port for a developer. */
 
 import { Hono } from "hono";
+import { cloudflare } from "./cloudflare.ts";
 import { Dropped, recorded } from "./emulator.ts";
 import { fal } from "./fal.ts";
 import { modelark } from "./modelark.ts";
@@ -12,6 +13,7 @@ import { google } from "./google.ts";
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
   { name: "google", hosts: /^(generativelanguage|oauth2|([a-z0-9-]+-)?aiplatform)\.googleapis\.com$/, app: google },
+  { name: "cloudflare", hosts: /^api\.cloudflare\.com$/, app: cloudflare },
   { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
   { name: "minimax", hosts: /^api\.minimaxi?\.(?:io|com)$/, app: minimax },

@@ -1,0 +1,77 @@
+/** Cloudflare's models as a provider: Workers AI and the third-party catalogue behind one call that answers when the work is done. */
+
+import type { Made } from "./cloudflare-answers.ts";
+import { bindingClient, type Client, restClient } from "./cloudflare-client.ts";
+import { filmFamilies } from "./cloudflare-films.ts";
+import { imageFamilies } from "./cloudflare-images.ts";
+import type { Family } from "./cloudflare-inputs.ts";
+import { outputAt, outputOf, several } from "./http.ts";
+import { promptWithNames } from "./prompt.ts";
+import { type Output, type Provider, ProviderError, type Succeeded, type Wish } from "./provider.ts";
+
+const defaultBase = "https://api.cloudflare.com/client/v4";
+
+/** The settings that switch it on: the binding, or an account and its token. */
+export interface CloudflareSettings {
+  AI?: Pick<Ai, "run"> | undefined;
+  WORKERS_AI_BASE_URL?: string | undefined;
+  WORKERS_AI_ACCOUNT_ID?: string | undefined;
+  WORKERS_AI_API_TOKEN?: string | undefined;
+}
+
+/** The provider, through the binding where there is one; undefined when it is not set up. */
+export function cloudflare(settings: CloudflareSettings): Provider | undefined {
+  const { AI, WORKERS_AI_BASE_URL: base = defaultBase, WORKERS_AI_ACCOUNT_ID: account, WORKERS_AI_API_TOKEN: token } = settings;
+  if (AI) return providerBehind(bindingClient(AI));
+  return account && token ? providerBehind(restClient(base, account, token)) : undefined;
+}
+
+const familyOf = ({ kind, model }: Pick<Wish, "kind" | "model">): Family | undefined =>
+  [...imageFamilies, ...filmFamilies].find((family) => family.kind === kind && family.ids.test(model));
+
+const providerBehind = (client: Client): Provider => ({
+  name: "cloudflare",
+  repeatable: false,
+  reportsProgress: false,
+  // Several pictures are made in one start; a film leaves a minute of its task's ten to be stored in.
+  startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 540_000),
+
+  unable(wish) {
+    const family = familyOf(wish);
+    if (!family) return "model";
+    const field = family.unable(wish);
+    if (field !== undefined || wish.characters.length === 0) return field;
+    const pictures = wish.characters.map(() => ({ role: "reference" as const }));
+    return family.unable({ ...wish, images: [...wish.images, ...pictures] }) && "prompt";
+  },
+
+  async start(job, signal) {
+    const family = familyOf(job);
+    if (!family) throw new ProviderError("not a model of this kind", { retryable: false, nothingAccepted: true });
+    const pictures = job.characters.map(({ picture }) => ({ ...picture, role: "reference" as const }));
+    const input = await family.input({ ...job, prompt: promptWithNames(job), images: [...job.images, ...pictures] });
+    const made = await several(job.n, () => client.run(job.model, input, signal));
+    return Array.isArray(made) ? told(made) : made;
+  },
+
+  poll: (operation) => Promise.resolve(told((JSON.parse(operation) as { urls: string[] }).urls.map((url) => ({ url })))),
+
+  chat: (request) => client.chat(request),
+});
+
+/** The outputs; URLs can be told again, bytes are all there is of them. */
+function told(made: Made[]): Succeeded {
+  const urls = made.flatMap((one) => ("url" in one ? [one.url] : []));
+  return {
+    status: "succeeded",
+    outputs: made.map(outputOfMade),
+    ...(urls.length === made.length && { operation: JSON.stringify({ urls }) }),
+  };
+}
+
+function outputOfMade(made: Made): Output {
+  if ("url" in made) return outputAt(made.url);
+  if ("base64" in made) return outputOf(made.base64, "image/*");
+  const { bytes } = made;
+  return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type: "image/*", length: bytes.byteLength }) };
+}
