@@ -3,7 +3,7 @@
 import { type Asset, assetPrefix, openAsset, storeStream } from "../assets.ts";
 import { IMAGE_TYPE_BYTES, imageTypeOf } from "../media/image-type.ts";
 import { readVideoFacts } from "../media/mp4.ts";
-import type { Output, Succeeded } from "../providers/provider.ts";
+import { type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
 import type { Result, Task } from "./task.ts";
 
 const maxOutputBytes = 512 * 1024 * 1024;
@@ -33,7 +33,7 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, b
       const video = await store(first, "0", "video");
       const facts = await readVideoFacts((offset, length) => readRange(bucket, video.key, offset, length), video.bytes);
       if (!facts) throw new BadOutputError("the film cannot be read");
-      const thumbnail = first.thumbnail && (await store(first.thumbnail, "thumbnail", "image"));
+      const thumbnail = first.thumbnail && (await store(first.thumbnail, "thumbnail", "image").catch(noneIfGone));
       return { kind: "video", video, ...(thumbnail && { thumbnail }), width: facts.width, height: facts.height, seconds: facts.seconds };
     }
     case "character": {
@@ -42,6 +42,12 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, b
       return { kind: "character", id, ...made.character, picture: await store(first, "picture", "image") };
     }
   }
+}
+
+/** A film is not lost for a thumbnail that its provider does not have. */
+function noneIfGone(error: unknown): undefined {
+  if (error instanceof BadOutputError || (error instanceof ProviderError && !error.retryable)) return undefined;
+  throw error;
 }
 
 async function storeOutput(bucket: R2Bucket, name: string, output: Output, kind: "image" | "video"): Promise<Asset> {

@@ -3,9 +3,13 @@
 import { Hono } from "hono";
 import { Dropped, recorded } from "./emulator.ts";
 import { files } from "./files.ts";
+import { openai } from "./openai.ts";
 
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
-const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [{ name: "files", hosts: /^files\.emulated\.example$/, app: files }];
+const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
+  { name: "files", hosts: /^files\.emulated\.example$/, app: files },
+  { name: "openai", hosts: /^api\.openai\.com$/, app: openai },
+];
 
 const app = new Hono()
   .onError((error) => {
