@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import { emulate } from "./test/upstreams/index.ts";
+import { mediaWorker } from "./test/upstreams/media.ts";
 import { providerKeys } from "./test/upstreams/keys.ts";
 import { upstream } from "./test/node/support/upstream.ts";
 
@@ -31,6 +32,8 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
 export default defineConfig(async () => ({
   test: {
     silent: "passed-only" as const,
+    // More than the two cores that a runner has: whole-process tests mostly wait for timers.
+    maxWorkers: 4,
     projects: [
       {
         plugins: [await gateway({}, { serviceBindings: { SANDBOX: upstream as never } })],
@@ -43,7 +46,13 @@ export default defineConfig(async () => ({
         },
       },
       {
-        plugins: [await gateway(providerKeys, { serviceBindings: {}, outboundService: emulate as never })],
+        plugins: [
+          await gateway(providerKeys, {
+            serviceBindings: { SANDBOX: upstream as never, MEDIA: { name: "media", entrypoint: "Media" } },
+            workers: [mediaWorker],
+            outboundService: emulate as never,
+          }),
+        ],
         test: { name: "providers", include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {

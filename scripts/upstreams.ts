@@ -7,9 +7,9 @@ console.log(`Emulated upstreams at ${origin}. Put these into .dev.vars and run \
 
 OPENAI_BASE_URL=${origin}/openai/v1
 OPENAI_API_KEY=test-openai-key
-CLOUDFLARE_BASE_URL=${origin}/cloudflare/client/v4
-CLOUDFLARE_ACCOUNT_ID=test-account
-CLOUDFLARE_API_TOKEN=test-cloudflare-token
+WORKERS_AI_BASE_URL=${origin}/cloudflare/client/v4
+WORKERS_AI_ACCOUNT_ID=test-account
+WORKERS_AI_API_TOKEN=test-cloudflare-token
 FAL_BASE_URL=${origin}/fal
 FAL_KEY=test-fal-key
 ARK_BASE_URL=${origin}/modelark/api/v3

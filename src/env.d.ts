@@ -14,6 +14,8 @@ interface Env {
   SANDBOX?: Fetcher;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
+  /** Media transformations: stills of films, for characters and thumbnails */
+  MEDIA?: MediaBinding;
 
   /** "local" on a developer's machine, else "production" */
   ENVIRONMENT: string;
@@ -33,7 +35,7 @@ interface Env {
 
   /** Where the providers are asked, without a slash at the end; the makers' own addresses by default */
   OPENAI_BASE_URL?: string;
-  CLOUDFLARE_BASE_URL?: string;
+  WORKERS_AI_BASE_URL?: string;
   FAL_BASE_URL?: string;
   ARK_BASE_URL?: string;
   MINIMAX_BASE_URL?: string;
@@ -41,11 +43,11 @@ interface Env {
   /** Vertex AI: `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}` */
   VERTEX_BASE_URL?: string;
   REPLICATE_BASE_URL?: string;
-  CLOUDFLARE_ACCOUNT_ID?: string;
+  WORKERS_AI_ACCOUNT_ID?: string;
 
   /** Secrets that switch providers on */
   OPENAI_API_KEY?: string;
-  CLOUDFLARE_API_TOKEN?: string;
+  WORKERS_AI_API_TOKEN?: string;
   FAL_KEY?: string;
   ARK_API_KEY?: string;
   MINIMAX_API_KEY?: string;

@@ -168,7 +168,7 @@ export function usableRoutes(env: Env, model: Model, wish: (route: Route) => Wis
   const usable = routes.filter((_, at) => hindrances[at] === undefined);
   const [first] = usable;
   if (!first) {
-    const param = hindrances[0];
+    const param = hindrances.find((field) => field !== undefined && field !== "model");
     throw param === undefined
       ? new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] })
       : new ApiError("unsupported_parameter", { violations: [{ param, rule: "unsupported_parameter" }] });

@@ -1,11 +1,13 @@
 /** The providers that are switched on. A new one is its own file and a line here. */
 
 import { alert } from "../log.ts";
+import { media } from "./media.ts";
 import { openai } from "./openai.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
+  media: (env) => (env.MEDIA ? media(env.MEDIA) : undefined),
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
   openai: (env) => (env.OPENAI_API_KEY ? openai({ key: env.OPENAI_API_KEY, base: env.OPENAI_BASE_URL }) : undefined),
 };

@@ -42,6 +42,8 @@ export interface Job extends Wish {
   /** Milliseconds: when this provider was first asked for it. Set when that went wrong in a way nobody knows the outcome of. */
   askedAt?: number;
   images: InputImage[];
+  /** Each with its picture, for upstreams that take references. */
+  characters: (Wish["characters"][number] & { picture: InputImage })[];
   /** The film that a character is taken from, or that a remix starts from. */
   source?: InputVideo;
   /** Character creation: the part of the source, in seconds. */

@@ -108,7 +108,7 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
 }
 
 const store = (task: Task, lease: string, made: Succeeded, env: Env) =>
-  withTimeout(storeOutputs(task, lease, made, env.ASSETS), collectTimeoutMs[task.submission.kind]);
+  withTimeout(storeOutputs(task, lease, made, env), collectTimeoutMs[task.submission.kind]);
 
 /** Stores what a start made at once. It is made and paid for: when it cannot be stored it is asked for by its handle, and never made again. */
 async function keep(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {

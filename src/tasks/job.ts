@@ -1,6 +1,6 @@
 /** From a task's record to the job a provider is given: its inputs become things that can be opened. */
 
-import { type Asset, openAsset } from "../assets.ts";
+import { type Asset, characterPicture, openAsset } from "../assets.ts";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
 import { parseTimestamps } from "../catalog/fields.ts";
 import { imageTypeOf } from "../media/image-type.ts";
@@ -45,7 +45,7 @@ export function wishOf(
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
     images: inputs.map(({ role, url }) => ({ ...(role && { role }), ...(url !== undefined && { url }) })),
-    characters,
+    characters: characters.map(({ username, displayName }) => ({ username, displayName })),
     // A handle means something only to the provider that gave it.
     ...(source?.operation !== undefined && source.provider === route.provider && { sourceOperation: source.operation }),
   };
@@ -65,6 +65,11 @@ export function jobOf(task: Task, env: Env): OpenJob {
     ...(task.askedAt !== undefined && task.faults > 0 && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
     images: submission.inputs.map((input) => imageOf(input, rules, env)),
+    characters: submission.characters.map(({ id, username, displayName }) => ({
+      username,
+      displayName,
+      picture: imageOf({ key: characterPicture(id) }, rules, env),
+    })),
     ...(submission.source && { source: sourceOf(submission.source, rules, env, note) }),
   };
   return { job, inputFault: () => fault };

@@ -2,6 +2,8 @@
 
 import { type Asset, assetPrefix, openAsset, storeStream } from "../assets.ts";
 import { IMAGE_TYPE_BYTES, imageTypeOf } from "../media/image-type.ts";
+import { alert } from "../log.ts";
+import { stillOf } from "../media/still.ts";
 import { readVideoFacts } from "../media/mp4.ts";
 import { type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
 import type { Result, Task } from "./task.ts";
@@ -15,7 +17,7 @@ export class BadOutputError extends Error {
 }
 
 /** Stores every output under names of this lease, so that no other consumer's files are touched, and tells the result. */
-export async function storeOutputs(task: Task, lease: string, made: Succeeded, bucket: R2Bucket): Promise<Result> {
+export async function storeOutputs(task: Task, lease: string, made: Succeeded, { ASSETS: bucket, MEDIA: media }: Env): Promise<Result> {
   const { kind } = task.submission;
   const store = (output: Output, name: string, kindOfFile: "image" | "video") =>
     storeOutput(bucket, `${assetPrefix(task.id)}${lease}-${name}`, output, kindOfFile);
@@ -33,8 +35,17 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, b
       const video = await store(first, "0", "video");
       const facts = await readVideoFacts((offset, length) => readRange(bucket, video.key, offset, length), video.bytes);
       if (!facts) throw new BadOutputError("the film cannot be read");
-      const thumbnail = first.thumbnail && (await store(first.thumbnail, "thumbnail", "image").catch(noneIfGone));
-      return { kind: "video", video, ...(thumbnail && { thumbnail }), width: facts.width, height: facts.height, seconds: facts.seconds };
+      const thumbnail =
+        first.thumbnail ?? (media && task.submission.parameters.thumbnail ? still(media, bucket, video.key, facts.seconds / 2) : undefined);
+      const stored = thumbnail && (await store(thumbnail, "thumbnail", "image").catch(withoutThumbnail(task)));
+      return {
+        kind: "video",
+        video,
+        ...(stored && { thumbnail: stored }),
+        width: facts.width,
+        height: facts.height,
+        seconds: facts.seconds,
+      };
     }
     case "character": {
       if (!made.character) throw new BadOutputError("no character");
@@ -44,11 +55,23 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, b
   }
 }
 
-/** A film is not lost for a thumbnail that its provider does not have. */
-function noneIfGone(error: unknown): undefined {
-  if (error instanceof BadOutputError || (error instanceof ProviderError && !error.retryable)) return undefined;
-  throw error;
-}
+/** A picture of the film itself, where the upstream made none. */
+const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: number): Output => ({
+  async open() {
+    const film = await openAsset(bucket, key);
+    if (!film) throw new BadOutputError("the stored film is gone");
+    const bytes = await stillOf(media, film.body, seconds);
+    return { body: new Blob([bytes]).stream(), type: "image/png", length: bytes.byteLength };
+  },
+});
+
+/** A film is not given up for its thumbnail: where there is none, and after the third time, it goes without. */
+const withoutThumbnail = (task: Task) => (error: unknown) => {
+  const isGone = error instanceof ProviderError && !error.retryable;
+  if (task.faults < 2 && !isGone) throw error;
+  alert("dispatch", { task: task.id, outcome: "no_thumbnail" }, error);
+  return undefined;
+};
 
 async function storeOutput(bucket: R2Bucket, name: string, output: Output, kind: "image" | "video"): Promise<Asset> {
   const { body, length } = await output.open();

@@ -2,8 +2,8 @@
 
 export const providerKeys = {
   OPENAI_API_KEY: "test-openai-key",
-  CLOUDFLARE_ACCOUNT_ID: "test-account",
-  CLOUDFLARE_API_TOKEN: "test-cloudflare-token",
+  WORKERS_AI_ACCOUNT_ID: "test-account",
+  WORKERS_AI_API_TOKEN: "test-cloudflare-token",
   FAL_KEY: "test-fal-key",
   ARK_API_KEY: "test-ark-key",
   MINIMAX_API_KEY: "test-minimax-key",
