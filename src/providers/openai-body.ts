@@ -21,6 +21,7 @@ export async function postPieces(url: string, headers: Record<string, string>, p
   }
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
+  writer.closed.catch(() => undefined); // `write` hears of it too
   let fault: unknown;
   void write(pieces, writer).catch(async (error: unknown) => {
     // Whatever else comes is the connection's end, which `ask` tells better.

@@ -1,12 +1,14 @@
 /** Pictures by OpenAI's format: what arrives there, what comes back, and what every kind of refusal costs. */
 
-import { expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
 import { asked, callsOf, generate, type Routes, submitTo } from "./support.ts";
 
 holdTime();
+// Nothing that one test put aside stays so for the next.
+beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
 
 const path = "/v1/images/generations";
 const models = ["imgA-4", "imgB-4o-image", "imgC-3-pro-image-preview"];

@@ -141,8 +141,11 @@ function content(c: Context): Response {
   // Gateways hand out storage of their own: a URL that must not be asked with the key.
   if (isOrdered(film.prompt, "elsewhere")) return c.redirect(c.req.header("x-emulator-files")! + publish("openai", film.prompt, "film"));
   const bytes = filmBytes();
-  const isCut = isOrdered(film.prompt, "truncated");
-  return new Response(isCut ? bytes.slice(0, bytes.byteLength / 2) : bytes, { headers: { "content-type": "video/mp4" } });
+  const headers = { "content-type": "video/mp4" };
+  if (!isOrdered(film.prompt, "truncated")) return new Response(bytes, { headers });
+  // Fewer bytes than it says: that is how a connection that broke is known.
+  const length = { "content-length": String(bytes.byteLength), connection: "close" };
+  return new Response(bytes.slice(0, bytes.byteLength / 2), { headers: { ...headers, ...length } });
 }
 
 export const films = new Hono()
