@@ -14,30 +14,33 @@ const isPassedOn = (image: InputImage) => image.url?.startsWith("https://") === 
 
 /** Posts the pieces as one JSON body. Throws what a picture throws: the body then broke off, and nobody accepts half of one. */
 export async function postPieces(url: string, headers: Record<string, string>, pieces: Piece[], signal: AbortSignal): Promise<Response> {
-  const init = { method: "POST", headers: { "content-type": "application/json", ...headers }, signal };
+  const init = { method: "POST", headers: { "content-type": "application/json", ...headers } };
   if (pieces.every((piece) => typeof piece === "string" || isPassedOn(piece))) {
     const body = pieces.map((piece) => (typeof piece === "string" ? piece : JSON.stringify(piece.url))).join("");
-    return ask(globalThis, url, { ...init, body });
+    return ask(globalThis, url, { ...init, body, signal });
   }
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   writer.closed.catch(() => undefined); // `write` hears of it too
+  const stop = new AbortController();
   let fault: unknown;
-  void write(pieces, writer).catch(async (error: unknown) => {
+  let isAnswered = false;
+  void write(pieces, writer).catch((error: unknown) => {
     // Whatever else comes is the connection's end, which `ask` tells better.
     if (error instanceof InputError || error instanceof ProviderError) fault = error;
-    await writer.abort(error).catch(() => undefined); // already closed by the other side
+    if (!isAnswered) stop.abort();
   });
   try {
-    const response = await ask(globalThis, url, { ...init, body: readable });
-    if (fault !== undefined) throw fault;
-    return response;
+    const response = await ask(globalThis, url, { ...init, body: readable, signal: AbortSignal.any([signal, stop.signal]) });
+    isAnswered = fault === undefined;
+    if (isAnswered) return response;
   } catch (error) {
-    throw fault ?? error;
+    fault ??= error;
   } finally {
     // An answer may come before the body's end: nobody reads the rest, and its picture is let go.
     await writer.abort().catch(() => undefined); // as it should be: closed
   }
+  throw fault;
 }
 
 async function write(pieces: Piece[], writer: WritableStreamDefaultWriter<Uint8Array>): Promise<void> {
