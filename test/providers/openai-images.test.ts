@@ -114,6 +114,23 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
+test("pictures behind URLs, as others of this format answer, are fetched without the key and again when they broke off", async () => {
+  const prompt = `[elsewhere] [truncated 1] ${unique()}`;
+  const { data } = await make(prompt);
+  expect(data.status).toBe("completed");
+  await expectPng(data.result.images[0].url[0]);
+  expect((await callsOf(prompt))[0]).toBe("start");
+  expect((await callsOf(prompt)).slice(1)).not.toContain("start");
+});
+
+test("pictures whose URLs are gone end as provider_error", async () => {
+  const prompt = `[elsewhere] [expired] ${unique()}`;
+  const { account, data } = await make(prompt);
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await books(account)).toMatchObject(nothingPaid);
+});
+
 test("a picture that the upstream cannot fetch is the caller's mistake", async () => {
   const prompt = `[unreachable] ${unique()}`;
   const { account, data } = await make(prompt, { images: ["https://pictures.example/a.png"] });

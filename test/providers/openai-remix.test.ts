@@ -1,6 +1,8 @@
 /** Remixes by the `/v1/videos` format: they take a prompt alone, so only what follows the source film can be asked for. */
 
 import { expect, test } from "vitest";
+import { openai } from "../../src/providers/openai.ts";
+import type { Wish } from "../../src/providers/provider.ts";
 import { type Account, books, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
 import { asked, type Routes } from "./support.ts";
 
@@ -58,4 +60,20 @@ test("[moderated] and [drop]: a refused remix costs nothing, a remix without an 
   const dropped = await remix(account, source, { prompt });
   expect((await finish(account, dropped.body.id)).body.data.status).toBe("completed");
   expect((await asked(prompt)).filter((entry) => entry.call === "remix")).toHaveLength(1);
+});
+
+const wish: Wish = { kind: "video", model: "sora-2", prompt: "a quay", n: 1, size: "16:9", duration: 10, images: [], characters: [] };
+
+test("whoever serves a sora by this format elsewhere says itself which seconds it takes", () => {
+  const unableAt = (base?: string) => openai({ key: "k", base }).unable!(wish);
+  expect([unableAt(), unableAt("https://gateway.example/v1")]).toEqual(["duration", undefined]);
+});
+
+test("a prompt that names a character of ours is refused: nothing here can take its picture in", () => {
+  const characters = [{ username: "character.1", displayName: "Character" }];
+  expect(openai({ key: "k" }).unable!({ ...wish, duration: 8, characters })).toBe("prompt");
+});
+
+test("a film of another provider cannot be remixed", () => {
+  expect(openai({ key: "k" }).unable!({ ...wish, kind: "remix" })).toBe("model");
 });

@@ -3,7 +3,7 @@
 import { type Context, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Dropped, isOrdered, record } from "./emulator.ts";
-import { picture } from "./files.ts";
+import { picture, publish } from "./files.ts";
 import { providerKeys } from "./keys.ts";
 import { fields, noModel, obey, Refusal } from "./openai-fields.ts";
 import { films } from "./openai-films.ts";
@@ -56,7 +56,12 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
     output_format: "png",
     quality: quality ?? "auto",
     size: size ?? "1024x1024",
-    data: Array.from({ length: count }, () => ({ b64_json: bytes })),
+    // As others of this format answer; the maker never does.
+    data: Array.from({ length: count }, () =>
+      isOrdered(prompt, "elsewhere")
+        ? { url: c.req.header("x-emulator-files")! + publish("openai", prompt, "picture") }
+        : { b64_json: bytes },
+    ),
     usage: { input_tokens: 10, output_tokens: 100, total_tokens: 110, input_tokens_details: { image_tokens: 0, text_tokens: 10 } },
   });
 }
