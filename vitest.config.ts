@@ -34,6 +34,7 @@ export default defineConfig(async () => ({
     silent: "passed-only" as const,
     // More than the two cores that a runner has: whole-process tests mostly wait for timers.
     maxWorkers: 4,
+    testTimeout: 30_000,
     projects: [
       {
         plugins: [await gateway({}, { serviceBindings: { SANDBOX: upstream as never } })],

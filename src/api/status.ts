@@ -2,7 +2,7 @@
 
 import { ApiError, invalid } from "../errors.ts";
 import { objectIdOf } from "../ids.ts";
-import type { Answer, Question, ViewName } from "../views/task.ts";
+import { type Answer, headersOf, keptAnswer, type Question, type ViewName } from "../views/task.ts";
 import { type AppContext, assetBase } from "./frame.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. */
@@ -18,29 +18,33 @@ export const questionOf = (c: AppContext, view: ViewName): Question => ({
 });
 
 /** What the caller is answered about a task, or undefined: never issued, somebody else's, of another kind, or gone. */
-export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Answer | undefined> {
-  const question = questionOf(c, view);
-  const key = `${taskId} ${view} ${question.language} ${question.accountId} ${question.base}`;
+export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Response | undefined> {
+  const { language, accountId, base } = questionOf(c, view);
+  const question = `${view}/${language}/${accountId}/${base}`;
+  const key = `${taskId} ${question}`;
   const known = finals.get(key);
-  if (known && known.keptUntil! > Date.now()) return known;
+  if (known && known.keptUntil! > Date.now()) return new Response(known.text, { headers: headersOf(known, language) });
   const id = objectIdOf(c.env.TASKS, taskId);
-  const answer = id && (await c.env.TASKS.get(id).answer(question));
-  if (answer?.keptUntil !== undefined) {
-    if (finals.size >= mostFinals) finals.delete(finals.keys().next().value!);
-    finals.set(key, answer);
-  }
-  return answer ?? undefined;
+  const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${question}`));
+  if (!response?.ok) return undefined;
+  const answer = await keptAnswer(response);
+  if (!answer) return response;
+  if (finals.size >= mostFinals) finals.delete(finals.keys().next().value!);
+  finals.set(key, answer);
+  return new Response(answer.text, { headers: headersOf(answer, language) });
 }
 
 /** The answer about a task, or 404. `?wait=` holds it until the task is final or the seconds have passed. */
-async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise<Answer> {
+async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise<Response> {
   c.set("task", taskId.slice(0, 64));
   const until = Date.now() + 1000 * waitSeconds(c);
   for (;;) {
-    const answer = await askTask(c, taskId, view);
-    if (!answer) throw new ApiError("task_not_found");
+    const response = await askTask(c, taskId, view);
+    if (!response) throw new ApiError("task_not_found");
     const left = until - Date.now();
-    if (answer.keptUntil !== undefined || left <= 0) return answer;
+    // There will be nothing new when there is nothing to come back for.
+    if (left <= 0 || !response.headers.has("retry-after")) return response;
+    await response.body?.cancel();
     // Asked every second: an object that waited itself would be billed for the time.
     await scheduler.wait(Math.min(waitStepMs, left));
   }
@@ -56,21 +60,15 @@ function waitSeconds(c: AppContext): number {
 
 /** Answers a status query with the view of its path. */
 export async function answerStatus(c: AppContext, taskId: string, view: ViewName): Promise<Response> {
-  const { etag, text, retryAfter } = await awaitTask(c, taskId, view);
-  const isUnchanged = isKnown(c.req.header("if-none-match"), etag);
-  // In one go: this is what callers ask most, and each header that is set on its own costs as much as all of them.
-  return new Response(isUnchanged ? null : text, {
-    status: isUnchanged ? 304 : 200,
-    headers: {
-      etag,
-      "cache-control": "private, no-cache",
-      vary: "Accept-Language",
-      ...(!isUnchanged && { "content-type": "application/json", "content-language": c.get("language") }),
-      ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-    },
-  });
+  const response = await awaitTask(c, taskId, view);
+  const tags = c.req.header("if-none-match");
+  if (tags === undefined || !isKnown(tags, response.headers.get("etag")!)) return new Response(response.body, response);
+  await response.body?.cancel();
+  const unchanged = new Response(null, { status: 304, headers: response.headers });
+  for (const name of ["content-type", "content-language", "content-length"]) unchanged.headers.delete(name);
+  return unchanged;
 }
 
 /** Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count. */
-const isKnown = (tags: string | undefined, etag: string) =>
-  tags?.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2)) ?? false;
+const isKnown = (tags: string, etag: string) =>
+  tags.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2));

@@ -57,8 +57,8 @@ async function list(c: AppContext): Promise<Response> {
     hasMore = rows.length > limit;
     cursor = rows.at(-1)?.taskId;
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
-    const tasks = answers.flatMap((answer) => (answer ? (JSON.parse(answer.text) as { data: { status: string } }).data : []));
-    found.push(...tasks.filter((task) => !status || task.status === status));
+    const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: { status: string } }>() ?? []));
+    found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));
   }
   return answer(c, listOf(found.slice(0, limit), found.length > limit || hasMore));
 }

@@ -204,3 +204,29 @@ export async function answerTo(
     keptUntil: isOver ? task.finalAt! + recordMs : undefined,
   };
 }
+
+const keptHeader = "x-kept-until";
+
+/** An answer on its way from the object: with the word of how long it may be kept. */
+export const sentBy = (answer: Answer, language: Language): Response =>
+  new Response(answer.text, {
+    headers: { ...headersOf(answer, language), ...(answer.keptUntil !== undefined && { [keptHeader]: String(answer.keptUntil) }) },
+  });
+
+/** The answer that an object sent, when it is one to be kept; undefined leaves the response unread. */
+export async function keptAnswer(response: Response): Promise<Answer | undefined> {
+  const keptUntil = response.headers.get(keptHeader);
+  return keptUntil === null
+    ? undefined
+    : { etag: response.headers.get("etag")!, text: await response.text(), keptUntil: Number(keptUntil) };
+}
+
+/** The headers of an answer to a caller. */
+export const headersOf = ({ etag, retryAfter }: Answer, language: Language) => ({
+  etag,
+  "content-type": "application/json",
+  "content-language": language,
+  "cache-control": "private, no-cache",
+  vary: "Accept-Language",
+  ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+});

@@ -35,7 +35,11 @@ export const files = new Hono().get("/:name", (c) => {
   if (c.req.header("authorization") ?? c.req.header("x-goog-api-key")) return c.text("credentials do not belong here", 400);
   if (isOrdered(file.prompt, "expired")) return c.text("expired", 403);
   const headers = { "content-type": file.type };
-  if (isOrdered(file.prompt, "truncated")) return new Response(file.bytes.slice(0, file.bytes.byteLength / 2), { headers });
+  if (isOrdered(file.prompt, "truncated")) {
+    // A length that does not come, on a connection that is closed then.
+    const whole = { ...headers, "content-length": String(file.bytes.byteLength), connection: "close" };
+    return new Response(file.bytes.slice(0, file.bytes.byteLength / 2), { headers: whole });
+  }
   // Without a length, as content delivery networks often answer.
   if (isOrdered(file.prompt, "unknown-length")) return new Response(new Blob([file.bytes]).stream(), { headers });
   return new Response(file.bytes, { headers });

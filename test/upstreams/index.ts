@@ -2,13 +2,17 @@
 
 import { Hono } from "hono";
 import { Dropped, recorded } from "./emulator.ts";
+import { fal } from "./fal.ts";
 import { files } from "./files.ts";
 import { openai } from "./openai.ts";
+import { modelark } from "./modelark.ts";
 
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
   { name: "openai", hosts: /^api\.openai\.com$/, app: openai },
+  { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
+  { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
 ];
 
 const app = new Hono()

@@ -1,0 +1,53 @@
+/** Seedream: what its versions can do, and how a wish for a picture is told to them. */
+
+import type { Wish } from "./provider.ts";
+
+/** The interface's own pixels: 0.9 to 4.2 megapixels are what 4.0 and 5.0 pro both take. */
+const small: Record<string, string> = {
+  "1:1": "1024x1024",
+  "16:9": "1792x1024",
+  "9:16": "1024x1792",
+  "4:3": "1365x1024",
+  "3:4": "1024x1365",
+  "3:2": "1536x1024",
+  "2:3": "1024x1536",
+};
+
+/** The "2K" row of docs.byteplus.com/en/docs/ModelArk/1541523: at least 3,686,400 pixels, without which 4.5 and 5.0 refuse. */
+const large: Record<string, readonly [number, number]> = {
+  "1:1": [2048, 2048],
+  "16:9": [2560, 1440],
+  "9:16": [1440, 2560],
+  "4:3": [2304, 1728],
+  "3:4": [1728, 2304],
+  "3:2": [2496, 1664],
+  "2:3": [1664, 2496],
+};
+
+const mostPictures = 14;
+const hasSmallSizes = (model: string) => /seedream-(?:4-0|5-0-pro)/.test(model);
+
+/** `hd` is one step up. Beyond "2K" by half only: 5.0 ends at 10,404,496 pixels. */
+function sizeOf({ model, size = "1:1", quality }: Wish): string | undefined {
+  if (hasSmallSizes(model) && quality !== "hd") return small[size];
+  const scale = quality === "hd" && !hasSmallSizes(model) ? 1.5 : 1;
+  return large[size]?.map((pixels) => pixels * scale).join("x");
+}
+
+/** The field of a wish for pictures that cannot be honoured. */
+export function unablePicture(wish: Wish): string | undefined {
+  if (sizeOf(wish) === undefined) return "size";
+  if (wish.images.length > mostPictures) return "images";
+  return undefined;
+}
+
+/** The body of POST /images/generations, for one picture: there is no parameter for their number. */
+export const pictureBody = (wish: Wish, urls: string[]) => ({
+  model: wish.model,
+  prompt: wish.prompt,
+  ...(urls.length > 0 && { image: urls }),
+  size: sizeOf(wish),
+  response_format: "url",
+  // Left out, it is on.
+  watermark: wish.watermark ?? false,
+});

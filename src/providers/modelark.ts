@@ -1,0 +1,118 @@
+/** BytePlus ModelArk (Volcengine Ark speaks the same): Seedream pictures at once, Seedance films as tasks. */
+
+import { ask, faultOf, jsonOf, outputAt, several } from "./http.ts";
+import { filmBody, unableFilm } from "./modelark-films.ts";
+import { pictureBody, unablePicture } from "./modelark-images.ts";
+import { failureOf, postWithPictures, refusal, type WireError } from "./modelark-wire.ts";
+import { type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "./provider.ts";
+
+interface WirePictures {
+  data?: ({ url?: string | null; error?: WireError | null } | null)[] | null;
+  error?: WireError | null;
+}
+
+interface WireTask {
+  id?: string | null;
+  status?: string | null;
+  content?: { video_url?: string | null; last_frame_url?: string | null } | null;
+  error?: WireError | null;
+}
+
+/** A film's task, or the pictures that came at once. */
+type Handle = { task: string } | { urls: string[] };
+
+const makersBase = "https://ark.ap-southeast.bytepluses.com/api/v3";
+const tasks = "/contents/generations/tasks";
+const ownFailure: Failed = { status: "failed", code: "provider_error" };
+
+export function modelark({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
+  const call = (path: string, init: RequestInit = {}) =>
+    ask(globalThis, base + path, {
+      ...init,
+      headers: { ...(init.headers as Record<string, string> | undefined), authorization: `Bearer ${key}` },
+      // The key follows no redirect.
+      redirect: "manual",
+    });
+
+  return {
+    name: "modelark",
+    // It knows no idempotency key, and its list of tasks does not tell their prompts.
+    repeatable: false,
+    // Of the 120 seconds of a picture task the rest is for storing; a film's task is made at once, but its pictures have to get there.
+    startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
+    reportsProgress: false,
+
+    unable: (wish) => (wish.kind === "image" ? unablePicture(wish) : wish.kind === "video" ? unableFilm(wish) : "model"),
+    start: (job, signal) => (job.kind === "image" ? makePictures(job, call, signal) : startFilm(job, call, signal)),
+
+    async poll(operation): Promise<Pending | Succeeded | Failed> {
+      const handle = JSON.parse(operation) as Handle;
+      if ("urls" in handle) return made(handle.urls);
+      const response = await call(`${tasks}/${handle.task}`);
+      if (response.ok) return verdictOf(await jsonOf<WireTask>(response));
+      await response.body?.cancel();
+      if (response.status === 400 || response.status === 404) return ownFailure;
+      // The task is there, whatever is wrong with us now.
+      const { message, account, retryAfterMs } = faultOf(response, "poll");
+      throw new ProviderError(message, { retryable: true, account, retryAfterMs });
+    },
+
+    async cancel(operation) {
+      const handle = JSON.parse(operation) as Handle;
+      if ("urls" in handle) return;
+      const response = await call(`${tasks}/${handle.task}`, { method: "DELETE" });
+      await response.body?.cancel();
+      // 409 is a task that runs (InvalidAction.RunningTaskDeletion): it cannot be stopped any more.
+      if (!response.ok && ![400, 404, 409].includes(response.status)) throw faultOf(response, "cancel");
+    },
+  };
+}
+
+type Call = (path: string, init?: RequestInit) => Promise<Response>;
+
+async function makePictures(job: Job, call: Call, signal: AbortSignal): Promise<Succeeded | Failed> {
+  const post = await postWithPictures(job.images, (urls) => pictureBody(job, urls));
+  const urls = await several(job.n, async (): Promise<string | Failed> => {
+    const response = await call("/images/generations", { ...post(), signal });
+    if (!response.ok) return refusal(response, "start", job.images.length > 0);
+    const body = await jsonOf<WirePictures>(response);
+    // Made, perhaps, and not to be had: nobody may make it again.
+    if (!body) throw new ProviderError("start: not JSON", { retryable: false });
+    const url = body.data?.find((picture) => picture?.url)?.url;
+    return url ?? failureOf(body.data?.find((picture) => picture?.error)?.error ?? body.error) ?? ownFailure;
+  });
+  return Array.isArray(urls) ? made(urls) : urls;
+}
+
+const made = (urls: string[]): Succeeded => ({
+  status: "succeeded",
+  outputs: urls.map((url) => outputAt(url)),
+  operation: JSON.stringify({ urls } satisfies Handle),
+});
+
+async function startFilm(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
+  const post = await postWithPictures(job.images, (urls) => filmBody(job, urls));
+  const response = await call(tasks, { ...post(), signal });
+  if (!response.ok) return refusal(response, "start", job.images.length > 0);
+  const task = (await jsonOf<WireTask>(response))?.id;
+  if (!task) throw new ProviderError("start: no task", { retryable: false });
+  return { status: "accepted", operation: JSON.stringify({ task } satisfies Handle), pollAfterMs: 5_000 };
+}
+
+/** Words that are not known yet are no end. */
+function verdictOf(task: WireTask | undefined): Pending | Succeeded | Failed {
+  switch (task?.status) {
+    case "succeeded": {
+      const { video_url: url, last_frame_url: lastFrame } = task.content ?? {};
+      if (!url) return ownFailure;
+      return { status: "succeeded", outputs: [{ ...outputAt(url), ...(lastFrame && { thumbnail: outputAt(lastFrame) }) }] };
+    }
+    case "failed":
+      return failureOf(task.error) ?? ownFailure;
+    case "cancelled":
+    case "expired":
+      return ownFailure;
+    default:
+      return { status: "pending" };
+  }
+}
