@@ -5,6 +5,7 @@ import { google, googleSettings } from "./google.ts";
 import { cloudflare } from "./cloudflare.ts";
 import { fal } from "./fal.ts";
 import { media } from "./media.ts";
+import { openai } from "./openai.ts";
 import { modelark } from "./modelark.ts";
 import { minimax } from "./minimax.ts";
 import { sandbox } from "./sandbox.ts";
@@ -21,6 +22,7 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
     const settings = googleSettings(env);
     return settings && google(settings);
   },
+  openai: (env) => (env.OPENAI_API_KEY ? openai({ key: env.OPENAI_API_KEY, base: env.OPENAI_BASE_URL }) : undefined),
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
 };
 

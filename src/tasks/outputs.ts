@@ -5,7 +5,7 @@ import { IMAGE_TYPE_BYTES, imageTypeOf } from "../media/image-type.ts";
 import { alert } from "../log.ts";
 import { stillOf } from "../media/still.ts";
 import { readVideoFacts } from "../media/mp4.ts";
-import type { Output, Succeeded } from "../providers/provider.ts";
+import { type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
 import type { Result, Task } from "./task.ts";
 
 const maxOutputBytes = 512 * 1024 * 1024;
@@ -65,9 +65,10 @@ const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: numb
   },
 });
 
-/** A film is not given up for its thumbnail: after the third time it goes without. */
+/** A film is not given up for its thumbnail: where there is none, and after the third time, it goes without. */
 const withoutThumbnail = (task: Task) => (error: unknown) => {
-  if (task.faults < 2) throw error;
+  const isGone = error instanceof ProviderError && !error.retryable;
+  if (task.faults < 2 && !isGone) throw error;
   alert("dispatch", { task: task.id, outcome: "no_thumbnail" }, error);
   return undefined;
 };

@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { cloudflare } from "./cloudflare.ts";
 import { Dropped, recorded } from "./emulator.ts";
 import { fal } from "./fal.ts";
+import { openai } from "./openai.ts";
 import { modelark } from "./modelark.ts";
 import { minimax } from "./minimax.ts";
 import { files, filesHeader } from "./files.ts";
@@ -14,6 +15,7 @@ const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
   { name: "google", hosts: /^(generativelanguage|oauth2|([a-z0-9-]+-)?aiplatform)\.googleapis\.com$/, app: google },
   { name: "cloudflare", hosts: /^api\.cloudflare\.com$/, app: cloudflare },
+  { name: "openai", hosts: /^api\.openai\.com$/, app: openai },
   { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
   { name: "minimax", hosts: /^api\.minimaxi?\.(?:io|com)$/, app: minimax },

@@ -1,0 +1,32 @@
+/** Files that only the operator's key opens: the key goes to the upstream's own origin and nowhere else. */
+
+import { ask, faultOf, outputAt } from "./http.ts";
+import { type Output, ProviderError } from "./provider.ts";
+
+const mostHops = 3;
+
+/** A file at the upstream itself. Storage that it redirects to is asked without the key. */
+export function contentBehindKey(url: string, headers: Record<string, string>, hops = mostHops): Output {
+  return {
+    async open() {
+      const response = await ask(globalThis, url, { headers, redirect: "manual" });
+      const location = response.headers.get("location");
+      if (response.status >= 300 && response.status < 400 && location !== null && hops > 0) {
+        await response.body?.cancel();
+        const target = new URL(location, url);
+        const isOwn = target.origin === new URL(url).origin;
+        return (isOwn ? contentBehindKey(target.href, headers, hops - 1) : outputAt(target.href)).open();
+      }
+      if (!response.ok || !response.body) {
+        await response.body?.cancel();
+        const { message, retryable, account, retryAfterMs } = faultOf(response, "output");
+        // Credentials may be put right; what is gone stays gone.
+        throw new ProviderError(message, { retryable: retryable || account, account, retryAfterMs });
+      }
+      const length = response.headers.get("content-length");
+      const isWhole = response.headers.get("content-encoding") === null;
+      const type = response.headers.get("content-type") ?? "application/octet-stream";
+      return { body: response.body, type, ...(length !== null && isWhole && { length: Number(length) }) };
+    },
+  };
+}

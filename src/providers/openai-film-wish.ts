@@ -1,0 +1,62 @@
+/** Which films OpenAI's `/v1/videos` format can be asked for: it knows seconds, a size in pixels, and one picture to begin with. Pure. */
+
+import type { Wish } from "./provider.ts";
+
+/** What a film was asked for with; kept in its operation, for a remix follows it. */
+export interface FilmFacts {
+  model: string;
+  seconds: string;
+  /** Pixels, `1280x720`. */
+  size: string;
+}
+
+/** Sora's own values (openai 7.55.0, `VideoSeconds`, `VideoSize`). The larger sizes there are 7:4, which nobody can ask for. */
+const soraFamily = /^sora-/;
+const soraSeconds = new Set([4, 8, 12]);
+const soraRatios = new Set(["16:9", "9:16"]);
+
+/** Width and height of a ratio at a resolution, where both are whole and even; 720p unless told. */
+function pixelsOf(size: string, resolution = "720p"): string | undefined {
+  const [width = 0, height = 0] = size.split(":").map(Number);
+  const short = Number.parseInt(resolution, 10);
+  const long = (short * Math.max(width, height)) / Math.min(width, height);
+  if (!Number.isInteger(long) || long % 2 !== 0) return undefined;
+  return width >= height ? `${long}x${short}` : `${short}x${long}`;
+}
+
+/** What the format would be asked for. Only for wishes that `unableFilm` lets pass. */
+export const factsOf = (wish: Wish): FilmFacts => ({
+  model: wish.model,
+  seconds: String(wish.duration ?? 8),
+  size: pixelsOf(wish.size ?? "16:9", wish.resolution) ?? "",
+});
+
+/**
+ * The field of a film's wish that cannot be honoured. `isMaker`: it is asked for at the maker's own address, where Sora takes
+ * 4, 8 or 12 seconds; others serve models of that name with more.
+ */
+export function unableFilm(wish: Wish, source: FilmFacts | undefined, isMaker: boolean): string | undefined {
+  // It can neither take a character in by its name nor tell which of its own is meant.
+  if (wish.characters.length > 0) return "prompt";
+  if (wish.watermark === true) return "metadata.watermark";
+  if (wish.promptOptimizer === true) return "metadata.prompt_optimizer";
+  if (wish.kind === "remix") return unableRemix(wish, source);
+  const { size = "16:9", duration = 8 } = wish;
+  if (soraFamily.test(wish.model)) {
+    if (!soraRatios.has(size)) return "size";
+    if (wish.resolution !== undefined && wish.resolution !== "720p") return "metadata.resolution";
+    if (isMaker && !soraSeconds.has(duration)) return "duration";
+  }
+  if (pixelsOf(size, wish.resolution) === undefined) return "metadata.resolution";
+  // `input_reference` is one picture, and the film begins with it.
+  if (wish.images.some(({ role }) => role !== undefined && role !== "first_frame")) return "image_with_roles";
+  return wish.images.length > 1 ? "images" : undefined;
+}
+
+/** A remix takes a prompt alone: model, seconds and size are those of its source. */
+function unableRemix(wish: Wish, source: FilmFacts | undefined): string | undefined {
+  const wanted = factsOf(wish);
+  if (!source || source.model !== wanted.model) return "model";
+  if (source.size !== wanted.size) return "size";
+  return source.seconds === wanted.seconds ? undefined : "duration";
+}
