@@ -4,6 +4,7 @@ import { alert } from "../log.ts";
 import { fal } from "./fal.ts";
 import { media } from "./media.ts";
 import { modelark } from "./modelark.ts";
+import { replicate } from "./replicate.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
@@ -12,6 +13,7 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   modelark: (env) => (env.ARK_API_KEY ? modelark({ key: env.ARK_API_KEY, base: env.ARK_BASE_URL }) : undefined),
   sandbox: (env) => (env.SANDBOX ? sandbox(env.SANDBOX) : undefined),
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
+  replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
 };
 
 const asideMs = 60_000;

@@ -5,12 +5,14 @@ import { Dropped, recorded } from "./emulator.ts";
 import { fal } from "./fal.ts";
 import { files } from "./files.ts";
 import { modelark } from "./modelark.ts";
+import { replicate } from "./replicate.ts";
 
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
   { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
+  { name: "replicate", hosts: /^api\.replicate\.com$/, app: replicate },
 ];
 
 const app = new Hono()
