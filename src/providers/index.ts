@@ -8,6 +8,7 @@ import { media } from "./media.ts";
 import { openai } from "./openai.ts";
 import { modelark } from "./modelark.ts";
 import { minimax } from "./minimax.ts";
+import { replicate } from "./replicate.ts";
 import { sandbox } from "./sandbox.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
@@ -24,6 +25,7 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   },
   openai: (env) => (env.OPENAI_API_KEY ? openai({ key: env.OPENAI_API_KEY, base: env.OPENAI_BASE_URL }) : undefined),
   fal: (env) => (env.FAL_KEY ? fal({ key: env.FAL_KEY, baseUrl: env.FAL_BASE_URL }) : undefined),
+  replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
 };
 
 const asideMs = 60_000;

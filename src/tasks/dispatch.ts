@@ -82,7 +82,7 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
   const open = jobOf(task, env);
   try {
     if (step === "start" && isAside(name) && task.route + 1 < submission.routes.length)
-      return { outcome: "fault", reason: "put aside", retryable: false };
+      return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
     const answer =
       step === "start"
@@ -130,7 +130,7 @@ function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): Step
   const reason = reasonOf(error);
   if (error instanceof InputError)
     return error.retryable
-      ? { outcome: "fault", reason, retryable: true, code: "invalid_input" }
+      ? { outcome: "fault", reason, retryable: true, isUntouched: true, code: "invalid_input" }
       : { outcome: "failed", code: "invalid_input" };
   const { provider } = task.submission.routes[task.route]!;
   if (error instanceof ProviderError && error.account) putAside(provider);
@@ -141,7 +141,10 @@ function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): Step
   } else if (error instanceof TooLargeError || (error instanceof BadOutputError && task.faults >= 2))
     // It may have come broken: what is wrong three times is what the provider made.
     return { outcome: "lost", reason };
-  if (error instanceof ProviderError) return { outcome: "fault", reason, retryable: error.retryable, retryAfterMs: error.retryAfterMs };
+  if (error instanceof ProviderError) {
+    const { retryable, nothingAccepted: isUntouched, retryAfterMs } = error;
+    return { outcome: "fault", reason, retryable, isUntouched, retryAfterMs };
+  }
   return { outcome: "fault", reason, retryable: true };
 }
 

@@ -61,8 +61,7 @@ export function jobOf(task: Task, env: Env): OpenJob {
   const job: Job = {
     ...wishOf(submission, submission.routes[task.route]!),
     key: task.id,
-    // The lease that is held now is not the first one.
-    ...(task.askedAt !== undefined && task.faults > 0 && { askedAt: task.askedAt }),
+    ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
     images: submission.inputs.map((input) => imageOf(input, rules, env)),
     characters: submission.characters.map(({ id, username, displayName }) => ({

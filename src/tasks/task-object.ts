@@ -32,7 +32,7 @@ export type StepOutcome =
   /** Accepted or not, or made and not to be had: nobody may ask again, here or elsewhere. */
   | { outcome: "lost"; reason: string }
   /** No verdict: asked again, elsewhere, or given up. */
-  | { outcome: "fault"; reason: string; retryable: boolean; retryAfterMs?: number | undefined; code?: FailureCode };
+  | { outcome: "fault"; reason: string; retryable: boolean; isUntouched?: boolean; retryAfterMs?: number | undefined; code?: FailureCode };
 
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;

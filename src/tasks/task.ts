@@ -86,8 +86,10 @@ export interface Task {
   /** The provider tells its progress; otherwise it is computed from time. */
   reportsProgress: boolean;
   startedAt?: number;
-  /** When the provider of this route was first asked to begin. */
+  /** When the provider of this route was first asked to begin, since it was last known that nothing had been accepted. */
   askedAt?: number;
+  /** An earlier lease left it open whether the provider accepted. */
+  isUnknown?: boolean;
   /** The provider's handle of the work it accepted. */
   operation?: Operation;
   /** A consumer may have stored assets. */
@@ -184,6 +186,7 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
     startedAt: task.startedAt ?? now,
     mayHaveAssets: true,
     ...(!isCollect && { askedAt: task.askedAt ?? now }),
+    ...(task.step.do === "starting" && { isUnknown: true }),
     step: isCollect
       ? { do: "collecting", at: now + leaseMs, lease, repeatable: true }
       : { do: "starting", at: now + leaseMs, lease, repeatable },
@@ -197,7 +200,13 @@ export const holdsLease = (task: Task, lease: string) =>
 export function lapsed(task: Task, now: number): Task {
   if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
   if (!task.step.repeatable) return failed(task, "provider_error", now);
-  return { ...task, faults: task.faults + 1, step: { do: task.step.do === "starting" ? "start" : "collect", at: now, sent: 0 } };
+  const isStart = task.step.do === "starting";
+  return {
+    ...task,
+    ...(isStart && { isUnknown: true }),
+    faults: task.faults + 1,
+    step: { do: isStart ? "start" : "collect", at: now, sent: 0 },
+  };
 }
 
 /** The provider works on it. */
@@ -234,22 +243,26 @@ export const ready = (task: Task, now: number): Task => ({ ...task, faults: 0, s
  */
 export function retried(
   task: Task,
-  fault: { reason: string; retryable: boolean; retryAfterMs?: number | undefined; code?: FailureCode },
+  fault: { reason: string; retryable: boolean; isUntouched?: boolean; retryAfterMs?: number | undefined; code?: FailureCode },
   now: number,
 ): Task {
   const isCollect = task.step.do === "collecting";
-  const canGiveWay = !isCollect && hasNext(task);
+  const isUnknown = !isCollect && (task.isUnknown === true || !fault.isUntouched);
+  const canGiveWay = !isCollect && !isUnknown && hasNext(task);
   const mostFaults = isCollect ? Infinity : canGiveWay ? mostFaultsBeforeNext : mostStartFaults;
   const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= mostWaitBeforeNextMs;
+  const { askedAt: _askedAt, ...untouched } = task;
   if (fault.retryable && task.faults < mostFaults && isWorthWaiting)
     return {
-      ...task,
+      ...(isCollect ? task : isUnknown ? { ...task, isUnknown } : untouched),
       faults: task.faults + 1,
       step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
   if (isCollect) return failed(task, "provider_error", now);
   // The caller's own host does not answer: no other provider would reach it.
-  return fault.code ? failed(task, fault.code, now) : givenWay(task, fault.reason, now);
+  if (fault.code) return failed(task, fault.code, now);
+  // Accepted or not, nobody knows: made elsewhere too it could be made twice.
+  return isUnknown ? failed(task, "provider_error", now) : givenWay(task, fault.reason, now);
 }
 
 /** The provider's verdict. Its own trouble gives way to the next route, for it made nothing; what it thinks of the content does not. */
@@ -259,7 +272,7 @@ export const refused = (task: Task, code: FailureCode, now: number): Task =>
 const hasNext = ({ route, submission }: Task) => route + 1 < submission.routes.length;
 
 /** The next route under the same reservation; after the last one the task fails. */
-function givenWay({ operation: _operation, askedAt: _askedAt, ...task }: Task, reason: string, now: number): Task {
+function givenWay({ operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, ...task }: Task, reason: string, now: number): Task {
   const tried = { ...task, attempts: [...task.attempts, { provider: task.submission.routes[task.route]!.provider, outcome: reason }] };
   if (!hasNext(task)) return failed(tried, "provider_error", now);
   return {

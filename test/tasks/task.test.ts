@@ -94,7 +94,7 @@ test("a lease is good for its holder, until the task is final", () => {
 });
 
 test("a start that keeps failing moves to the next route, then fails; every attempt is remembered", () => {
-  const fault = { reason: "503", retryable: true };
+  const fault = { reason: "503", retryable: true, isUntouched: true };
   let task: Task = starting;
   const seen: number[] = [];
   for (let fault_ = 0; fault_ < 12; fault_++) {
@@ -112,15 +112,35 @@ test("a start that keeps failing moves to the next route, then fails; every atte
   expect(seen).toEqual([0, 1, 1, 1, 1, 1, 1, 1]);
 });
 
+test("what may have been accepted is asked for again where it was asked, never elsewhere", () => {
+  const fault = { reason: "no answer", retryable: true, isUntouched: false };
+  const again = transitions.retried(starting, fault, start + 1_000);
+  expect(again).toMatchObject({ route: 0, isUnknown: true, askedAt: start, step: { do: "start" } });
+  const later = transitions.claimed(again, "lease-2", 1_000, true, start + 5_000)!;
+  expect(later).toMatchObject({ isUnknown: true, askedAt: start });
+  // A refusal of the second says nothing of the first.
+  const refused = { reason: "401", retryable: false, isUntouched: true };
+  expect(transitions.retried(later, refused, start + 6_000)).toMatchObject({ route: 0, status: "failed", error: "provider_error" });
+  expect(transitions.lapsed(starting, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
+  expect(transitions.claimed(starting, "lease-9", 1_000, true, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
+});
+
+test("what certainly was not accepted leaves nothing to look for", () => {
+  const fault = { reason: "429", retryable: true, isUntouched: true };
+  const again = transitions.claimed(transitions.retried(starting, fault, start + 1_000), "lease-2", 1_000, true, start + 5_000)!;
+  expect(again.isUnknown).toBeUndefined();
+  expect(again.askedAt).toBe(start + 5_000);
+});
+
 test("a fault that will not pass moves to the next route at once", () => {
-  expect(transitions.retried(starting, { reason: "401", retryable: false }, start)).toMatchObject({
+  expect(transitions.retried(starting, { reason: "401", retryable: false, isUntouched: true }, start)).toMatchObject({
     route: 1,
     step: { do: "start", at: start },
   });
 });
 
 test("a provider that asks for a long wait gives way at once when there is another one", () => {
-  const fault = { reason: "429", retryable: true, retryAfterMs: 30_000 };
+  const fault = { reason: "429", retryable: true, isUntouched: true, retryAfterMs: 30_000 };
   expect(transitions.retried(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
   expect(transitions.retried({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
 });

@@ -9,6 +9,7 @@ import { modelark } from "./modelark.ts";
 import { minimax } from "./minimax.ts";
 import { files, filesHeader } from "./files.ts";
 import { google } from "./google.ts";
+import { replicate } from "./replicate.ts";
 
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
@@ -19,6 +20,7 @@ const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
   { name: "minimax", hosts: /^api\.minimaxi?\.(?:io|com)$/, app: minimax },
+  { name: "replicate", hosts: /^api\.replicate\.com$/, app: replicate },
 ];
 
 const app = new Hono()
