@@ -1,8 +1,8 @@
 /** `/v1/models`: what can be asked for, with fields, limits and prices made from the catalog. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
 import { type Action, allModels, type Model } from "../catalog/models.ts";
+import parameters from "../catalog/parameters.json";
 import { priceOf, shownPrice } from "../catalog/prices.ts";
 import { routesFor } from "../catalog/routes.ts";
 import { tablesOf } from "../config.ts";
@@ -23,7 +23,9 @@ export const models = new Hono<AppEnv>()
   .all("/", notAllowed("GET, HEAD"));
 
 function viewOf(model: Model) {
-  const { chat, image, video, ...others } = model.actions;
+  const indexes: Partial<Record<Action, number>> = parameters.models[model.id as keyof typeof parameters.models];
+  const schemas = Object.fromEntries(Object.entries(indexes).map(([action, index]) => [action, schemaOf(model, index)]));
+  const { chat, image, video, ...others } = schemas;
   return {
     id: model.id,
     object: "model",
@@ -31,18 +33,17 @@ function viewOf(model: Model) {
     owned_by: "gateway",
     kind: model.family,
     aliases: model.aliases ?? [],
-    parameters: schemaOf(model, (chat ?? image ?? video)!),
+    parameters: chat ?? image ?? video,
     // What else the model does: character creation and remix have bodies of their own.
-    ...(Object.keys(others).length > 0 && {
-      actions: Object.fromEntries(Object.entries(others).map(([action, schema]) => [action as Action, schemaOf(model, schema)])),
-    }),
+    ...(Object.keys(others).length > 0 && { actions: others }),
   };
 }
 
-function schemaOf(model: Model, schema: z.ZodMiniType) {
-  const { $schema, properties, required, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+/** Made from the catalog's own by `npm run parameters`: what makes JSON Schemas is as large as all of `api`. */
+function schemaOf(model: Model, index: number) {
+  const { properties, required, ...rest }: { properties?: object; required?: string[] } = parameters.schemas[index]!;
   return {
-    $schema,
+    $schema: "https://json-schema.org/draft/2020-12/schema",
     ...rest,
     properties: { model: { type: "string", enum: [model.id, ...(model.aliases ?? [])] }, ...properties },
     required: ["model", ...(required ?? [])],

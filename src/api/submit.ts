@@ -162,7 +162,7 @@ async function check(
  * The routes that can fulfil the wish, those of a provider that is put aside last. A verdict on its content is the caller's
  * to hear, and so is the field that no route can honour.
  */
-export function usableRoutes(env: Env, model: Model, wish: (route: Route) => Wish): Route[] {
+function usableRoutes(env: Env, model: Model, wish: (route: Route) => Wish): Route[] {
   const routes = routesFor(model.id, tablesOf(env).routes, (provider) => isOn(env, provider));
   const hindrances = routes.map((route) => providerNamed(env, route.provider).unable?.(wish(route)));
   const usable = routes.filter((_, at) => hindrances[at] === undefined);

@@ -3,7 +3,7 @@
 import { type Failed, type Output, ProviderError } from "./provider.ts";
 
 /** Seconds or a date, as `Retry-After` has them, in milliseconds from now; undefined when there is none worth waiting for. */
-export function retryAfterMs(headers: Headers): number | undefined {
+function retryAfterMs(headers: Headers): number | undefined {
   const value = headers.get("retry-after");
   if (!value) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();

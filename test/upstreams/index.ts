@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { cloudflare } from "./cloudflare.ts";
-import { Dropped, recorded } from "./emulator.ts";
+import { recorded } from "./emulator.ts";
 import { fal } from "./fal.ts";
 import { openai } from "./openai.ts";
 import { modelark } from "./modelark.ts";
@@ -51,5 +51,3 @@ export function serve(request: Request, origin: string): Response | Promise<Resp
   headers.set(filesHeader, `${origin}/files`);
   return app.fetch(new Request(request, { headers }));
 }
-
-export { Dropped };

@@ -1,0 +1,6 @@
+/** `npm run parameters`: writes the JSON Schemas that `/v1/models` shows, after a change of the catalog. */
+
+import { writeFile } from "node:fs/promises";
+import { parameterSchemas } from "./support/parameters.ts";
+
+await writeFile(new URL("../src/catalog/parameters.json", import.meta.url), `${JSON.stringify(parameterSchemas(), null, 2)}\n`);
