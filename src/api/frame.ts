@@ -3,6 +3,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Caller } from "../accounts.ts";
 import { log } from "../log.ts";
+import { frameHeaders } from "../views/headers.ts";
 import { type Language, languageOf } from "../views/messages.ts";
 
 export interface AppEnv {
@@ -39,9 +40,8 @@ export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
   const { caller, limit, outcome = "ok", task, model } = c.var;
   // On the answer itself: hono's own way of setting a header makes a second answer around a finished one.
   const { headers } = c.res;
-  headers.set("x-request-id", requestId);
-  headers.set("x-content-type-options", "nosniff");
-  if (limit !== undefined) headers.set("x-ratelimit-limit-requests", limit);
+  // One that a task object made for this request has them.
+  if (!headers.has("x-request-id")) for (const [name, value] of Object.entries(frameHeaders(requestId, limit))) headers.set(name, value);
   log("request", {
     request: requestId,
     // The path only: queries carry signatures.

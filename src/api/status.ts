@@ -25,7 +25,8 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   const known = finals.get(key);
   if (known && known.keptUntil! > Date.now()) return new Response(known.text, { headers: headersOf(known, language) });
   const id = objectIdOf(c.env.TASKS, taskId);
-  const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${question}`));
+  const { requestId, limit = "-" } = c.var;
+  const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${requestId}/${limit}/${question}`));
   if (!response?.ok) return undefined;
   const answer = await keptAnswer(response);
   if (!answer) return response;
@@ -62,7 +63,7 @@ function waitSeconds(c: AppContext): number {
 export async function answerStatus(c: AppContext, taskId: string, view: ViewName): Promise<Response> {
   const response = await awaitTask(c, taskId, view);
   const tags = c.req.header("if-none-match");
-  if (tags === undefined || !isKnown(tags, response.headers.get("etag")!)) return new Response(response.body, response);
+  if (tags === undefined || !isKnown(tags, response.headers.get("etag")!)) return response;
   await response.body?.cancel();
   const unchanged = new Response(null, { status: 304, headers: response.headers });
   for (const name of ["content-type", "content-language", "content-length"]) unchanged.headers.delete(name);

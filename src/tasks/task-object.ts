@@ -11,6 +11,7 @@ import { withTimeout } from "../providers/http.ts";
 import { providerNamed, putAside } from "../providers/index.ts";
 import { type Operation, ProviderError } from "../providers/provider.ts";
 import { type Charge, close, reserve } from "../quota.ts";
+import { frameHeaders } from "../views/headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "../views/task.ts";
 import * as transitions from "./task.ts";
 import { due, isFinal, type Result, type Submission, type Task, wakeAt } from "./task.ts";
@@ -96,15 +97,15 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * The answer to its owner's status query, for `http://task/{view}/{language}/{account}/{base}`. As a response, which the
-   * Worker passes on unread: a third less of CPU than a value that crosses, is read and is written again.
+   * The answer to its owner's status query, for `http://task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. As a
+   * response, which the Worker passes on unread: a third less of CPU than a value that crosses, is read and is written again.
    */
   override async fetch(request: Request): Promise<Response> {
-    const [view, language, accountId, ...base] = request.url.slice("http://task/".length).split("/");
+    const [requestId = "", limit = "", view, language, accountId, ...base] = request.url.slice("http://task/".length).split("/");
     const question = { view, language, accountId, base: base.join("/") } as Question;
     const task = await this.read(question.accountId);
     const answer = task && (await this.#answer(question, task));
-    return answer ? sentBy(answer, question.language) : new Response(null, { status: 404 });
+    return answer ? sentBy(answer, question.language, frameHeaders(requestId, limit)) : new Response(null, { status: 404 });
   }
 
   #answer(question: Question, task: Task): Promise<Answer | null> {

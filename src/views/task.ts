@@ -207,10 +207,13 @@ export async function answerTo(
 
 const keptHeader = "x-kept-until";
 
-/** An answer on its way from the object: with the word of how long it may be kept. */
-export const sentBy = (answer: Answer, language: Language): Response =>
+/**
+ * An answer as the object sends it: with all headers that the caller gets, so that the Worker passes it on untouched, and,
+ * when it is final, with the word of how long it may be kept.
+ */
+export const sentBy = (answer: Answer, language: Language, more: Record<string, string>): Response =>
   new Response(answer.text, {
-    headers: { ...headersOf(answer, language), ...(answer.keptUntil !== undefined && { [keptHeader]: String(answer.keptUntil) }) },
+    headers: { ...headersOf(answer, language), ...more, ...(answer.keptUntil !== undefined && { [keptHeader]: String(answer.keptUntil) }) },
   });
 
 /** The answer that an object sent, when it is one to be kept; undefined leaves the response unread. */
