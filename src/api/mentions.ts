@@ -4,7 +4,7 @@ import { charactersNamed, listCharacters } from "../characters.ts";
 import { mentionsIn, newestCharacter } from "../catalog/mentions.ts";
 import { databaseOf } from "../config.ts";
 import type { Violation } from "../errors.ts";
-import type { Submission } from "../tasks/task.ts";
+import type { Submission } from "../tasks/record.ts";
 
 /** The characters a prompt mentions; D1 is asked only when it mentions any. Unknown names are violations. */
 export async function mentionedCharacters(

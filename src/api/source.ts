@@ -2,7 +2,7 @@
 
 import { ApiError, invalid } from "../errors.ts";
 import { objectIdOf } from "../ids.ts";
-import type { Source } from "../tasks/task.ts";
+import type { Source } from "../tasks/record.ts";
 import type { AppContext } from "./frame.ts";
 
 /** Finds the film of a task of the same account. 404 when there is no such task, 400 when its film cannot be used. */

@@ -14,7 +14,7 @@ import { isAside, isOn, providerNamed } from "../providers/index.ts";
 import type { Wish } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import { wishOf } from "../tasks/job.ts";
-import type { Input, Submission, Task } from "../tasks/task.ts";
+import type { Input, Submission, Task } from "../tasks/record.ts";
 import { readJson, smallBody } from "./body.ts";
 import { type AppContext, answer } from "./frame.ts";
 import { fingerprintOf, idempotencyKeyOf, replayed } from "./idempotency.ts";

@@ -2,7 +2,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { objectIdOf } from "../ids.ts";
-import type { Submission } from "./task.ts";
+import type { Submission } from "./record.ts";
 import type { CreateAnswer } from "./task-object.ts";
 
 interface Claim {

@@ -9,7 +9,8 @@ import { InputError, ProviderError, type Succeeded } from "../providers/provider
 import { withTimeout } from "../providers/http.ts";
 import { jobOf } from "./job.ts";
 import { BadOutputError, storeOutputs } from "./outputs.ts";
-import type { Task } from "./task.ts";
+import { fieldsOf } from "./settle.ts";
+import type { Task } from "./record.ts";
 import { collectTimeoutMs, type StepOutcome, type TaskObject, type Work } from "./task-object.ts";
 
 interface Letter {
@@ -59,18 +60,7 @@ async function perform(message: Message<Letter>, { step, lease, task }: Work, en
   // What was made must not be lost to an object that is just being moved.
   const isTaken = await insist("report", task.id, async () => (await objectOf(message, env)?.report(lease, outcome)) ?? false);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
-  const { submission } = task;
-  const line = {
-    request: submission.requestId,
-    task: task.id,
-    account: submission.accountId,
-    model: submission.model,
-    provider: submission.routes[task.route]!.provider,
-    attempt: task.faults + 1,
-    step,
-    outcome: isTaken ? outcome.outcome : "too_late",
-    ms: Date.now() - started,
-  };
+  const line = { ...fieldsOf(task), step, outcome: isTaken ? outcome.outcome : "too_late", ms: Date.now() - started };
   if (outcome.outcome === "fault" || outcome.outcome === "lost") alert("dispatch", { ...line, reason: outcome.reason });
   else log("dispatch", line);
 }

@@ -11,7 +11,7 @@ import type { UrlRules } from "../net/public-url.ts";
 import { InputError, type InputImage, type InputVideo, type Job, ProviderError, type Wish } from "../providers/provider.ts";
 import { Turns } from "../turns.ts";
 import type { Route } from "../catalog/routes.ts";
-import type { Input, Source, Submission, Task } from "./task.ts";
+import type { Input, Source, Submission, Task } from "./record.ts";
 
 /** An image of a caller, decoded: "10MB" of the interface. */
 export const maxImageBytes = 10 * 1024 * 1024;

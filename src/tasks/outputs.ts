@@ -6,7 +6,7 @@ import { alert } from "../log.ts";
 import { stillOf } from "../media/still.ts";
 import { readVideoFacts } from "../media/mp4.ts";
 import { type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
-import type { Result, Task } from "./task.ts";
+import type { Result, Task } from "./record.ts";
 
 const maxOutputBytes = 512 * 1024 * 1024;
 const extensions: Record<string, string> = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" };

@@ -1,20 +1,20 @@
 /** The task object: alone owns one task's record, its transitions and its timers. It decides; the consumer does. */
 
 import { DurableObject } from "cloudflare:workers";
-import { assetPrefix, characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
-import { insertCharacter } from "../characters.ts";
-import { databaseOf, lifeTimes, signingSecret } from "../config.ts";
+import { assetPrefix, removeUnder } from "../assets.ts";
+import { lifeTimes, signingSecret } from "../config.ts";
 import type { FailureCode } from "../errors.ts";
 import { newId, taskIdOf } from "../ids.ts";
 import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/http.ts";
 import { providerNamed, putAside } from "../providers/index.ts";
 import { type Operation, ProviderError } from "../providers/provider.ts";
-import { type Charge, close, reserve } from "../quota.ts";
 import { frameHeaders } from "../views/headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "../views/task.ts";
+import { fieldsOf, removeInputs, reservePrice, returnPrice, settle } from "./settle.ts";
 import * as transitions from "./task.ts";
-import { due, isFinal, type Result, type Submission, type Task, wakeAt } from "./task.ts";
+import { isFinal, type Result, type Submission, type Task } from "./record.ts";
+import { due, wakeAt } from "./task.ts";
 
 export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "unavailable" };
 
@@ -69,7 +69,7 @@ export class TaskObject extends DurableObject<Env> {
   async #create(submission: Submission): Promise<CreateAnswer> {
     const task = this.#commit(this.#task ?? transitions.newTask(taskIdOf(this.ctx.id), submission, Date.now()));
     try {
-      const answer = await reserve(this.#database(task), chargeOf(task), task.submission.price);
+      const answer = await reservePrice(task, this.env);
       if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
       if (answer !== "reserved") {
         await this.#forget(task);
@@ -249,29 +249,12 @@ export class TaskObject extends DurableObject<Env> {
     return this.#task ?? task;
   }
 
-  /** Every step of it may be repeated: ledger, character, upstream's cancel, inputs. */
+  /** Until the world knows of its end: whatever does not answer is asked again. */
   async #settle(task: Task): Promise<void> {
-    const { submission, charged = 0, error, result } = task;
     const started = Date.now();
+    const { charged = 0, error } = task;
     try {
-      const database = this.#database(task);
-      const character =
-        result?.kind === "character"
-          ? [
-              insertCharacter(database, {
-                ...result,
-                pictureType: result.picture.type,
-                pictureDigest: result.picture.digest,
-                accountId: submission.accountId,
-                model: submission.model,
-                createdAt: task.finalAt!,
-              }),
-            ]
-          : [];
-      if (result?.kind === "character") await copyAsset(this.env.ASSETS, result.picture, characterPicture(result.id));
-      await close(database, chargeOf(task), charged, error ?? "completed", character);
-      if (error === "cancelled" || error === "deadline_exceeded") await this.#cancelUpstream(task);
-      await this.#removeInputs(task);
+      await settle(task, this.env);
       log("settle", { ...fieldsOf(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
       if (this.#task !== task) return;
       const { assetMs, recordMs } = lifeTimes(this.env);
@@ -282,22 +265,12 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** Best effort: the caller pays nothing either way, only the operator's bill is smaller. */
-  async #cancelUpstream(task: Task): Promise<void> {
-    if (task.operation === undefined) return;
-    try {
-      await withTimeout(this.#provider(task).cancel?.(task.operation) ?? Promise.resolve(), pollTimeoutMs);
-    } catch (error) {
-      alert("cancel", { ...fieldsOf(task), outcome: "fault" }, error);
-    }
-  }
-
   /** Nobody was told of this task: give back what the ledger may hold, then leave nothing. */
   async #abandon(given: Task): Promise<void> {
     // A new value, so that a reservation that still answers finds its task given up.
     const task = this.#commit(transitions.abandoned(given, Date.now()));
     try {
-      await close(this.#database(task), chargeOf(task), 0, "cancelled");
+      await returnPrice(task, this.env);
     } catch (error) {
       alert("settle", { ...fieldsOf(task), outcome: "retry" }, error);
       return;
@@ -306,18 +279,10 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   async #forget(task: Task): Promise<void> {
-    await this.#removeInputs(task);
+    await removeInputs(task, this.env);
     this.#task = undefined;
     this.#alarmAt = undefined;
     await this.ctx.storage.deleteAll();
-  }
-
-  /** By their keys, and by the task's name: a submission that is repeated after a crash brings its images again. */
-  async #removeInputs({ id, submission }: Task): Promise<void> {
-    const keys = submission.inputs.flatMap(({ key }) => key ?? []);
-    if (keys.length === 0) return;
-    await removeAssets(this.env.ASSETS, keys);
-    await removeUnder(this.env.ASSETS, inputPrefix(id));
   }
 
   /** Tells the queue that work waits. When it does not take the message, the alarm sends it soon again. */
@@ -357,25 +322,4 @@ export class TaskObject extends DurableObject<Env> {
   #provider(task: Task) {
     return providerNamed(this.env, task.submission.routes[task.route]!.provider);
   }
-
-  #database(task: Task) {
-    return databaseOf(this.env, task.submission.accountId);
-  }
 }
-
-const chargeOf = ({ id, submission }: Task): Charge => ({
-  taskId: id,
-  accountId: submission.accountId,
-  keyId: submission.keyId,
-  kind: submission.kind,
-  model: submission.model,
-});
-
-const fieldsOf = ({ id, submission, route, faults }: Task) => ({
-  request: submission.requestId,
-  task: id,
-  account: submission.accountId,
-  model: submission.model,
-  provider: submission.routes[route]!.provider,
-  attempt: faults + 1,
-});

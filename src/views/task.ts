@@ -5,7 +5,8 @@ import type { Parameters } from "../catalog/parse.ts";
 import { signedUrl } from "../asset-urls.ts";
 import type { Asset } from "../assets.ts";
 import { toUnits } from "../quota.ts";
-import { isFinal, progressAt, remainingSeconds, type Result, type Submission, type Task } from "../tasks/task.ts";
+import { isFinal, type Result, type Submission, type Task } from "../tasks/record.ts";
+import { progressAt, remainingSeconds } from "../tasks/task.ts";
 import { type Language, say } from "./messages.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { isFinal, type Task } from "../../src/tasks/task.ts";
+import { isFinal, type Task } from "../../src/tasks/record.ts";
 import { books } from "../support/gateway.ts";
 import type { World } from "./world.ts";
 

@@ -7,7 +7,7 @@ import { objectIdOf, taskIdOf } from "../../src/ids.ts";
 import { ClaimObject } from "../../src/tasks/claim-object.ts";
 import { HoldObject } from "../../src/tasks/hold-object.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
-import type { Task } from "../../src/tasks/task.ts";
+import type { Task } from "../../src/tasks/record.ts";
 import { owners, type Scope, type Storm } from "./storm.ts";
 
 type Kind = "task" | "claim" | "hold";

@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import * as transitions from "../../src/tasks/task.ts";
-import { due, newTask, type Submission, type Task } from "../../src/tasks/task.ts";
+import type { Submission, Task } from "../../src/tasks/record.ts";
+import { due, newTask } from "../../src/tasks/task.ts";
 
 const start = 1_800_000_000_000;
 const submission: Submission = {

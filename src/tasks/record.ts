@@ -1,0 +1,107 @@
+/** A task's record: what was submitted, how far it is, what came of it. */
+
+import type { Kind } from "../catalog/models.ts";
+import type { Parameters } from "../catalog/parse.ts";
+import type { Route } from "../catalog/routes.ts";
+import type { ImageRole } from "../catalog/fields.ts";
+import type { FailureCode } from "../errors.ts";
+import type { Operation } from "../providers/provider.ts";
+import type { Asset } from "../assets.ts";
+
+/** A picture given with the submission: a public URL, or what was stored of an inline one. */
+export interface Input {
+  url?: string;
+  key?: string;
+  role?: ImageRole;
+}
+
+/** The film that a character or a remix comes from. */
+export interface Source {
+  url?: string;
+  /** A task of the same account and its film. */
+  taskId?: string;
+  asset?: Asset;
+  provider?: string;
+  operation?: Operation | undefined;
+}
+
+/** A submission that was checked and priced. Never changes. */
+export interface Submission {
+  requestId: string;
+  /** The gateway's own hostname, as the caller wrote it: no redirect of a caller's URL may lead back to it. */
+  host: string;
+  accountId: string;
+  keyId: string;
+  kind: Kind;
+  model: string;
+  routes: Route[];
+  /** Resolved parameters without inline image data. */
+  parameters: Parameters;
+  inputs: Input[];
+  source?: Source;
+  characters: { id: string; username: string; displayName: string }[];
+  /** Millionths held for the whole task. */
+  price: number;
+  /** Millionths for one picture: fewer made, fewer charged. */
+  imagePrice?: number;
+  typicalSeconds: number;
+  deadlineSeconds: number;
+}
+
+export type Result =
+  | { kind: "images"; images: Asset[] }
+  | { kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number }
+  | { kind: "character"; id: string; username: string; displayName: string; picture: Asset };
+
+type Status = "queued" | "in_progress" | "completed" | "failed";
+
+/** What happens next, and when. */
+export type Step =
+  /** The ledger is being asked; the caller has not been told of the task yet. */
+  | { do: "reserve"; at: number }
+  /** A message for the consumer is under way; it is sent again at `at`. */
+  | { do: "start" | "collect"; at: number; sent: number }
+  /** The consumer works under a lease until `at`. */
+  | { do: "starting" | "collecting"; at: number; lease: string; repeatable: boolean }
+  | { do: "poll"; at: number }
+  /** The books are owed the end of this task. */
+  | { do: "settle"; at: number }
+  | { do: "erase"; at: number }
+  | { do: "forget"; at: number };
+
+export interface Task {
+  id: string;
+  submission: Submission;
+  createdAt: number;
+  deadline: number;
+  status: Status;
+  step: Step;
+  /** Faults of the current step in a row. */
+  faults: number;
+  /** Which of the submission's routes is being tried. */
+  route: number;
+  /** What became of the routes before it, for the operator. */
+  attempts: { provider: string; outcome: string }[];
+  progress: number;
+  /** The provider tells its progress; otherwise it is computed from time. */
+  reportsProgress: boolean;
+  startedAt?: number;
+  /** When the provider of this route was first asked to begin, since it was last known that nothing had been accepted. */
+  askedAt?: number;
+  /** An earlier lease left it open whether the provider accepted. */
+  isUnknown?: boolean;
+  /** The provider's handle of the work it accepted. */
+  operation?: Operation;
+  /** A consumer may have stored assets. */
+  mayHaveAssets: boolean;
+  finalAt?: number;
+  error?: FailureCode;
+  result?: Result;
+  /** The lease whose holder stored the result: it may tell us twice. */
+  endedBy?: string;
+  /** Millionths to charge; 0 returns everything. Set when final. */
+  charged?: number;
+  expiresAt?: number;
+}
+
+export const isFinal = (task: Task) => task.status === "completed" || task.status === "failed";

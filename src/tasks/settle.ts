@@ -1,0 +1,76 @@
+/** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
+
+import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
+import { insertCharacter } from "../characters.ts";
+import { databaseOf } from "../config.ts";
+import { alert } from "../log.ts";
+import { withTimeout } from "../providers/http.ts";
+import { providerNamed } from "../providers/index.ts";
+import { type Charge, close, reserve } from "../quota.ts";
+import type { Task } from "./record.ts";
+
+const cancelTimeoutMs = 10_000;
+
+const chargeOf = ({ id, submission }: Task): Charge => ({
+  taskId: id,
+  accountId: submission.accountId,
+  keyId: submission.keyId,
+  kind: submission.kind,
+  model: submission.model,
+});
+
+/** What log lines say of a task: identifiers, never what it is about. */
+export const fieldsOf = ({ id, submission, route, faults }: Task) => ({
+  request: submission.requestId,
+  task: id,
+  account: submission.accountId,
+  model: submission.model,
+  provider: submission.routes[route]!.provider,
+  attempt: faults + 1,
+});
+
+const booksOf = ({ submission }: Task, env: Env) => databaseOf(env, submission.accountId);
+
+/** Holds the task's price. */
+export const reservePrice = (task: Task, env: Env) => reserve(booksOf(task, env), chargeOf(task), task.submission.price);
+
+/** Gives back what the ledger may hold for a task that nobody was told of. */
+export const returnPrice = (task: Task, env: Env) => close(booksOf(task, env), chargeOf(task), 0, "cancelled");
+
+/** Closes the books of a task that has ended, keeps its character, tells the upstream when it may stop, removes the inputs. */
+export async function settle(task: Task, env: Env): Promise<void> {
+  const { submission, charged = 0, error, result } = task;
+  const database = booksOf(task, env);
+  const character = result?.kind === "character" ? result : undefined;
+  if (character) await copyAsset(env.ASSETS, character.picture, characterPicture(character.id));
+  const kept = character && {
+    ...character,
+    pictureType: character.picture.type,
+    pictureDigest: character.picture.digest,
+    accountId: submission.accountId,
+    model: submission.model,
+    createdAt: task.finalAt!,
+  };
+  await close(database, chargeOf(task), charged, error ?? "completed", kept ? [insertCharacter(database, kept)] : []);
+  if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
+  await removeInputs(task, env);
+}
+
+/** Best effort: the caller pays nothing either way, only the operator's bill is smaller. */
+async function cancelUpstream(task: Task, env: Env): Promise<void> {
+  if (task.operation === undefined) return;
+  try {
+    const provider = providerNamed(env, task.submission.routes[task.route]!.provider);
+    await withTimeout(provider.cancel?.(task.operation) ?? Promise.resolve(), cancelTimeoutMs);
+  } catch (error) {
+    alert("cancel", { ...fieldsOf(task), outcome: "fault" }, error);
+  }
+}
+
+/** By their keys, and by the task's name: a submission that is repeated after a crash brings its images again. */
+export async function removeInputs({ id, submission }: Task, env: Env): Promise<void> {
+  const keys = submission.inputs.flatMap(({ key }) => key ?? []);
+  if (keys.length === 0) return;
+  await removeAssets(env.ASSETS, keys);
+  await removeUnder(env.ASSETS, inputPrefix(id));
+}
