@@ -1,4 +1,4 @@
-/** Four test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the sandbox; whole processes in plain Node. */
+/** Five test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the console, the sandbox; whole processes in plain Node. */
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
@@ -8,13 +8,18 @@ import { mediaWorker } from "./test/upstreams/media.ts";
 import { providerKeys } from "./test/upstreams/keys.ts";
 import { upstream } from "./test/node/support/upstream.ts";
 
+const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))) });
+
+/** What the gateway hands on. */
+const noConsole = (request: Request) => new Response(`console: ${new URL(request.url).pathname}`);
+
 /** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
 const gateway = async (bindings: Record<string, string>, more: object) =>
   cloudflareTest({
     wrangler: { configPath: "./wrangler.toml" },
     miniflare: {
       bindings: {
-        TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))),
+        ...(await migrations()),
         ENVIRONMENT: "local",
         ADMIN_TOKEN: "test-admin",
         ASSET_SIGNING_SECRET: "test-signing-secret",
@@ -38,11 +43,11 @@ export default defineConfig(async () => ({
     testTimeout: 30_000,
     projects: [
       {
-        plugins: [await gateway({}, { serviceBindings: { SANDBOX: upstream as never } })],
+        plugins: [await gateway({}, { serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never } })],
         test: {
           name: "gateway",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/sandbox/**", "test/node/**", "test/providers/**", "test/upstreams/**"],
+          exclude: ["test/sandbox/**", "test/node/**", "test/providers/**", "test/upstreams/**", "test/console/**"],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
@@ -50,12 +55,29 @@ export default defineConfig(async () => ({
       {
         plugins: [
           await gateway(providerKeys, {
-            serviceBindings: { SANDBOX: upstream as never, MEDIA: { name: "media", entrypoint: "Media" }, AI: aiBinding },
+            serviceBindings: {
+              SANDBOX: upstream as never,
+              CONSOLE: noConsole as never,
+              MEDIA: { name: "media", entrypoint: "Media" },
+              AI: aiBinding,
+            },
             workers: [mediaWorker, aiWorker(emulate)],
             outboundService: emulate as never,
           }),
         ],
         test: { name: "providers", include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./src/console/wrangler.toml" },
+            miniflare: {
+              bindings: { ...(await migrations()), AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
+            },
+          }),
+        ],
+        oxc: { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } },
+        test: { name: "console", include: ["test/console/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],

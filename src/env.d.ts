@@ -12,6 +12,8 @@ interface Env {
   ADMIN_FAILURES: RateLimit;
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
+  /** The pages at /console; a deployment may leave them out */
+  CONSOLE?: Fetcher;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
   /** Media transformations: stills of films, for characters and thumbnails */

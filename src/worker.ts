@@ -7,7 +7,7 @@ import { balances } from "./api/balance.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
 import { onError } from "./api/errors.ts";
-import { type AppEnv, frame } from "./api/frame.ts";
+import { type AppContext, type AppEnv, frame } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
 import { tasks } from "./api/tasks.ts";
@@ -17,6 +17,13 @@ import { consume } from "./tasks/dispatch.ts";
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
+
+/** The pages are another Worker's, so that the API never loads them. */
+async function toConsole(c: AppContext): Promise<Response> {
+  if (!c.env.CONSOLE) throw new ApiError("not_found");
+  const response = await c.env.CONSOLE.fetch(c.req.raw);
+  return new Response(response.body, response);
+}
 
 const app = new Hono<AppEnv>()
   .onError(onError)
@@ -36,6 +43,8 @@ const app = new Hono<AppEnv>()
   .route("/assets", assets)
   .route("/characters", assets)
   .route("/admin", admin)
+  .all("/console", toConsole)
+  .all("/console/*", toConsole)
   .get("/healthz", (c) => c.json({ status: "ok" }));
 
 export default { fetch: app.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;

@@ -3,11 +3,16 @@
 import * as z from "zod/mini";
 
 const email = "demo@example.com";
-const quota = 100;
+/** For a gateway on this machine alone. */
+const password = "demo-password";
+/** Balance units, also of everybody else who signs up on this machine. */
+export const demoQuota = 100;
 
 /** Who the demo is, and what it may still spend. */
 export interface DemoAccount {
   email: string;
+  /** Of the console. */
+  password: string;
   apiKey: string;
   /** In balance units; null is unlimited. */
   remaining: number | null;
@@ -16,6 +21,18 @@ export interface DemoAccount {
 const account = z.object({ id: z.string(), remaining: z.nullable(z.number()) });
 const accounts = z.object({ data: z.array(account) });
 const createdKey = z.object({ key: z.string() });
+
+/** Signs the demo's person up, who gets an account with that. Not the first time it is refused, and that is fine. */
+export async function signUpDemo(baseUrl: string): Promise<void> {
+  const response = await fetch(`${baseUrl}/console/sign-up`, {
+    method: "POST",
+    headers: { origin: new URL(baseUrl).origin },
+    body: new URLSearchParams({ name: "Demo", email, password }),
+    redirect: "manual",
+    signal: AbortSignal.timeout(30_000),
+  });
+  if (response.status >= 500) throw new Error(`POST /console/sign-up answered ${response.status}`);
+}
 
 /** Makes sure that the demo account exists, and creates a key for it. */
 export async function createDemoKey(baseUrl: string, adminToken: string): Promise<DemoAccount> {
@@ -31,7 +48,7 @@ export async function createDemoKey(baseUrl: string, adminToken: string): Promis
     return shape.parse(JSON.parse(text));
   };
   const found = await ask(accounts, "GET", `/accounts?email=${encodeURIComponent(email)}`);
-  const { id, remaining } = found.data[0] ?? (await ask(account, "POST", "/accounts", { email, name: "Demo", quota }));
+  const { id, remaining } = found.data[0] ?? (await ask(account, "POST", "/accounts", { email, name: "Demo", quota: demoQuota }));
   const { key } = await ask(createdKey, "POST", `/accounts/${id}/keys`, { name: "demo", quota: null });
-  return { email, apiKey: key, remaining };
+  return { email, password, apiKey: key, remaining };
 }

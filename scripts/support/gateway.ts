@@ -2,13 +2,13 @@
 
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDemoKey, type DemoAccount } from "./demo-account.ts";
+import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
 import { writeVariables, type Variables } from "./variables.ts";
-import { startWrangler, type Wrangler } from "./wrangler.ts";
+import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
 const migrationDeadlineMs = 60_000;
 const startDeadlineMs = 60_000;
@@ -50,7 +50,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const variables: Variables = {
     ADMIN_TOKEN: "local-admin",
     ...options.env,
-    ASSET_SIGNING_SECRET: options.env?.["ASSET_SIGNING_SECRET"] || (await signingSecret(stateDir)),
+    ASSET_SIGNING_SECRET: options.env?.["ASSET_SIGNING_SECRET"] || (await keptSecret(stateDir, "asset-signing-secret")),
     ENVIRONMENT: "local",
   };
   // The Worker's variables reach it through the file alone.
@@ -63,7 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const variablesFile = join(stateDir, "variables.env");
   await writeVariables(variablesFile, variables);
-  const workers = ["-c", "wrangler.toml", "-c", "src/sandbox/wrangler.toml"];
+  const workers = ["-c", "wrangler.toml", "-c", "src/sandbox/wrangler.toml", "-c", await consoleConfig(stateDir)];
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
   const wrangler = startWrangler(["dev", ...workers, ...state, ...listen, "--local", "--env-file", variablesFile], stateDir, environment);
   const stop = async () => {
@@ -74,6 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const baseUrl = `http://${host}:${port}`;
     await answering(baseUrl, wrangler, options.signal);
     const adminToken = variables["ADMIN_TOKEN"] ?? "";
+    await signUpDemo(baseUrl);
     const account = adminToken ? await createDemoKey(baseUrl, adminToken) : undefined;
     if (!options.quiet) wrangler.forward();
     return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited: wrangler.exited, log: () => wrangler.output(), stop };
@@ -83,9 +84,30 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Made once and kept, so that asset URLs outlive a restart. */
-async function signingSecret(stateDir: string): Promise<string> {
-  const path = join(stateDir, "asset-signing-secret");
+/** The console's settings for this machine. Wrangler hands variables to the first of several Workers alone. */
+async function consoleConfig(stateDir: string): Promise<string> {
+  const source = join(root, "src/console/wrangler.toml");
+  const settings = {
+    main: join(dirname(source), "worker.tsx"),
+    SIGNUP: "open",
+    SIGNUP_QUOTA: String(demoQuota),
+  };
+  let text = await readFile(source, "utf8");
+  for (const [name, value] of Object.entries(settings))
+    text = text.replace(new RegExp(`^${name} = "[^"]*"`, "m"), () => `${name} = ${JSON.stringify(value)}`);
+  const secret = await keptSecret(stateDir, "auth-secret");
+  const path = join(stateDir, "console.toml");
+  await writeFile(
+    path,
+    text.replace("[vars]\n", () => `[vars]\nAUTH_SECRET = ${JSON.stringify(secret)}\n`),
+    { mode: 0o600 },
+  );
+  return path;
+}
+
+/** Made once and kept, so that signed URLs and sessions outlive a restart. */
+async function keptSecret(stateDir: string, name: string): Promise<string> {
+  const path = join(stateDir, name);
   try {
     await writeFile(path, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" });
   } catch (error) {

@@ -1,0 +1,72 @@
+/** What is around every page: language, protective headers, forms from our own pages only, who is signed in. */
+
+import type { Context, MiddlewareHandler } from "hono";
+import type { Child } from "hono/jsx";
+import { getCookie } from "hono/cookie";
+import type { Account } from "../accounts.ts";
+import { type Auth, authOf } from "./auth.ts";
+import { Layout } from "./layout.tsx";
+import { accountOf } from "./members.ts";
+import { type Language, languageOf, type Say, speakerOf } from "./messages.ts";
+
+export interface ConsoleEnvironment {
+  Bindings: ConsoleEnv;
+  Variables: { language: Language; say: Say; auth: Auth; user: { id: string; email: string; name: string }; account: Account };
+}
+
+export type ConsoleContext = Context<ConsoleEnvironment>;
+
+export const languageCookie = "gateway_language";
+
+/** Nothing from other hosts, no script, no frame; pages with what is somebody's are kept nowhere. */
+const headers: Record<string, string> = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+};
+
+export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+  const language = languageOf(getCookie(c, languageCookie), c.req.header("accept-language"));
+  c.set("language", language);
+  c.set("say", speakerOf(language));
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  const { origin } = new URL(c.req.url);
+  // Browsers say where a form comes from; the cookies' SameSite is the second lock.
+  if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
+  c.set("auth", authOf(c.env, origin));
+  return next();
+};
+
+/** Lets in who is signed in and has an account; all others to the sign-in page. */
+export const signedIn: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+  const session = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  if (!session) return c.redirect("/console/sign-in", 303);
+  c.set("user", session.user);
+  const account = await accountOf(c.env.DB, session.user.id);
+  if (!account || account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
+  c.set("account", account);
+  return next();
+};
+
+/** A whole page. */
+export function page(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 401 | 403 | 404 | 429 | 500 = 200) {
+  const user = c.get("user") as ConsoleEnvironment["Variables"]["user"] | undefined;
+  const html = (
+    <Layout title={title} language={c.get("language")} say={c.get("say")} email={user?.email}>
+      {children}
+    </Layout>
+  );
+  return c.html(`<!doctype html>${String(html)}`, status);
+}
+
+/** A form's field as text, cut of white space; empty when it is missing or a file. */
+export async function fieldsOf(c: ConsoleContext): Promise<(name: string) => string> {
+  const form = await c.req.formData();
+  return (name) => {
+    const value = form.get(name);
+    return typeof value === "string" ? value.trim() : "";
+  };
+}

@@ -1,0 +1,78 @@
+/** What every page has: head, navigation, languages. No script. */
+
+import type { Child } from "hono/jsx";
+import { type Language, languageNames, type Say } from "./messages.ts";
+
+interface Page {
+  title: string;
+  language: Language;
+  say: Say;
+  /** Who is signed in. */
+  email?: string | undefined;
+  children?: Child;
+}
+
+export const Layout = ({ title, language, say, email, children }: Page) => (
+  <html lang={language}>
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{`${title} · ${say("console")}`}</title>
+      <link rel="stylesheet" href="/console/static/pico.css" />
+      <link rel="stylesheet" href="/console/static/console.css" />
+    </head>
+    <body>
+      <header class="container">
+        <nav aria-label={say("console")}>
+          <ul>
+            <li>
+              <strong>{say("console")}</strong>
+            </li>
+            {email !== undefined && (
+              <>
+                <li>
+                  <a href="/console">{say("overview")}</a>
+                </li>
+                <li>
+                  <a href="/console/keys">{say("api_keys")}</a>
+                </li>
+              </>
+            )}
+          </ul>
+          {email !== undefined && (
+            <ul>
+              <li>
+                <form method="post" action="/console/sign-out">
+                  <button class="secondary outline" title={email}>
+                    {say("sign_out")}
+                  </button>
+                </form>
+              </li>
+            </ul>
+          )}
+        </nav>
+      </header>
+      <main class="container">
+        <h1>{title}</h1>
+        {children}
+      </main>
+      <footer class="container">
+        <nav aria-label={say("language")}>
+          <ul>
+            {Object.entries(languageNames).map(([code, name]) => (
+              <li>
+                <a href={`/console/language?to=${code}`} lang={code} hreflang={code} aria-current={code === language ? "true" : undefined}>
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      </footer>
+    </body>
+  </html>
+);
+
+/** A sentence about what was wrong with a form. */
+export const Problem = ({ text }: { text: string | undefined }) => (text === undefined ? null : <p role="alert">{text}</p>);

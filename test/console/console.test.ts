@@ -1,0 +1,155 @@
+/** The console: signing in, API keys, what is left. */
+
+import { env, exports } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { callerOf, insertAccount } from "../../src/accounts.ts";
+import { openWallet } from "../../src/quota.ts";
+import { Browser, origin } from "./support.ts";
+
+test("who is not signed in is led to the sign-in page", async () => {
+  for (const path of ["/console", "/console/keys"]) {
+    const response = await new Browser().ask(path);
+    expect(response.status).toBe(303);
+    expect(response.headers.get("location")).toBe("/console/sign-in");
+  }
+});
+
+test("signing up opens an account with the quota of new ones", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  expect(await browser.read("/console")).toContain("5 USD");
+});
+
+test("the session's cookie is for this host alone, out of reach of scripts", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  await browser.ask("/console/sign-out", {});
+  const response = await browser.ask("/console/sign-in", { email, password: "correct horse battery" });
+  expect(response.status).toBe(303);
+  const session = response.headers.getSetCookie().find((cookie) => cookie.includes("session_token"))!;
+  expect(session).toMatch(/^__Secure-gateway\.session_token=/);
+  expect(session).toMatch(/HttpOnly/);
+  expect(session).toMatch(/Secure/);
+  expect(session).toMatch(/SameSite=Lax/i);
+});
+
+test("signing out ends the session, also for who kept the cookie", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  await browser.ask("/console/sign-out", {});
+  expect((await browser.ask("/console")).status).toBe(303);
+  const again = await exports.default.fetch(`${origin}/console`, { headers: { cookie }, redirect: "manual" });
+  expect(again.status).toBe(303);
+});
+
+test("a wrong password is refused, and five of them in a minute are enough", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const other = new Browser();
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 6; attempt++)
+    statuses.push((await other.ask("/console/sign-in", { email, password: "wrong horse battery" })).status);
+  expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+});
+
+test("a key is shown once, works, and is refused when it is deleted", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  const shown = await (await browser.ask("/console/keys", { name: "first <i>key</i>", quota: "1.5", expires: "" })).text();
+  const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
+  expect(shown).not.toContain("<i>key</i>");
+  const caller = await callerOf(env.DB, key);
+  expect(caller).toBeDefined();
+  const list = await browser.read("/console/keys");
+  expect(list).not.toContain(key);
+  expect(list).toContain(key.slice(0, 10));
+  expect(list).toContain("first &lt;i&gt;key&lt;/i&gt;");
+  expect(list).toContain("1.5");
+  const confirm = await browser.read(`/console/keys/${caller!.keyId}/delete`);
+  expect(confirm).toContain("Delete the key first");
+  expect((await browser.ask(`/console/keys/${caller!.keyId}/delete`, {})).status).toBe(303);
+  expect(await callerOf(env.DB, key)).toBeUndefined();
+  expect(await browser.read("/console/keys")).toContain("There are no keys yet.");
+});
+
+test.each([
+  [{ name: "", quota: "", expires: "" }, "1 to 200"],
+  [{ name: "x", quota: "-1", expires: "" }, "at most six decimals"],
+  [{ name: "x", quota: "0.0000001", expires: "" }, "at most six decimals"],
+  [{ name: "x", quota: "", expires: "2020-01-01" }, "in the future"],
+  [{ name: "x", quota: "", expires: "soon" }, "in the future"],
+])("a key of %o is refused", async (form, reason) => {
+  const browser = new Browser();
+  await browser.signUp();
+  const response = await browser.ask("/console/keys", form);
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain(reason);
+  expect(await browser.read("/console/keys")).toContain("There are no keys yet.");
+});
+
+test("another account's key is not there", async () => {
+  const owner = new Browser();
+  await owner.signUp();
+  const shown = await (await owner.ask("/console/keys", { name: "mine", quota: "", expires: "" })).text();
+  const { keyId } = (await callerOf(env.DB, /sk-[0-9A-Za-z]{49}/.exec(shown)![0]))!;
+  const stranger = new Browser();
+  await stranger.signUp();
+  expect((await stranger.ask(`/console/keys/${keyId}/delete`)).status).toBe(404);
+  expect((await stranger.ask(`/console/keys/${keyId}/delete`, {})).status).toBe(404);
+  expect(await owner.read("/console/keys")).toContain("mine");
+});
+
+test.each([null, "https://evil.example", "null"])("a form from %s is refused", async (from) => {
+  const browser = new Browser();
+  await browser.signUp();
+  expect((await browser.ask("/console/keys", { name: "x", quota: "", expires: "" }, from)).status).toBe(403);
+  expect(await browser.read("/console/keys")).toContain("There are no keys yet.");
+});
+
+test("an address that the operator has an account for gets no access to it by signing up", async () => {
+  const email = `operator-${crypto.randomUUID()}@example.com`;
+  const { account, statement } = insertAccount(env.DB, email, null);
+  await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
+  const browser = new Browser();
+  expect(
+    (await browser.ask("/console/sign-up", { name: "Eve", email: email.toUpperCase(), password: "correct horse battery" })).status,
+  ).toBe(303);
+  const response = await browser.ask("/console");
+  expect(response.status).toBe(403);
+  expect(await response.text()).not.toContain("1,000");
+});
+
+test("pages allow no script, no frame, no other host, and are kept nowhere", async () => {
+  const { headers } = await new Browser().ask("/console/sign-in");
+  const policy = headers.get("content-security-policy")!;
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toContain("unsafe");
+  expect(policy).not.toContain("script-src");
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+});
+
+test("styles come from here", async () => {
+  const response = await new Browser().ask("/console/static/pico.css");
+  expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8");
+  expect(await response.text()).toContain("--pico-");
+  expect((await new Browser().ask("/console/static/other.css")).status).toBe(404);
+});
+
+test.each([
+  ["zh", "登录"],
+  ["ko", "로그인"],
+  ["ja", "ログイン"],
+])("pages in %s", async (language, word) => {
+  const browser = new Browser();
+  expect((await browser.ask(`/console/language?to=${language}`)).status).toBe(303);
+  const text = await browser.read("/console/sign-in");
+  expect(text).toContain(`<html lang="${language}">`);
+  expect(text).toContain(word);
+});
+
+test("an unknown page is 404", async () => {
+  expect((await new Browser().ask("/console/nothing")).status).toBe(404);
+});

@@ -1,0 +1,51 @@
+/** A browser without script: pages, forms, cookies. */
+
+import { exports } from "cloudflare:workers";
+
+export const origin = "https://gateway.example";
+
+export class Browser {
+  readonly #cookies = new Map<string, string>();
+
+  /** Asks for a page, or sends a form from `from`. Redirects are not followed. */
+  async ask(path: string, form?: Record<string, string>, from: string | null = origin): Promise<Response> {
+    const response = await exports.default.fetch(origin + path, {
+      method: form ? "POST" : "GET",
+      headers: {
+        cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "),
+        "cf-connecting-ip": this.address,
+        ...(form && from !== null && { origin: from }),
+        ...(form && { "content-type": "application/x-www-form-urlencoded" }),
+      },
+      ...(form && { body: new URLSearchParams(form).toString() }),
+      redirect: "manual",
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = ""] = line.split(";");
+      const at = pair.indexOf("=");
+      if (/max-age=0/i.test(line)) this.#cookies.delete(pair.slice(0, at));
+      else this.#cookies.set(pair.slice(0, at), pair.slice(at + 1));
+    }
+    return response;
+  }
+
+  /** A page's text. */
+  async read(path: string): Promise<string> {
+    return (await this.ask(path)).text();
+  }
+
+  /** Signs up as a new person: their e-mail address. */
+  async signUp(password = "correct horse battery"): Promise<string> {
+    const email = `person-${crypto.randomUUID()}@example.com`;
+    const response = await this.ask("/console/sign-up", { name: "A <b>person</b>", email, password });
+    if (response.status !== 303) throw new Error(`${response.status} ${await response.text()}`);
+    return email;
+  }
+
+  /** Attempts are counted by network: each browser has its own. */
+  readonly address = `2001:db8:${crypto.randomUUID().slice(0, 4)}:${crypto.randomUUID().slice(0, 4)}::1`;
+
+  get cookies(): ReadonlyMap<string, string> {
+    return this.#cookies;
+  }
+}
