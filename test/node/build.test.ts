@@ -30,6 +30,6 @@ test("the gateway's script is at most 250 KB minified", async () => {
   expect(await bundle("wrangler.toml")).toBeLessThanOrEqual(mostBytes);
 });
 
-test("the sandbox Worker bundles", async () => {
-  expect(await bundle("src/sandbox/wrangler.toml")).toBeGreaterThan(0);
+test.each(["src/sandbox/wrangler.toml", "src/console/wrangler.toml"])("the Worker of %s bundles", async (config) => {
+  expect(await bundle(config)).toBeGreaterThan(0);
 });
