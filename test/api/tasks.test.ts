@@ -1,194 +1,21 @@
-/** `/v1/tasks`: the list, cancelling, and what was never issued. Contract 2 and 5. */
+/** Below `/v1/tasks`: cancelling, and what was never issued. Contract 2 and 5. */
 
-import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { taskIdOf } from "../../src/ids.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
-import { bindings, failOnce } from "../support/faults.ts";
-import { type Account, books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
+import { bindings } from "../support/faults.ts";
+import { type Account, books, call, deliver, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
-const list = (account: Account, query = "") => call(`/v1/tasks${query}`, { key: account.key });
-const idsIn = async (account: Account, query = "") => (await list(account, query)).body.data.map(({ id }: { id: string }) => id);
-const tick = () => vi.setSystemTime(Date.now() + 1_000);
-
-async function image(account: Account, prompt = unique()): Promise<string> {
-  tick();
-  return submit(account, images, { model: "imgA-4", prompt });
-}
+const image = (account: Account) => submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
 
 const notFound = {
   code: 404,
   message: "The task does not exist.",
   error: { message: "The task does not exist.", type: "task_not_found", code: "task_not_found", param: null },
 };
-
-/** One task of each status, oldest first. */
-async function oneOfEach(account: Account): Promise<Record<"completed" | "failed" | "in_progress" | "queued", string>> {
-  const completed = await image(account);
-  await finish(account, completed);
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ failed: "provider_error" }] });
-  const failed = await image(account, prompt);
-  await finish(account, failed);
-  const in_progress = await image(account);
-  await deliver(in_progress);
-  return { completed, failed, in_progress, queued: await image(account) };
-}
-
-test("the list has the account's tasks, newest first, each as the generic query shows it", async () => {
-  const account = await newAccount();
-  const stranger = await newAccount();
-  await image(stranger);
-  const { completed, failed, in_progress, queued } = await oneOfEach(account);
-  const { status, body } = await list(account);
-  expect(status).toBe(200);
-  const shown = [];
-  for (const id of [queued, in_progress, failed, completed]) shown.push((await call(`/v1/tasks/${id}`, { key: account.key })).body.data);
-  expect(body).toEqual({ object: "list", data: shown, has_more: false });
-  expect((await list(await newAccount())).body).toEqual({ object: "list", data: [], has_more: false });
-});
-
-test("chats are no tasks", async () => {
-  const account = await newAccount();
-  await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: "hi" }] } });
-  expect((await list(account)).body.data).toEqual([]);
-});
-
-test("pages follow each other without a gap, and the last one says so", async () => {
-  const account = await newAccount();
-  const ids: string[] = [];
-  for (let count = 0; count < 5; count++) ids.unshift(await image(account));
-  expect(await idsIn(account)).toEqual(ids);
-  const pages: [string, string[], boolean][] = [
-    ["?limit=2", ids.slice(0, 2), true],
-    [`?limit=2&after=${ids[1]}`, ids.slice(2, 4), true],
-    [`?limit=2&after=${ids[3]}`, ids.slice(4), false],
-    [`?limit=2&after=${ids[4]}`, [], false],
-    ["?limit=5", ids, false],
-    ["?limit=1", ids.slice(0, 1), true],
-  ];
-  for (const [query, expected, hasMore] of pages) {
-    const { body } = await list(account, query);
-    expect([body.data.map(({ id }: { id: string }) => id), body.has_more], query).toEqual([expected, hasMore]);
-  }
-});
-
-test("tasks submitted within the same millisecond are each listed once", async () => {
-  const account = await newAccount();
-  const made = new Set<string>();
-  for (let count = 0; count < 4; count++) made.add(await submit(account, images, { model: "imgA-4", prompt: unique() }));
-  const seen: string[] = [];
-  for (let after = ""; ; after = `&after=${seen.at(-1)}`) {
-    const { body } = await list(account, `?limit=1${after}`);
-    seen.push(...body.data.map(({ id }: { id: string }) => id));
-    if (!body.has_more) break;
-  }
-  expect(seen).toHaveLength(4);
-  expect(new Set(seen)).toEqual(made);
-});
-
-test("status filters, also over several pages", async () => {
-  const account = await newAccount();
-  const first = await oneOfEach(account);
-  const second = await oneOfEach(account);
-  for (const status of ["queued", "in_progress", "completed", "failed"] as const) {
-    expect(await idsIn(account, `?status=${status}`), status).toEqual([second[status], first[status]]);
-    const page = (await list(account, `?status=${status}&limit=1`)).body;
-    expect([page.data.map(({ id }: { id: string }) => id), page.has_more]).toEqual([[second[status]], true]);
-    const rest = (await list(account, `?status=${status}&limit=1&after=${second[status]}`)).body;
-    expect([rest.data.map(({ id }: { id: string }) => id), rest.has_more]).toEqual([[first[status]], false]);
-  }
-});
-
-test("a task that is completed is listed as completed, also while D1 is too busy to close its books", async () => {
-  const account = await newAccount();
-  const id = await image(account);
-  await deliver(id);
-  await pass(id, 2);
-  failOnce(bindings.database(), "batch");
-  await deliver(id);
-  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
-  expect(await idsIn(account, "?status=completed")).toEqual([id]);
-});
-
-test("kind filters", async () => {
-  const account = await newAccount();
-  const picture = await image(account);
-  tick();
-  const video = await submit(account, videos, { model: "vidA-2", prompt: unique() });
-  await finish(account, video);
-  tick();
-  const character = await submit(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
-  tick();
-  const remix = await submit(account, `/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() });
-  const kinds = { image: [picture], video: [video], character: [character], remix: [remix] };
-  for (const [kind, ids] of Object.entries(kinds)) expect(await idsIn(account, `?kind=${kind}`), kind).toEqual(ids);
-  expect(await idsIn(account, "?kind=video&status=completed")).toEqual([video]);
-  expect(await idsIn(account, "?kind=video&status=failed")).toEqual([]);
-});
-
-test.each([
-  ["limit", ["0", "101", "x", "", "-1", "1.5"]],
-  ["status", ["submitted", "done", "", "QUEUED"]],
-  ["kind", ["chat", "images", ""]],
-])("a bad %s is 400 in the envelope of the family", async (param, values) => {
-  const account = await newAccount();
-  for (const value of values) {
-    const { status, body } = await list(account, `?${param}=${value}`);
-    expect(status, value).toBe(400);
-    expect(body).toEqual({
-      code: 400,
-      message: body.error.message,
-      error: {
-        message: expect.stringContaining(param),
-        type: "invalid_request",
-        code: "invalid_request",
-        param,
-        details: [{ param, message: expect.any(String), allowed: expect.anything() }],
-      },
-    });
-  }
-  expect((await list(account, "?limit=100")).status).toBe(200);
-});
-
-test("records that ended are missing from the list", async () => {
-  const account = await newAccount();
-  const old = await image(account);
-  await finish(account, old);
-  vi.setSystemTime(Date.now() + 604_801_000);
-  await pass(old, 0);
-  await pass(old, 0);
-  const fresh = await image(account);
-  expect((await list(account)).body).toMatchObject({ data: [{ id: fresh }], has_more: false });
-  expect((await list(account, "?status=completed")).body).toEqual({ object: "list", data: [], has_more: false });
-});
-
-test("a filter does not ask for each of the many records that ended long ago", async () => {
-  const account = await newAccount();
-  const fresh = await image(account);
-  const row = env.DB.prepare(
-    `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, outcome, at) VALUES (?1, ?2, ?3, ?4, 'image', 'imgA-4', 0, ?5, ?6)`,
-  );
-  const old = Array.from({ length: 100 }, () => taskIdOf(env.TASKS.newUniqueId()));
-  await env.DB.batch(old.map((id, at) => row.bind(id, "reserve", account.id, account.keyId, null, at)));
-  await env.DB.batch(old.map((id, at) => row.bind(id, "close", account.id, account.keyId, "completed", at)));
-  for (const [query, ids] of [
-    ["", [fresh]],
-    ["&status=queued", [fresh]],
-    ["&status=completed", []],
-    ["&kind=image", [fresh]],
-  ] as const) {
-    const reads = vi.spyOn(TaskObject.prototype, "read");
-    expect(await idsIn(account, `?limit=5${query}`), query).toEqual(ids);
-    expect(reads.mock.calls.length, query).toBeLessThan(30);
-    reads.mockRestore();
-  }
-});
 
 test("cancelling answers as the generic query, with everything returned", async () => {
   const account = await newAccount();

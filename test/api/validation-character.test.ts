@@ -1,7 +1,9 @@
 /** Bodies that make a character at both sides of every limit: mode B of 4.3 and part 8 of the interface, section 1 of the contract. */
 
 import { expect, test, vi } from "vitest";
-import { type Account, books, call, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { neverIssued, refusing } from "../support/bodies.ts";
+import { type Account, books, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { expectNothingPaid } from "../support/refusal.ts";
 
 holdTime();
 
@@ -9,7 +11,6 @@ const path = "/v1/videos/generations";
 const model = "vidA-2";
 const url = "https://films.example/amber.mp4";
 const timestamps = "0,2";
-const neverIssued = "task_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /** Each body makes a character: its parameters are told back, and the price is held. */
 async function accepts(rows: [body: object, told: object][]): Promise<void> {
@@ -22,25 +23,10 @@ async function accepts(rows: [body: object, told: object][]): Promise<void> {
   expect((await books(account)).reserved).toBeCloseTo(0.05 * rows.length, 6);
 }
 
-/** Each body is refused for the one field, and none leaves a trace. */
-async function refuses(param: string, bodies: object[]): Promise<void> {
-  const account = await newAccount();
-  for (const body of bodies) {
-    const answer = await call(path, { key: account.key, body });
-    const details = [expect.objectContaining({ param, message: expect.any(String) })];
-    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
-    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
-  }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
-  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-}
+const refuses = refusing(path);
 
 /** A finished task of the account. */
-async function done(account: Account, body: object, at = path): Promise<string> {
-  const id = await submit(account, at, { model, prompt: unique(), ...body });
-  expect((await finish(account, id)).body.data.status).toBe("completed");
-  return id;
-}
+const done = (account: Account, body: object, at = path) => complete(account, at, { model, prompt: unique(), ...body });
 
 /** `from_task` is refused with 400 and nothing more is held than before. */
 async function refusesTask(account: Account, from_task: string): Promise<void> {
@@ -173,7 +159,7 @@ test("a task that was never issued or is somebody else's is 404 task_not_found",
       status: 404,
       body: { error: { message: expect.any(String), type: "task_not_found", code: "task_not_found", param: "from_task" } },
     });
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  await expectNothingPaid(account);
 });
 test("a film that is not completed is no source", async () => {
   const account = await newAccount();

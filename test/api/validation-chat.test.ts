@@ -1,7 +1,9 @@
 /** Chat bodies at both sides of every limit: 4.1 of the interface, section 1 of the contract. */
 
 import { expect, test } from "vitest";
+import { each } from "../support/bodies.ts";
 import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { expectNothingPaid, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
 
@@ -24,14 +26,11 @@ async function refuses(param: string, bodies: object[]): Promise<void> {
   const account = await newAccount();
   for (const body of bodies) {
     const answer = await call(path, { key: account.key, body: { model, messages, ...body } });
-    const details = [expect.objectContaining({ param, message: expect.any(String) })];
-    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
-    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
+    expectRefusedFor(param, answer, body);
   }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  await expectNothingPaid(account);
 }
 
-const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
 const second = (message: unknown) => ({ messages: [...messages, message] });
 
 test("both text models answer", () => accepts(each("model", ["textA-1", "textA-1-mini"])));
@@ -118,7 +117,7 @@ test("everything wrong is told at once", async () => {
     ["messages[0].content", "messages[0].role", "messages[1].role", "model", "n", "stream", "temperature"].sort(),
   );
   expect(answer.body.error.param).toBe(answer.body.error.details[0].param);
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  await expectNothingPaid(account);
 });
 test("a limit reaches as far as the balance", async () => {
   const account = await newAccount(0.01);

@@ -5,12 +5,13 @@ import en from "../../src/views/messages.en.ts";
 import ja from "../../src/views/messages.ja.ts";
 import ko from "../../src/views/messages.ko.ts";
 import zh from "../../src/views/messages.zh.ts";
-import { books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { neverIssued } from "../support/bodies.ts";
+import { call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { expectNothingPaid } from "../support/refusal.ts";
 
 holdTime();
 
 const prompt = "a bell tower";
-const neverIssued = "task_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const submissions: [name: string, path: string, body: object][] = [
   ["an image", "/v1/images/generations", { model: "imgA-4", prompt }],
   ["a video", "/v1/videos/generations", { model: "vidB-3.1-fast", prompt }],
@@ -52,7 +53,7 @@ test("a submission without a good key is 401 and says nothing of its body", asyn
       const error = { message: expect.any(String), type: "unauthorized", code: "unauthorized", param: null };
       expect({ status: answer.status, body: answer.body }, `${path} ${authorization}`).toEqual({ status: 401, body: { error } });
     }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  await expectNothingPaid(account);
 });
 
 for (const [name, path, body] of submissions) {
@@ -67,7 +68,7 @@ for (const [name, path, body] of submissions) {
       const answer = await call(path, { key: account.key, body, headers: { "idempotency-key": key } });
       expect(answer, key).toMatchObject({ status: 400, body: { error: { type: "invalid_request", param: "Idempotency-Key" } } });
     }
-    expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+    await expectNothingPaid(account);
   });
 }
 test("a refused submission leaves no claim on its Idempotency-Key", async () => {
@@ -111,7 +112,7 @@ for (const [name, path, body] of submissions) {
         body: { error: { type: "invalid_request", param: "callback_url" } },
       });
     }
-    expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+    await expectNothingPaid(account);
   });
 }
 test("headers and callback_url of a remix follow the same rules", async () => {

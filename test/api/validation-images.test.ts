@@ -1,7 +1,8 @@
 /** Image bodies at both sides of every limit: 4.2 and 8 of the interface, section 1 of the contract. */
 
 import { expect, test } from "vitest";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { accepting, each, ofModels, refusing, type Row, urls } from "../support/bodies.ts";
+import { call, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
 
@@ -10,47 +11,15 @@ const prices = { "imgA-4": 0.03, "imgB-4o-image": 0.04, "imgC-3-pro-image-previe
 const ratios = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"];
 const prompt = "a lighthouse at dusk";
 const defaults = { kind: "image", prompt, size: "1:1", n: 1, quality: "standard" };
-const urls = (count: number) => Array.from({ length: count }, (_, at) => `https://pictures.example/${at}.png`);
 
-type Row = [body: object, told: object, reserved: number];
-
-/** Each body is taken: its parameters are told back with every default, and their price is held. */
-async function accepts(rows: Row[]): Promise<void> {
-  const account = await newAccount();
-  let held = 0;
-  for (const [body, told, reserved] of rows) {
-    const answer = await call(path, { key: account.key, body });
-    expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
-    expect(answer.body.metadata).toEqual({ ...told, reserved: expect.closeTo(reserved, 9) });
-    held += reserved;
-  }
-  expect((await books(account)).reserved).toBeCloseTo(held, 6);
-}
-
-/** Each body is refused for the one field, and none leaves a trace. */
-async function refuses(param: string, bodies: object[]): Promise<void> {
-  const account = await newAccount();
-  for (const body of bodies) {
-    const answer = await call(path, { key: account.key, body });
-    const details = [expect.objectContaining({ param, message: expect.any(String) })];
-    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
-    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
-  }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
-  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-}
-
-const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
+const accepts = accepting(path);
+const refuses = refusing(path);
 
 /** The body for each of the three models, at so many times its price. */
 const rows = (body: object, times = 1) =>
   Object.entries(prices).map(([model, price]): Row => [{ model, prompt, ...body }, { ...defaults, ...body }, times * price]);
 /** The bodies refused for each of the three models. */
-const refused = (param: string, bodies: object[]) =>
-  refuses(
-    param,
-    Object.keys(prices).flatMap((model) => bodies.map((body) => ({ model, prompt, ...body }))),
-  );
+const refused = (param: string, bodies: object[]) => refuses(param, ofModels(Object.keys(prices), prompt, bodies));
 
 test("size 1:1, n 1, quality standard unless told", () => accepts(rows({})));
 test("the seven ratios pass", () => accepts(each("size", ratios).flatMap((body) => rows(body))));

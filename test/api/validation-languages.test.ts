@@ -2,6 +2,7 @@
 
 import { beforeAll, expect, test, vi } from "vitest";
 import en from "../../src/views/messages.en.ts";
+import { neverIssued } from "../support/bodies.ts";
 import { type Account, type Answer, call, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -18,7 +19,6 @@ const videos = "/v1/videos/generations";
 const chat = "/v1/chat/completions";
 const prompt = "a garden in spring";
 const url = "https://pictures.example/a.png";
-const neverIssued = "task_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const film = { model: "vidA-2", prompt };
 const character = { model: "vidA-2", url, timestamps: "0,2" };
 const still = { model: "vidC-1-0-pro-fast", prompt };

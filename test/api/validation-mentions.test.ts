@@ -1,7 +1,8 @@
 /** Characters named in a video prompt: 2.4 of the interface, section 1 of the contract. */
 
 import { expect, test } from "vitest";
-import { type Account, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, call, complete, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { expectNothingPaid } from "../support/refusal.ts";
 
 holdTime();
 
@@ -9,11 +10,7 @@ const videos = "/v1/videos/generations";
 
 const film = (account: Account, prompt: string, model = "vidA-2") => call(videos, { key: account.key, body: { model, prompt } });
 
-async function done(account: Account, body: object): Promise<string> {
-  const id = await submit(account, videos, { model: "vidA-2", ...body });
-  expect((await finish(account, id)).body.data.status).toBe("completed");
-  return id;
-}
+const done = (account: Account, body: object) => complete(account, videos, { model: "vidA-2", ...body });
 
 /** An account whose one character is amber.fox. */
 async function withCharacter(): Promise<Account> {
@@ -33,7 +30,7 @@ async function refuses(prompts: string[], model?: string): Promise<void> {
     const error = { type: "invalid_request", code: "invalid_request", param: "prompt", details: [{ param: "prompt" }] };
     expect({ status: answer.status, ...answer.body }, prompt).toMatchObject({ status: 400, error });
   }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  await expectNothingPaid(account);
 }
 
 async function accepts(account: Account, prompts: string[], model?: string): Promise<void> {

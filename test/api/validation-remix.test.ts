@@ -1,7 +1,9 @@
 /** Remix bodies and their source at both sides of every limit: 4.4 and 8 of the interface, section 1 of the contract. */
 
 import { expect, test, vi } from "vitest";
-import { type Account, books, call, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { neverIssued, type Row } from "../support/bodies.ts";
+import { type Account, books, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { expectNothingPaid, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
 
@@ -11,17 +13,10 @@ const models = [
   { model: "vidA-2-pro", second: 0.3, durations: [15, 25], fallback: 15, others: [10, 14, 16, 24, 26] },
 ];
 const prompt = "the same at dawn";
-const neverIssued = "task_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const remixOf = (id: string) => `/v1/videos/${id}/remix`;
 
 /** A finished task of the account. */
-async function done(account: Account, body: object = {}, at = videos): Promise<string> {
-  const id = await submit(account, at, { model: "vidA-2", prompt: unique(), ...body });
-  expect((await finish(account, id)).body.data.status).toBe("completed");
-  return id;
-}
-
-type Row = [body: object, told: object, reserved: number];
+const done = (account: Account, body: object = {}, at = videos) => complete(account, at, { model: "vidA-2", prompt: unique(), ...body });
 
 /** Each body is taken: its parameters are told back with every default, and their price is held. */
 async function accepts(rows: Row[]): Promise<void> {
@@ -43,9 +38,7 @@ async function refuses(param: string, bodies: object[], code = "invalid_request"
   const source = await done(account);
   for (const body of bodies) {
     const answer = await call(remixOf(source), { key: account.key, body });
-    const details = [expect.objectContaining({ param, message: expect.any(String) })];
-    const error = { message: expect.stringContaining(param), type: "invalid_request", code, param, details };
-    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
+    expectRefusedFor(param, answer, body, code);
   }
   expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 1, remaining: 99 });
   expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(1);
@@ -109,7 +102,7 @@ test("a task that was never issued or is somebody else's is 404 task_not_found",
       status: 404,
       body: { error: { message: expect.any(String), type: "task_not_found", code: "task_not_found", param: "video_id" } },
     });
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
+  await expectNothingPaid(account);
   expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
 });
 test("a remix and a film of another model can be remixed", async () => {

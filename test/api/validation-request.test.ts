@@ -2,12 +2,13 @@
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { neverIssued } from "../support/bodies.ts";
 import { type Account, books, call, holdTime, newAccount, submit } from "../support/gateway.ts";
+import { expectNoTrace } from "../support/refusal.ts";
 
 holdTime();
 
 const MiB = 1024 * 1024;
-const neverIssued = "task_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const prompt = "an empty beach";
 const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
 const newEmail = () => `${crypto.randomUUID()}@example.com`;
@@ -42,11 +43,6 @@ const refusal = (status: number) => ({
   status,
   body: { error: expect.objectContaining({ message: expect.any(String), type: "invalid_request" }) },
 });
-
-async function leftNoTrace(account: Account): Promise<void> {
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
-  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-}
 
 /** A JSON object of exactly so many bytes. */
 const padded = (body: object, length: number) => encode(JSON.stringify(body).padEnd(length));
@@ -99,17 +95,17 @@ for (const { path, limit, body, good } of endpoints) {
     const bytes = encode(JSON.stringify(body()));
     expect(await send(account, path, bytes)).toEqual(refusal(415));
     for (const type of otherTypes) expect(await send(account, path, bytes, { "content-type": type }), type).toEqual(refusal(415));
-    await leftNoTrace(account);
+    await expectNoTrace(account);
   });
   test(`${name}: what is no JSON is 400`, async () => {
     const account = await newAccount();
     for (const text of noJson) expect(await send(account, path, encode(text), json), text).toEqual(refusal(400));
-    await leftNoTrace(account);
+    await expectNoTrace(account);
   });
   test(`${name}: a scalar or an array is 400`, async () => {
     const account = await newAccount();
     for (const text of noObject) expect(await send(account, path, encode(text), json), text).toEqual(refusal(400));
-    await leftNoTrace(account);
+    await expectNoTrace(account);
   });
   test(`${name}: what is no UTF-8 is 400`, async () => {
     const account = await newAccount();
@@ -118,7 +114,7 @@ for (const { path, limit, body, good } of endpoints) {
       expect(await send(account, path, Uint8Array.from([...encode(start), ...bytes, ...encode(end)]), json), String(bytes)).toEqual(
         refusal(400),
       );
-    await leftNoTrace(account);
+    await expectNoTrace(account);
   });
   test(`${name}: a body of ${limit / MiB} MiB is read`, async () => {
     expect((await send(await newAccount(), path, padded(body(), limit), json)).status).toBe(good);
@@ -126,7 +122,7 @@ for (const { path, limit, body, good } of endpoints) {
   test(`${name}: a body of a byte more is 413`, async () => {
     const account = await newAccount();
     expect(await send(account, path, padded(body(), limit + 1), json)).toEqual(refusal(413));
-    await leftNoTrace(account);
+    await expectNoTrace(account);
   });
   test(`${name}: a body of unknown length is counted while it is read`, async () => {
     const account = await newAccount();

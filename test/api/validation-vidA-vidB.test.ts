@@ -1,7 +1,8 @@
 /** Bodies of vidA and vidB films at both sides of every limit: modes A and C of 4.3 and part 8 of the interface, section 1 of the contract. */
 
-import { expect, test } from "vitest";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { test } from "vitest";
+import { accepting, each, inMetadata, ofModels, refusing, type Row, urls } from "../support/bodies.ts";
+import { holdTime } from "../support/gateway.ts";
 
 holdTime();
 
@@ -13,37 +14,9 @@ const vidB: Model[] = ["vidB-3.1-fast", "vidB-3.1-quality"];
 const styles = ["comic", "news", "anime", "selfie", "nostalgic", "thanksgiving"];
 const flags = ["watermark", "private", "storyboard", "thumbnail"];
 const prompt = "a ship leaves the harbour";
-const urls = (count: number) => Array.from({ length: count }, (_, at) => `https://pictures.example/${at}.png`);
 
-type Row = [body: object, told: object, reserved: number];
-
-/** Each body is taken: its parameters are told back with every default, and their price is held. */
-async function accepts(rows: Row[]): Promise<void> {
-  const account = await newAccount();
-  let held = 0;
-  for (const [body, told, reserved] of rows) {
-    const answer = await call(path, { key: account.key, body });
-    expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
-    expect(answer.body.metadata).toEqual({ ...told, reserved: expect.closeTo(reserved, 9) });
-    held += reserved;
-  }
-  expect((await books(account)).reserved).toBeCloseTo(held, 6);
-}
-
-/** Each body is refused for the one field, and none leaves a trace. */
-async function refuses(param: string, bodies: object[]): Promise<void> {
-  const account = await newAccount();
-  for (const body of bodies) {
-    const answer = await call(path, { key: account.key, body });
-    const details = [expect.objectContaining({ param, message: expect.any(String) })];
-    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
-    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
-  }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
-  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-}
-
-const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
+const accepts = accepting(path);
+const refuses = refusing(path);
 
 const defaultsOf = (model: Model) =>
   vidA.includes(model)
@@ -55,12 +28,7 @@ const rows = (models: Model[], body: object, told = body) =>
     const metadata = { ...defaultsOf(model), ...told };
     return [{ model, prompt, ...body }, metadata, metadata.duration * seconds[model]];
   });
-const refused = (models: Model[], param: string, bodies: object[]) =>
-  refuses(
-    param,
-    models.flatMap((model) => bodies.map((body) => ({ model, prompt, ...body }))),
-  );
-const inMetadata = (field: string, values: readonly unknown[]) => each("metadata", each(field, values));
+const refused = (models: Model[], param: string, bodies: object[]) => refuses(param, ofModels(models, prompt, bodies));
 
 for (const [name, models, images] of [
   ["vidA", vidA, 4],

@@ -1,7 +1,8 @@
 /** Bodies of vidC and vidD films at both sides of every limit: modes D and E of 4.3 and part 8 of the interface, section 1 of the contract. */
 
-import { expect, test } from "vitest";
-import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { test } from "vitest";
+import { accepting, each, inMetadata, ofModels, refusing, type Row, urls } from "../support/bodies.ts";
+import { holdTime } from "../support/gateway.ts";
 
 holdTime();
 
@@ -11,40 +12,12 @@ type Model = keyof typeof seconds;
 const vidC: Model[] = ["vidC-1-0-pro-fast", "vidC-1-0-pro-quality"];
 const vidD: Model[] = ["vidD-02"];
 const prompt = "rain over a market";
-const urls = (count: number) => Array.from({ length: count }, (_, at) => `https://pictures.example/${at}.png`);
 const url = urls(1)[0]!;
 const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0).toBase64();
 const withRoles = (...roles: unknown[]) => ({ image_with_roles: roles.map((role) => ({ url, role })) });
 
-type Row = [body: object, told: object, reserved: number];
-
-/** Each body is taken: its parameters are told back with every default, and their price is held. */
-async function accepts(rows: Row[]): Promise<void> {
-  const account = await newAccount();
-  let held = 0;
-  for (const [body, told, reserved] of rows) {
-    const answer = await call(path, { key: account.key, body });
-    expect(answer.status, JSON.stringify([body, answer.body])).toBe(200);
-    expect(answer.body.metadata).toEqual({ ...told, reserved: expect.closeTo(reserved, 9) });
-    held += reserved;
-  }
-  expect((await books(account)).reserved).toBeCloseTo(held, 6);
-}
-
-/** Each body is refused for the one field, and none leaves a trace. */
-async function refuses(param: string, bodies: object[]): Promise<void> {
-  const account = await newAccount();
-  for (const body of bodies) {
-    const answer = await call(path, { key: account.key, body });
-    const details = [expect.objectContaining({ param, message: expect.any(String) })];
-    const error = { message: expect.stringContaining(param), type: "invalid_request", code: "invalid_request", param, details };
-    expect({ status: answer.status, body: answer.body }, JSON.stringify(body)).toEqual({ status: 400, body: { error } });
-  }
-  expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
-  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-}
-
-const each = (field: string, values: readonly unknown[]) => values.map((value) => ({ [field]: value }));
+const accepts = accepting(path);
+const refuses = refusing(path);
 
 /** The body for each of the models; `told` is what it changes in the defaults. 1080p costs twice. */
 const rows = (models: Model[], body: object, told = body) =>
@@ -53,12 +26,7 @@ const rows = (models: Model[], body: object, told = body) =>
     const metadata = { kind: "video", prompt, duration: 5, size: "16:9", resolution, ...told };
     return [{ model, prompt, ...body }, metadata, metadata.duration * seconds[model] * (metadata.resolution === "1080p" ? 2 : 1)];
   });
-const refused = (models: Model[], param: string, bodies: object[]) =>
-  refuses(
-    param,
-    models.flatMap((model) => bodies.map((body) => ({ model, prompt, ...body }))),
-  );
-const inMetadata = (field: string, values: readonly unknown[]) => each("metadata", each(field, values));
+const refused = (models: Model[], param: string, bodies: object[]) => refuses(param, ofModels(models, prompt, bodies));
 const at = (resolution: string) => ({ metadata: { resolution } });
 
 for (const [name, models] of [

@@ -2,20 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
-import {
-  type Account,
-  books,
-  call,
-  deliver,
-  finish,
-  holdTime,
-  newAccount,
-  pass,
-  script,
-  submit,
-  unique,
-  upstreamCalls,
-} from "../support/gateway.ts";
+import { type Account, books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -133,25 +120,6 @@ test.each([{}, { metadata: { thumbnail: false } }])("without being asked there i
   expect(generic.result.videos[0]).not.toHaveProperty("thumbnail");
 });
 
-test("a failed video tells why, and nothing more", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ progress: 30 }, { failed: "content_policy_violation" }] });
-  const id = await submit(account, videos, { model: "vidC-1-0-pro-fast", prompt });
-  const created_at = now();
-  await finish(account, id);
-  expect(await look(account, id)).toEqual({
-    id,
-    object: "video.generation",
-    model: "vidC-1-0-pro-fast",
-    created_at,
-    status: "failed",
-    progress: 30,
-    error: { message: "The content violates the content policy." },
-  });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-});
-
 test("the generic query answers for videos too", async () => {
   const account = await newAccount();
   const prompt = unique();
@@ -193,30 +161,4 @@ test("another kind on the video path, and a video on the character path, is 404"
       error: { message: "The task does not exist.", type: "task_not_found", code: "task_not_found", param: null },
     });
   }
-});
-
-test("a prompt that the provider refuses at once is 422, reserves nothing and leaves no task", async () => {
-  const account = await newAccount();
-  const prompt = `sandbox:reject ${unique()}`;
-  const { status, body } = await call(videos, { key: account.key, body: { model: "vidA-2", prompt } });
-  expect(status).toBe(422);
-  expect(body).toEqual({
-    error: {
-      message: "The content violates the content policy.",
-      type: "content_policy_violation",
-      code: "content_policy_violation",
-      param: null,
-    },
-  });
-  expect(await upstreamCalls(prompt)).toEqual([]);
-  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-});
-
-test("an image of the request that cannot be had fails the task as invalid_input", async () => {
-  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("gone", { status: 404 }));
-  const account = await newAccount();
-  const id = await submit(account, videos, { model: "vidB-3.1-fast", prompt: unique(), images: [image] });
-  expect((await finish(account, id)).body.data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });

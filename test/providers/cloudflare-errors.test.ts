@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { cloudflare } from "../../src/providers/cloudflare.ts";
 import { isAside } from "../../src/providers/index.ts";
 import { books, holdTime, unique } from "../support/gateway.ts";
-import { callsOf } from "./support.ts";
+import { callsOf, capture } from "./support.ts";
 import { doors, generateBy, headsOf, images, startsOf, varsOf, videos } from "./cloudflare-support.ts";
 
 holdTime();
@@ -114,9 +114,7 @@ test("it is on with the binding, or with an account and its token", () => {
 });
 
 test("wrong credentials put the provider aside, alert the operator, and are told to nobody", async () => {
-  const texts: string[] = [];
-  for (const method of ["log", "error"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
+  const texts = capture();
   const prompt = unique();
   const vars = { ...varsOf("rest"), WORKERS_AI_API_TOKEN: "wrong-token" };
   const { account, data } = await generateBy(vars, [seedream], images, { model, prompt } as never);

@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { call, deliver, pass } from "../support/gateway.ts";
-import { asked, submitTo } from "./support.ts";
+import { routesTo, sent, submitTo } from "./support.ts";
 
 export type Door = "binding" | "rest";
 export const doors: Door[] = ["binding", "rest"];
@@ -12,7 +12,7 @@ export const varsOf = (door: Door): Partial<Env> => (door === "rest" ? withoutBi
 
 /** Submits under routes to these models, the first one first, and lets queue and alarms work: the final task. */
 export async function generateBy(vars: Door | Partial<Env>, models: string[], path: string, body: { model: string }, rounds = 12) {
-  const routes = { [body.model]: models.map((model) => ({ provider: "cloudflare", model })) };
+  const routes = routesTo("cloudflare", body.model, ...models);
   const { account, status, body: made } = await submitTo(routes, path, body);
   expect(status, JSON.stringify(made)).toBe(200);
   const { id } = made as { id: string };
@@ -26,10 +26,7 @@ export async function generateBy(vars: Door | Partial<Env>, models: string[], pa
 }
 
 /** The bodies of the calls that made something. */
-export const startsOf = async (prompt: string) =>
-  (await asked(prompt))
-    .filter((entry) => entry.call === "start")
-    .map(({ body }) => body as { door: Door; model: string; input: Record<string, unknown> });
+export const startsOf = async (prompt: string) => (await sent(prompt)) as { door: Door; model: string; input: Record<string, unknown> }[];
 
 /** The first bytes of each asset, which must load, as text. */
 export async function headsOf(urls: string[]): Promise<string[]> {

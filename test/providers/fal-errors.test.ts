@@ -6,20 +6,17 @@ import { afterEach, expect, test, vi } from "vitest";
 import { objectIdOf } from "../../src/ids.ts";
 import { isAside } from "../../src/providers/index.ts";
 import { alarm, books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
-import { filesOf, submissionOf } from "./support-fal.ts";
-import { callsOf, generate, submitTo } from "./support.ts";
+import { filesOf, submissionOf } from "./fal-support.ts";
+import { callsOf, capture, countOf, generate, routesTo, submitTo } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
-const route = (...models: string[]) => ({ "imgA-4": models.map((model) => ({ provider: "fal", model })) });
+const route = (...ids: string[]) => routesTo("fal", "imgA-4", ...ids);
 const v4 = "fal-ai/bytedance/seedream/v4";
 const v45 = "fal-ai/bytedance/seedream/v4.5";
 const picture = (order: string) => ({ model: "imgA-4", prompt: `a quay ${order} ${unique()}` });
-
-/** The times that the book has this. */
-const count = async (prompt: string, name: string) => (await callsOf(prompt)).filter((one) => one === name).length;
 
 test.each([
   ["refused at submission", "[moderated]", "content_policy_violation"],
@@ -42,7 +39,7 @@ test.each([
   const { account, data } = await generate(route(v4), images, body, 120);
   expect(data).toMatchObject({ status: "failed", error: { code } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  if (order !== "[unavailable]") expect(await count(body.prompt, "start")).toBe(1);
+  if (order !== "[unavailable]") expect(await countOf(body.prompt, "start")).toBe(1);
 });
 
 test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[garbled 2]"])(
@@ -60,7 +57,7 @@ test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 
   const body = picture(order);
   const { account, data } = await generate(route(v4, v45), images, body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await count(body.prompt, "start")).toBe(2);
+  expect(await countOf(body.prompt, "start")).toBe(2);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
@@ -68,7 +65,7 @@ test("refused content is not tried elsewhere", async () => {
   const body = picture("[moderated-later 1]");
   const { data } = await generate(route(v4, v45), images, body);
   expect(data.error.code).toBe("content_policy_violation");
-  expect(await count(body.prompt, "start")).toBe(1);
+  expect(await countOf(body.prompt, "start")).toBe(1);
 });
 
 test.each(["[drop]", "[broken]", "[foreign]"])("%s: nobody knows what became of it, so nothing is made a second time", async (order) => {
@@ -97,7 +94,7 @@ test("a download that breaks off is fetched again without a second generation", 
   const body = { model: "vidB-3.1-fast", prompt: `a quay [truncated 1] ${unique()}` };
   const { data } = await generate({ "vidB-3.1-fast": [{ provider: "fal", model: "fal-ai/veo3.1/fast" }] }, "/v1/videos/generations", body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await count(body.prompt, "start")).toBe(1);
+  expect(await countOf(body.prompt, "start")).toBe(1);
   const stored = await call(data.result.videos[0].url[0]);
   expect(new Uint8Array(stored.body)).toEqual((await filesOf(body.prompt))[0]);
 });
@@ -146,9 +143,7 @@ test.each(["a wrong key", "an empty wallet"])("%s puts the provider aside, and t
 });
 
 test("the key is in no log line, record or answer", async () => {
-  const texts: string[] = [];
-  for (const method of ["log", "info", "warn", "error", "debug"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
+  const texts = capture();
   for (const order of ["", "[broken]", "[foreign]", "[wallet]", "[timeout]", "[hiccup 1]", "[expired]", "[drop]"]) {
     const body = picture(order);
     const { account, id } = await generate(route(v4), images, body);

@@ -3,13 +3,12 @@
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
-import { filesOf, submissionOf } from "./support-fal.ts";
-import { asked, callsOf, generate, submitTo } from "./support.ts";
+import { filesOf, submissionOf } from "./fal-support.ts";
+import { asked, countOf, generate, routesTo, submitTo } from "./support.ts";
 
 holdTime();
 
 const videos = "/v1/videos/generations";
-const to = (publicModel: string, model: string) => ({ [publicModel]: [{ provider: "fal", model }] });
 const url = "https://pictures.example/a.png";
 const other = "https://pictures.example/b.png";
 const third = "https://pictures.example/c.png";
@@ -95,7 +94,7 @@ const cases: [string, string, object, string, object][] = [
 
 test.each(cases)("%s by %s: %o", async (publicModel, model, wish, endpoint, input) => {
   const prompt = `a quay [queued 1] [odd 1] ${unique()}`;
-  const { account, data } = await generate(to(publicModel, model), videos, { model: publicModel, prompt, ...wish });
+  const { account, data } = await generate(routesTo("fal", publicModel, model), videos, { model: publicModel, prompt, ...wish });
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect(await submissionOf(prompt)).toEqual({ endpoint, input: { prompt, ...input }, lifecycle: { expiration_duration_seconds: 86_400 } });
   const file = await call(data.result.videos[0].url[0]);
@@ -103,11 +102,11 @@ test.each(cases)("%s by %s: %o", async (publicModel, model, wish, endpoint, inpu
   const { reserved, used } = await books(account);
   expect(reserved).toBe(0);
   expect(used).toBeGreaterThan(0);
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test("a character's picture is a reference, and its display name stands in the prompt", async () => {
-  const routes = { "vidA-2": [{ provider: "media", model: "character" }, ...to("vidA-2", second)["vidA-2"]!] };
+  const routes = { "vidA-2": [{ provider: "media", model: "character" }, ...routesTo("fal", "vidA-2", second)["vidA-2"]!] };
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("....ftypisom")));
   const clip = { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" };
   const { account, data: made } = await generate(routes, videos, clip);
@@ -115,7 +114,7 @@ test("a character's picture is a reference, and its display name stands in the p
   const [character] = made.result.data.characters;
   const word = unique();
   const body = { model: "vidA-2", prompt: `${word} @${character.username} waves`, images: [url] };
-  const submitted = await call(videos, { key: account.key, body, vars: { ROUTES: to("vidA-2", `${second}/fast`) } });
+  const submitted = await call(videos, { key: account.key, body, vars: { ROUTES: routesTo("fal", "vidA-2", `${second}/fast`) } });
   const { data } = (await finish(account, submitted.body.id, 20)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect(await submissionOf(word)).toMatchObject({
@@ -125,14 +124,14 @@ test("a character's picture is a reference, and its display name stands in the p
   const refused = await call(videos, {
     key: account.key,
     body: { ...body, images: [] },
-    vars: { ROUTES: to("vidA-2", "fal-ai/wan/v2.7") },
+    vars: { ROUTES: routesTo("fal", "vidA-2", "fal-ai/wan/v2.7") },
   });
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "prompt" });
 });
 
 test("a style goes into the prompt", async () => {
   const prompt = unique();
-  await generate(to("vidA-2", second), videos, { model: "vidA-2", prompt, metadata: { style: "comic", storyboard: true } });
+  await generate(routesTo("fal", "vidA-2", second), videos, { model: "vidA-2", prompt, metadata: { style: "comic", storyboard: true } });
   expect(await submissionOf(prompt)).toMatchObject({ input: { prompt: `${prompt}\n\nStyle: comic.` } });
 });
 
@@ -163,7 +162,7 @@ test.each<[string, string, object, string]>([
   ],
 ])("%s by %s cannot honour %o", async (publicModel, model, wish, param) => {
   const prompt = unique();
-  const { account, status, body } = await submitTo(to(publicModel, model), videos, { model: publicModel, prompt, ...wish });
+  const { account, status, body } = await submitTo(routesTo("fal", publicModel, model), videos, { model: publicModel, prompt, ...wish });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "unsupported_parameter", param });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
@@ -176,7 +175,7 @@ test("characters are not made here, and a family of pictures makes no film", asy
     [second, character],
     ["fal-ai/nano-banana-pro", { model: "vidA-2", prompt: unique() }],
   ] as const) {
-    const answer = await submitTo(to("vidA-2", model), videos, body);
+    const answer = await submitTo(routesTo("fal", "vidA-2", model), videos, body);
     expect(answer.body.error).toMatchObject({ code: "model_not_available", param: "model" });
   }
 });

@@ -3,13 +3,12 @@
 import { expect, test } from "vitest";
 import { books, call, holdTime, unique } from "../support/gateway.ts";
 import { base64, png } from "../media/images.ts";
-import { filesOf, submissionOf } from "./support-fal.ts";
-import { asked, callsOf, generate, submitTo } from "./support.ts";
+import { filesOf, submissionOf } from "./fal-support.ts";
+import { asked, callsOf, generate, routesTo, submitTo } from "./support.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
-const to = (publicModel: string, model: string) => ({ [publicModel]: [{ provider: "fal", model }] });
 const url = "https://pictures.example/a.png";
 const inline = `data:image/png;base64,${base64.png}`;
 
@@ -68,7 +67,7 @@ const cases: [string, string, object, string, object][] = [
 
 test.each(cases)("%s by %s: %o", async (publicModel, model, wish, endpoint, input) => {
   const prompt = `a quay [queued 1] [running 1] ${unique()}`;
-  const { account, data } = await generate(to(publicModel, model), images, { model: publicModel, prompt, ...wish });
+  const { account, data } = await generate(routesTo("fal", publicModel, model), images, { model: publicModel, prompt, ...wish });
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect(await submissionOf(prompt)).toEqual({ endpoint, input: { prompt, ...input }, lifecycle: { expiration_duration_seconds: 86_400 } });
   const { length } = data.result.images;
@@ -89,7 +88,7 @@ test.each([
   ["imgA-4", "fal-ai/flux/dev", { quality: "hd" }, "quality"],
 ])("%s by %s cannot honour %o", async (publicModel, model, wish, param) => {
   const prompt = unique();
-  const { account, status, body } = await submitTo(to(publicModel, model), images, { model: publicModel, prompt, ...wish });
+  const { account, status, body } = await submitTo(routesTo("fal", publicModel, model), images, { model: publicModel, prompt, ...wish });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "unsupported_parameter", param });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
@@ -97,7 +96,7 @@ test.each([
 });
 
 test("a family of films makes no picture", async () => {
-  const { status, body } = await submitTo(to("imgA-4", "fal-ai/veo3.1"), images, { model: "imgA-4", prompt: unique() });
+  const { status, body } = await submitTo(routesTo("fal", "imgA-4", "fal-ai/veo3.1"), images, { model: "imgA-4", prompt: unique() });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });
 });
@@ -110,7 +109,7 @@ test("large inline pictures arrive whole, in their order among URLs", async () =
     return `data:image/png;base64,${bytes.toBase64()}`;
   };
   const given = [large(1), url, large(2)];
-  const { data } = await generate(to("imgA-4", seedream), images, { model: "imgA-4", prompt, images: given });
+  const { data } = await generate(routesTo("fal", "imgA-4", seedream), images, { model: "imgA-4", prompt, images: given });
   expect(data.status, JSON.stringify(data)).toBe("completed");
   const { image_urls } = (await submissionOf(prompt)).input as { image_urls: string[] };
   // Told as words: megabytes in a failed assertion's text would help nobody.

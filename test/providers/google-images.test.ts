@@ -4,7 +4,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, unique } from "../support/gateway.ts";
-import { asked, callsOf, generate, submitTo } from "./support.ts";
+import { png } from "./google-support.ts";
+import { asked, callsOf, capture, generate, submitTo } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -14,7 +15,6 @@ const path = "/v1/images/generations";
 const google = { provider: "google", model: "gemini-3-pro-image" };
 const routes = { [id]: [google] };
 const twoRoutes = { [id]: [google, { provider: "google", model: "gemini-3.1-flash-image" }] };
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** Width and height that a stored picture has. */
 async function pixels(url: string): Promise<[number, number]> {
@@ -174,9 +174,7 @@ test.each(["[wallet]", "[region]"])("%s puts the provider aside and tells the op
 
 test("a wrong key, which is 400 INVALID_ARGUMENT, puts the provider aside; no line holds a key", async () => {
   vi.setSystemTime(Date.now() + 61_000);
-  const texts: string[] = [];
-  for (const method of ["log", "error"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
+  const texts = capture();
   const prompt = unique();
   const { account, body } = await submitTo(routes, path, { model: id, prompt });
   await deliver(body.id as string, undefined, { GEMINI_API_KEY: "wrong-key" });

@@ -4,26 +4,14 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, newAccount, pass, unique, type Account } from "../support/gateway.ts";
-import { asked, callsOf, generate, submitTo } from "./support.ts";
+import { endsAs, lastStartOf, model, png, startOf, videos } from "./google-support.ts";
+import { callsOf, capture, countOf, generate, submitTo } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-const path = "/v1/videos/generations";
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const omni = (model = "gemini-omni-1.2-flash") => [{ provider: "google", model }];
 const routes = { "vidA-2": omni(), "vidA-2-pro": omni(), "vidB-3.1-fast": omni("gemini-omni-1.1-flash"), "vidB-3.1-quality": omni() };
-const model = "vidB-3.1-fast";
-
-const startOf = async (prompt: string) => (await asked(prompt)).find((entry) => entry.call === "start")!.body;
-const startsOf = async (prompt: string) => (await callsOf(prompt)).filter((name) => name === "start").length;
-
-async function endsAs(code: string, prompt: string, starts: number, body: object = {}) {
-  const { account, data } = await generate(routes, path, { model, prompt, ...body });
-  expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await startsOf(prompt)).toBe(starts);
-}
 
 /** Its bytes, checked to be the emulator's film. */
 async function filmOf(data: { status: string; result: { videos: { url: string[] }[] } }): Promise<ArrayBuffer> {
@@ -42,7 +30,7 @@ test.each([
   ["vidA-2-pro", { duration: 10, size: "9:16" }, "9:16", "10s", "gemini-omni-1.2-flash"],
 ] as const)("%s: ratio and seconds arrive, the duration as text, and the film is stored", async (name, body, ratio, duration, id) => {
   const prompt = `[queued 1] [running 1] [processing 1] ${unique()}`;
-  const { account, data } = await generate(routes, path, { model: name, prompt, ...body });
+  const { account, data } = await generate(routes, videos, { model: name, prompt, ...body });
   await filmOf(data);
   expect(await startOf(prompt)).toEqual({
     model: id,
@@ -61,7 +49,7 @@ test.each([
 ])("%d pictures go inline before the prompt", async (count, task) => {
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
-  const { data } = await generate(routes, path, { model, prompt, images });
+  const { data } = await generate(routes, videos, { model, prompt, images });
   await filmOf(data);
   expect(await startOf(prompt)).toMatchObject({
     input: [...images.map(() => ({ type: "image", data: png, mime_type: "image/png" })), { type: "text", text: prompt }],
@@ -71,13 +59,13 @@ test.each([
 
 test("the caller's style follows the prompt", async () => {
   const prompt = unique();
-  await filmOf((await generate(routes, path, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
+  await filmOf((await generate(routes, videos, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
   expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\nStyle: anime.` });
 });
 
 test("the film may come inline although it was to come as a file", async () => {
   const prompt = `[inline] ${unique()}`;
-  await filmOf((await generate(routes, path, { model, prompt })).data);
+  await filmOf((await generate(routes, videos, { model, prompt })).data);
   expect(await callsOf(prompt)).not.toContain("file");
 });
 
@@ -85,19 +73,19 @@ test.each(["[truncated 1]", "[inline] [truncated 3]"])(
   "%s: a broken download is fetched again, without a second generation",
   async (orders) => {
     const prompt = `${orders} ${unique()}`;
-    await filmOf((await generate(routes, path, { model, prompt })).data);
-    expect(await startsOf(prompt)).toBe(1);
+    await filmOf((await generate(routes, videos, { model, prompt })).data);
+    expect(await countOf(prompt, "start")).toBe(1);
   },
 );
 
 test.each(["[redirect]", "[foreign]"])("%s: a file on another host is fetched without the key", async (orders) => {
   const prompt = `${orders} ${unique()}`;
-  await filmOf((await generate(routes, path, { model, prompt })).data);
+  await filmOf((await generate(routes, videos, { model, prompt })).data);
   expect(await callsOf(prompt)).toContain("file");
 });
 
 test("a status word that nobody knows is no end", async () => {
-  await filmOf((await generate(routes, path, { model, prompt: `[new-word 2] ${unique()}` })).data);
+  await filmOf((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
 });
 
 test.each([
@@ -113,13 +101,13 @@ test.each([
   ["broken", "provider_error", 0],
   ["retired", "provider_error", 0],
   ["drop", "provider_error", 1],
-] as const)("[%s] ends as %s, and the money returns", (word, code, starts) => endsAs(code, `[${word}] ${unique()}`, starts));
+] as const)("[%s] ends as %s, and the money returns", (word, code, starts) => endsAs(routes, code, `[${word}] ${unique()}`, starts));
 
 test.each(["[retired 1]", "[limit 2]", "[fails 1]"])("%s gives way to the next route", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const two = { [model]: [...omni(), ...omni("gemini-omni-1.1-flash")] };
-  await filmOf((await generate(two, path, { model, prompt })).data);
-  expect((await asked(prompt)).findLast((entry) => entry.call === "start")!.body).toMatchObject({ model: "gemini-omni-1.1-flash" });
+  await filmOf((await generate(two, videos, { model, prompt })).data);
+  expect(await lastStartOf(prompt)).toMatchObject({ model: "gemini-omni-1.1-flash" });
 });
 
 async function remix(account: Account, video: string, body: object) {
@@ -128,7 +116,7 @@ async function remix(account: Account, video: string, body: object) {
 
 test("a remix is a further interaction after the one that made the film", async () => {
   const first = unique();
-  const { account, id } = await generate(routes, path, { model: "vidA-2", prompt: first });
+  const { account, id } = await generate(routes, videos, { model: "vidA-2", prompt: first });
   const prompt = `now at night ${unique()}`;
   const made = await remix(account, id, { prompt, size: "9:16", duration: 15 });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
@@ -144,7 +132,7 @@ test("a remix is a further interaction after the one that made the film", async 
 
 test("a remix of a film that Omni did not make is refused, and reserves nothing", async () => {
   const veo = { "vidB-3.1-fast": [{ provider: "google", model: "veo-3.1-fast-generate-001" }] };
-  const { account, id } = await generate(veo, path, { model, prompt: unique() });
+  const { account, id } = await generate(veo, videos, { model, prompt: unique() });
   const { used } = await books(account);
   const answer = await remix(account, id, { prompt: "x" });
   expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "video_id" } } });
@@ -153,7 +141,7 @@ test("a remix of a film that Omni did not make is refused, and reserves nothing"
 
 test("a task that its caller cancels is cancelled there", async () => {
   const prompt = `[running] ${unique()}`;
-  const { account, body } = await submitTo(routes, path, { model, prompt });
+  const { account, body } = await submitTo(routes, videos, { model, prompt });
   const id = body.id as string;
   await deliver(id);
   await pass(id, 5);
@@ -175,7 +163,7 @@ test("what Omni cannot do is refused by its field, and reserves nothing", async 
     ["vidC-1-0-pro-fast", { metadata: { resolution: "480p" } }, "metadata.resolution"],
     ["vidC-1-0-pro-fast", { image_with_roles: [{ url, role: "last_frame" }] }, "image_with_roles"],
   ] as const) {
-    const answer = await submitTo(to(name, id), path, { model: name, prompt: "x", ...body });
+    const answer = await submitTo(to(name, id), videos, { model: name, prompt: "x", ...body });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param } } });
     expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
   }
@@ -183,23 +171,21 @@ test("what Omni cannot do is refused by its field, and reserves nothing", async 
 
 test("without its secret the part is off, although the others are on", async () => {
   const { key } = await newAccount();
-  const answer = await call(path, { key, body: { model, prompt: "x" }, vars: { ROUTES: routes, GEMINI_API_KEY: "" } });
+  const answer = await call(videos, { key, body: { model, prompt: "x" }, vars: { ROUTES: routes, GEMINI_API_KEY: "" } });
   expect(answer).toMatchObject({ status: 400, body: { error: { code: "model_not_available", param: "model" } } });
 });
 
 // Last, for it puts the provider aside.
 test("a wrong key puts the provider aside; no line and no answer holds a key", async () => {
   vi.setSystemTime(Date.now() + 61_000);
-  const texts: string[] = [];
-  for (const method of ["log", "error"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
+  const texts = capture();
   const prompt = unique();
-  const { account, body } = await submitTo(routes, path, { model, prompt });
+  const { account, body } = await submitTo(routes, videos, { model, prompt });
   await deliver(body.id as string, undefined, { GEMINI_API_KEY: "wrong-key" });
   expect(isAside("google")).toBe(true);
   const { data } = (await finish(account, body.id as string)).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  texts.push(JSON.stringify(data), JSON.stringify((await generate(routes, path, { model, prompt: `[redirect] ${unique()}` })).data));
+  texts.push(JSON.stringify(data), JSON.stringify((await generate(routes, videos, { model, prompt: `[redirect] ${unique()}` })).data));
   expect(texts.filter((text) => text.includes("wrong-key") || text.includes(env.GEMINI_API_KEY!))).toEqual([]);
 });

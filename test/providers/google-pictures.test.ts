@@ -4,13 +4,13 @@ import { afterEach, expect, test, vi } from "vitest";
 import { postWithPictures } from "../../src/providers/google-body.ts";
 import { InputError, type InputImage } from "../../src/providers/provider.ts";
 import { call, finish, holdTime, unique } from "../support/gateway.ts";
+import { png } from "./google-support.ts";
 import { asked, generate } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const films = "/v1/videos/generations";
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** Bytes that begin as a PNG. */
 function noise(length: number): Uint8Array<ArrayBuffer> {

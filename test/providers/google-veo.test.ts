@@ -4,39 +4,21 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, newAccount, pass, unique } from "../support/gateway.ts";
-import { asked, callsOf, generate, submitTo } from "./support.ts";
+import { endsAs, lastStartOf, model, png, startOf, videos } from "./google-support.ts";
+import { capture, countOf, generate, submitTo } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-const path = "/v1/videos/generations";
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const veo = (model: string) => ({ provider: "google", model });
 const routes = {
   "vidB-3.1-fast": [veo("veo-3.1-fast-generate-001")],
   "vidB-3.1-quality": [veo("veo-3.1-generate-001")],
 };
-const model = "vidB-3.1-fast";
-
-interface Start {
-  token: string;
-  model: string;
-  instances: Record<string, unknown>[];
-  parameters: Record<string, unknown>;
-}
-const startOf = async (prompt: string) => (await asked(prompt)).find((entry) => entry.call === "start")!.body as Start;
-const startsOf = async (prompt: string) => (await callsOf(prompt)).filter((name) => name === "start").length;
-
-async function endsAs(code: string, prompt: string, starts: number, body: object = {}) {
-  const { account, data } = await generate(routes, path, { model, prompt, ...body });
-  expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await startsOf(prompt)).toBe(starts);
-}
 
 test.each(["vidB-3.1-fast", "vidB-3.1-quality"] as const)("%s: a film is made, polled and stored", async (name) => {
   const prompt = `a river [queued 1] [running 2] ${unique()}`;
-  const { account, data } = await generate(routes, path, { model: name, prompt, size: "9:16" });
+  const { account, data } = await generate(routes, videos, { model: name, prompt, size: "9:16" });
   expect(data.status).toBe("completed");
   const film = await call(data.result.videos[0].url[0]);
   expect(film.status).toBe(200);
@@ -50,7 +32,7 @@ test.each(["vidB-3.1-fast", "vidB-3.1-quality"] as const)("%s: a film is made, p
     instances: [{ prompt }],
     parameters: { sampleCount: 1, durationSeconds: 8, aspectRatio: "9:16", generateAudio: true },
   });
-  expect((await callsOf(prompt)).filter((one) => one === "poll").length).toBeGreaterThanOrEqual(5);
+  expect(await countOf(prompt, "poll")).toBeGreaterThanOrEqual(5);
   expect((await books(account)).reserved).toBe(0);
 });
 
@@ -62,14 +44,14 @@ test.each([
 ])("%d pictures go as base64 in their parts", async (count, expected) => {
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
-  const { data } = await generate(routes, path, { model, prompt, images });
+  const { data } = await generate(routes, videos, { model, prompt, images });
   expect(data.status).toBe("completed");
   expect((await startOf(prompt)).instances).toEqual([{ prompt, ...expected }]);
 });
 
 test("a film of many megabytes in the answer is stored whole", async () => {
   const prompt = `[large] ${unique()}`;
-  const { data } = await generate(routes, path, { model, prompt });
+  const { data } = await generate(routes, videos, { model, prompt });
   const film = await call(data.result.videos[0].url[0]);
   expect(film.body.byteLength).toBeGreaterThan(12_000_000);
   expect(new Uint8Array(film.body as ArrayBuffer).at(-1)).toBe(0x5a);
@@ -78,18 +60,18 @@ test("a film of many megabytes in the answer is stored whole", async () => {
 test("an answer that breaks off within the film is fetched again, without a second generation", async () => {
   // Looked at twice, then read: the third breaks.
   const prompt = `[truncated 3] ${unique()}`;
-  const { data } = await generate(routes, path, { model, prompt });
+  const { data } = await generate(routes, videos, { model, prompt });
   expect(data.status).toBe("completed");
-  expect(await startsOf(prompt)).toBe(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test("an expired token: 401, and once more with a fresh one", async () => {
   for (const orders of ["[stale 1]", "[stale-poll 1] [running 1]"]) {
     const prompt = `${orders} ${unique()}`;
-    const { data } = await generate(routes, path, { model, prompt });
+    const { data } = await generate(routes, videos, { model, prompt });
     expect(data.status).toBe("completed");
     expect(isAside("google")).toBe(false);
-    expect(await startsOf(prompt)).toBe(1);
+    expect(await countOf(prompt, "start")).toBe(1);
   }
 });
 
@@ -97,8 +79,8 @@ test("a token is used until shortly before it expires", async () => {
   const tokenAfter = async (seconds: number) => {
     vi.setSystemTime(Date.now() + seconds * 1000);
     const prompt = unique();
-    await generate(routes, path, { model, prompt });
-    return (await startOf(prompt)).token;
+    await generate(routes, videos, { model, prompt });
+    return (await startOf(prompt)).token as string;
   };
   const first = await tokenAfter(3600);
   expect(await tokenAfter(3000)).toBe(first);
@@ -116,19 +98,19 @@ test.each([
   ["broken", "provider_error", 0],
   ["retired", "provider_error", 0],
   ["drop", "provider_error", 1],
-] as const)("[%s] ends as %s, and the money returns", (word, code, starts) => endsAs(code, `[${word}] ${unique()}`, starts));
+] as const)("[%s] ends as %s, and the money returns", (word, code, starts) => endsAs(routes, code, `[${word}] ${unique()}`, starts));
 
 test("a poll that meets a limit is asked again", async () => {
-  const { data } = await generate(routes, path, { model, prompt: `[limit-poll 2] ${unique()}` });
+  const { data } = await generate(routes, videos, { model, prompt: `[limit-poll 2] ${unique()}` });
   expect(data.status).toBe("completed");
 });
 
 test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])("%s gives way to the next route", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const two = { [model]: [veo("veo-3.1-fast-generate-001"), veo("veo-3.1-generate-001")] };
-  const { data } = await generate(two, path, { model, prompt });
+  const { data } = await generate(two, videos, { model, prompt });
   expect(data.status).toBe("completed");
-  expect((await asked(prompt)).findLast((entry) => entry.call === "start")!.body).toMatchObject({ model: "veo-3.1-generate-001" });
+  expect(await lastStartOf(prompt)).toMatchObject({ model: "veo-3.1-generate-001" });
 });
 
 test("what Veo cannot do is refused by its field, and reserves nothing", async () => {
@@ -141,7 +123,7 @@ test("what Veo cannot do is refused by its field, and reserves nothing", async (
     ["vidC-1-0-pro-fast", { duration: 8, image_with_roles: [{ url: "https://a.example/b.png", role: "first_frame" }] }, "image_with_roles"],
     ["vidA-2", { duration: 10 }, "duration"],
   ] as const) {
-    const answer = await submitTo(veoFor(id), path, { model: id, prompt: "x", ...body });
+    const answer = await submitTo(veoFor(id), videos, { model: id, prompt: "x", ...body });
     expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param } } });
     expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
   }
@@ -150,7 +132,7 @@ test("what Veo cannot do is refused by its field, and reserves nothing", async (
 test("without its secret the part is off, although the others are on", async () => {
   const { key } = await newAccount();
   const vars = { ROUTES: routes, GOOGLE_SERVICE_ACCOUNT: "" };
-  expect(await call(path, { key, body: { model, prompt: "x" }, vars })).toMatchObject({
+  expect(await call(videos, { key, body: { model, prompt: "x" }, vars })).toMatchObject({
     status: 400,
     body: { error: { code: "model_not_available", param: "model" } },
   });
@@ -161,9 +143,7 @@ test.each(["another account", "no JSON", "another key"])(
   "a service account that is refused (%s) puts the provider aside; no line holds its key",
   async (which) => {
     vi.setSystemTime(Date.now() + 61_000);
-    const texts: string[] = [];
-    for (const method of ["log", "error"] as const)
-      vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
+    const texts = capture();
     const account = JSON.parse(env.GOOGLE_SERVICE_ACCOUNT!) as Record<string, string>;
     const wrong: Record<string, string> = {
       "another account": JSON.stringify({ ...account, client_email: "stranger@test-project.iam.gserviceaccount.com" }),
@@ -171,7 +151,7 @@ test.each(["another account", "no JSON", "another key"])(
       "another key": JSON.stringify({ ...account, private_key: "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n" }),
     };
     const prompt = unique();
-    const submitted = await submitTo(routes, path, { model, prompt });
+    const submitted = await submitTo(routes, videos, { model, prompt });
     const id = submitted.body.id as string;
     await deliver(id, undefined, { GOOGLE_SERVICE_ACCOUNT: wrong[which]! });
     expect(isAside("google")).toBe(true);
@@ -179,7 +159,7 @@ test.each(["another account", "no JSON", "another key"])(
     const { data } = (await finish(submitted.account, id)).body;
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
     expect(await books(submitted.account)).toMatchObject({ reserved: 0, used: 0 });
-    expect(await startsOf(prompt)).toBe(0);
+    expect(await countOf(prompt, "start")).toBe(0);
     texts.push(JSON.stringify(data));
     const secret = account["private_key"]!.split("\n")[1]!;
     expect(texts.filter((text) => text.includes(secret) || text.includes("ya29.") || text.includes("PRIVATE KEY"))).toEqual([]);

@@ -4,18 +4,10 @@ import { afterEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
 import { plain, v1, v2, videos } from "./minimax-support.ts";
-import { callsOf, generate, submitTo } from "./support.ts";
+import { capture, countOf, generate, submitTo } from "./support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
-
-/** Collects every line from here on. */
-function capture(): string[] {
-  const texts: string[] = [];
-  for (const method of ["log", "info", "warn", "error", "debug"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
-  return texts;
-}
 
 /** A minute later every provider is asked in its turn again. */
 function forgive(): void {
@@ -62,7 +54,7 @@ test("work that was accepted is kept while the key is wrong", async () => {
   expect(isAside("minimax")).toBe(true);
   const { data } = (await finish(account, id, 40)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test("no line and no answer has the key, whatever happens", async () => {

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { books, call, deliver, finish, holdTime, unique } from "../support/gateway.ts";
 import { expectFilm, firstFrame, plain, through, v1, v2, videos } from "./minimax-support.ts";
-import { asked, callsOf, generate, submitTo } from "./support.ts";
+import { callsOf, countOf, generate, sent, submitTo } from "./support.ts";
 
 holdTime();
 
@@ -12,7 +12,6 @@ const apis = [
   ["v2", v2],
 ] as const;
 const both = <T extends unknown[]>(...rows: T[]) => apis.flatMap(([api, routes]) => rows.map((row) => [api, ...row, routes] as const));
-const starts = async (prompt: string) => (await callsOf(prompt)).filter((name) => name === "start").length;
 
 test.each(
   both(
@@ -33,7 +32,7 @@ test.each(
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(routes, videos, plain(prompt));
   expect(data, JSON.stringify(data)).toMatchObject({ status: "failed", error: { code } });
-  expect(await starts(prompt)).toBe(submissions);
+  expect(await countOf(prompt, "start")).toBe(submissions);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
@@ -51,7 +50,7 @@ test.each(
   const { account, data } = await generate(routes, videos, plain(prompt));
   expect(data.status, JSON.stringify(data)).toBe("completed");
   await expectFilm(data);
-  expect(await starts(prompt)).toBe(submissions);
+  expect(await countOf(prompt, "start")).toBe(submissions);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
 });
 
@@ -90,7 +89,7 @@ test.each(apis)("%s: a picture that it cannot use is the caller's fault, at what
   const twice = { "vidD-02": [...routes["vidD-02"]!, ...v2["vidD-02"]!] };
   const { account, data } = await generate(twice, videos, { ...plain(prompt), metadata: { first_frame_image: firstFrame } });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
-  expect(await starts(prompt)).toBe(1);
+  expect(await countOf(prompt, "start")).toBe(1);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
@@ -100,7 +99,7 @@ test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])(
     const prompt = `${unique()} ${order}`;
     const { account, data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
     expect(data.status, JSON.stringify(data)).toBe("completed");
-    const made = (await asked(prompt)).filter((entry) => entry.call === "start").map(({ body }) => (body as { model: string }).model);
+    const made = (await sent(prompt)).map((body) => body.model as string);
     expect(made.slice(-2)).toEqual(["MiniMax-Hailuo-02", "MiniMax-H3"]);
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
   },
@@ -110,7 +109,7 @@ test.each(["[moderated]", "[drop]", "[broken]"])("%s: the next route is not aske
   const prompt = `${unique()} ${order}`;
   const { data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
   expect(data.status).toBe("failed");
-  expect(await starts(prompt)).toBe(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test("trap: refusals come with HTTP 200 and are none the less refusals", async () => {

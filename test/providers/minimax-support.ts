@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { call, unique } from "../support/gateway.ts";
-import { asked, generate, type Routes } from "./support.ts";
+import { generate, type Routes, sent } from "./support.ts";
 
 export const videos = "/v1/videos/generations";
 export const firstFrame = "https://pictures.example/first.png";
@@ -27,9 +27,9 @@ export const plain = (prompt: string) => ({ model: "vidD-02", prompt, duration: 
 export async function film(routes: Routes, body: { prompt: string; [field: string]: unknown }) {
   const done = await generate(routes, videos, body);
   expect(done.data.status, JSON.stringify(done.data)).toBe("completed");
-  const starts = (await asked(body.prompt.slice(0, unique().length))).filter((entry) => entry.call === "start");
+  const starts = await sent(body.prompt.slice(0, unique().length));
   expect(starts).toHaveLength(1);
-  return { ...done, sent: starts[0]!.body as Record<string, unknown> };
+  return { ...done, sent: starts[0] as Record<string, unknown> };
 }
 
 /** Of every film that the emulator makes, asked of itself. */

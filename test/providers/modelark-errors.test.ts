@@ -3,15 +3,14 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, unique } from "../support/gateway.ts";
-import { images, pictureUrl, routes, routeTo, sent, videos } from "./modelark-support.ts";
-import { callsOf, generate, submitTo } from "./support.ts";
+import { images, pictureUrl, routes, routeTo, videos } from "./modelark-support.ts";
+import { callsOf, capture, countOf, generate, sent, submitTo } from "./support.ts";
 
 holdTime();
 // Whoever was put aside is asked again.
 beforeEach(() => void vi.setSystemTime(Date.now() + 120_000));
 afterEach(() => vi.restoreAllMocks());
 
-const starts = async (prompt: string) => (await callsOf(prompt)).filter((name) => name === "start").length;
 const kinds: [string, object][] = [
   [images, { model: "imgA-4" }],
   [videos, { model: "vidC-1-0-pro-fast" }],
@@ -24,7 +23,7 @@ async function bothEnd(orders: string, code: string, expected: { starts: number;
     const { account, data } = await generate(routes, path, { ...body, prompt, ...expected.more });
     expect(data, path).toMatchObject({ status: "failed", error: { code } });
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-    expect(await starts(prompt), path).toBe(expected.starts);
+    expect(await countOf(prompt, "start"), path).toBe(expected.starts);
   }
 }
 
@@ -32,7 +31,7 @@ test.each(["limit 2", "overloaded 2", "unavailable 1"])("[%s] passes", async (or
   for (const [path, body] of kinds) {
     const prompt = `${unique()} [${order}]`;
     expect((await generate(routes, path, { ...body, prompt })).data.status).toBe("completed");
-    expect(await starts(prompt)).toBe(Number(order.split(" ")[1]) + 1);
+    expect(await countOf(prompt, "start")).toBe(Number(order.split(" ")[1]) + 1);
   }
 });
 
@@ -54,7 +53,7 @@ test("nobody else is asked either when the connection breaks after acceptance", 
   const table = routeTo("imgA-4", "seedream-4-5-251128", "seedream-5-0-260128");
   const { account, data } = await generate(table, images, { model: "imgA-4", prompt });
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(await starts(prompt)).toBe(1);
+  expect(await countOf(prompt, "start")).toBe(1);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
@@ -95,7 +94,7 @@ test.each(["fails", "lapsed", "empty", "forgotten"])(
     const table = routeTo("vidA-2", "dreamina-seedance-2-0-260128", "dreamina-seedance-2-5-260628");
     const { account, data } = await generate(table, videos, { model: "vidA-2", prompt });
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-    expect(await starts(prompt)).toBe(2);
+    expect(await countOf(prompt, "start")).toBe(2);
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
   },
 );
@@ -109,7 +108,7 @@ test("a poll that is refused for our key passes when the key works again", async
   const prompt = `${unique()} [locked 2]`;
   const { data } = await generate(routes, videos, { model: "vidA-2", prompt });
   expect(data.status).toBe("completed");
-  expect(await starts(prompt)).toBe(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test("a film that breaks off is fetched again, and not made again", async () => {
@@ -134,9 +133,7 @@ test.each(["wallet", "quota"])("no money there: %s puts it aside, with an alert,
 });
 
 test("wrong credentials put it aside, with an alert, and are written nowhere", async () => {
-  const lines: string[] = [];
-  for (const method of ["log", "info", "warn", "error", "debug"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void lines.push(values.map(String).join(" ")));
+  const lines = capture();
   const { account, body } = await submitTo(routes, images, { model: "imgA-4", prompt: unique() });
   await deliver(body.id, "gateway-dispatch", { ARK_API_KEY: "wrong-key-of-the-operator" });
   const { data } = (await call(`/v1/tasks/${body.id}`, { key: account.key })).body;

@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import { insertCharacter } from "../../src/characters.ts";
 import { books, call, deliver, holdTime, newAccount, pass, unique } from "../support/gateway.ts";
 import { stubOf } from "../support/faults.ts";
-import { inlinePicture, pictureUrl, routes, routeTo, sent, videos } from "./modelark-support.ts";
-import { callsOf, generate, submitTo } from "./support.ts";
+import { inlinePicture, pictureUrl, routes, routeTo, videos } from "./modelark-support.ts";
+import { callsOf, generate, sent, submitTo } from "./support.ts";
 
 holdTime();
 

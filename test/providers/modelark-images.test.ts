@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { books, call, holdTime, unique } from "../support/gateway.ts";
 import { jpeg } from "../media/images.ts";
-import { images, inlinePicture, pictureUrl, routes, routeTo, sent } from "./modelark-support.ts";
-import { callsOf, generate } from "./support.ts";
+import { images, inlinePicture, pictureUrl, routes, routeTo } from "./modelark-support.ts";
+import { callsOf, countOf, generate, sent } from "./support.ts";
 
 holdTime();
 
@@ -117,7 +117,7 @@ test("result URLs that have expired end the task as provider_error, and the mone
   const { account, data } = await generate(routes, images, { model: "imgA-4", prompt });
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test("a refusal without the usual envelope is read too", async () => {

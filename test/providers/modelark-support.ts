@@ -1,6 +1,6 @@
-/** Routes to ModelArk, and what its emulator was sent. */
+/** Routes to ModelArk, and pictures for it. */
 
-import { asked, type Routes } from "./support.ts";
+import { type Routes, routesTo } from "./support.ts";
 
 export const images = "/v1/images/generations";
 export const videos = "/v1/videos/generations";
@@ -17,12 +17,7 @@ export const routes: Routes = Object.fromEntries(
 );
 
 /** One model under another id. */
-export const routeTo = (model: string, ...ids: string[]): Routes => ({ [model]: ids.map((id) => ({ provider: "modelark", model: id })) });
-
-/** The bodies of the submissions of prompts that contain this. */
-export const sent = async (match: string) =>
-  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
-  (await asked(match)).filter(({ call }) => call === "start").map(({ body }) => body as any);
+export const routeTo = (model: string, ...ids: string[]) => routesTo("modelark", model, ...ids);
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAYAAAAKCAAAAACyZXDvAAAACXBIWXMAAAABAAAAAQBPJcTWAAAADklEQVR4nGMIBAMGyigAmNgS/QjLSi4AAAAASUVORK5CYII=";
 export const inlinePicture = `data:image/png;base64,${png}`;

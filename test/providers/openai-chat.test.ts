@@ -3,14 +3,14 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, holdTime, newAccount, unique } from "../support/gateway.ts";
-import { asked, type Routes } from "./support.ts";
+import { asked, capture, routesTo } from "./support.ts";
 
 holdTime();
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
 
-const routesTo = (...upstream: string[]): Routes => ({ "textA-1": upstream.map((model) => ({ provider: "openai", model })) });
+const to = (...ids: string[]) => routesTo("openai", "textA-1", ...ids);
 
-async function chat(content: string, more: object = {}, vars: object = { ROUTES: routesTo("gpt-5.5") }) {
+async function chat(content: string, more: object = {}, vars: object = { ROUTES: to("gpt-5.5") }) {
   const account = await newAccount();
   const body = { model: "textA-1", messages: [{ role: "user", content }], ...more };
   return { account, ...(await call("/v1/chat/completions", { key: account.key, body, vars })) };
@@ -74,14 +74,14 @@ test.each([
 
 test.each(["[limit 1]", "[broken 1]", "[wallet 1]", "[retired 1]"])("%s gives way to the next route", async (order) => {
   const prompt = `${order} ${unique()}`;
-  const { status } = await chat(prompt, {}, { ROUTES: routesTo("gpt-5.5", "gpt-5.4-mini") });
+  const { status } = await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") });
   expect(status).toBe(200);
   expect((await asked(prompt)).map((entry) => (entry.body as { model: string }).model)).toEqual(["gpt-5.5", "gpt-5.4-mini"]);
 });
 
 test("[moderated] is asked of nobody else", async () => {
   const prompt = `[moderated] ${unique()}`;
-  expect((await chat(prompt, {}, { ROUTES: routesTo("gpt-5.5", "gpt-5.4-mini") })).status).toBe(422);
+  expect((await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") })).status).toBe(422);
   expect(await asked(prompt)).toHaveLength(1);
 });
 
@@ -92,9 +92,8 @@ test.each(["[wallet]", "[hard-limit]"])("%s is about the operator's account: the
 });
 
 test("wrong credentials put the provider aside, and neither answers nor lines name the key", async () => {
-  const lines: string[] = [];
-  for (const method of ["log", "error"] as const) vi.spyOn(console, method).mockImplementation((line: string) => void lines.push(line));
-  const { status, body } = await chat(unique(), {}, { ROUTES: routesTo("gpt-5.5"), OPENAI_API_KEY: "sk-wrong-secret" });
+  const lines = capture();
+  const { status, body } = await chat(unique(), {}, { ROUTES: to("gpt-5.5"), OPENAI_API_KEY: "sk-wrong-secret" });
   vi.restoreAllMocks();
   expect([status, isAside("openai")]).toEqual([500, true]);
   expect(lines.join("\n")).toContain('"outcome":"account_fault"');

@@ -4,16 +4,16 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { alarm, books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
-import { asked, callsOf, generate, type Routes, submitTo } from "./support.ts";
+import { asked, callsOf, countOf, generate, type Routes, submitTo } from "./support.ts";
 
 holdTime();
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
 
 const path = "/v1/videos/generations";
 const publicModels = ["vidA-2", "vidA-2-pro", "vidB-3.1-fast", "vidB-3.1-quality", "vidC-1-0-pro-fast", "vidC-1-0-pro-quality", "vidD-02"];
-const routesTo = (...upstream: string[]): Routes =>
+const allTo = (...upstream: string[]): Routes =>
   Object.fromEntries(publicModels.map((model) => [model, upstream.map((id) => ({ provider: "openai", model: id }))]));
-const routes = routesTo("film-1");
+const routes = allTo("film-1");
 const make = (prompt: string, more: object = {}, to = routes) => generate(to, path, { model: "vidB-3.1-fast", prompt, ...more });
 const nothingPaid = { reserved: 0, used: 0 };
 /** The upstream's clock shows what ours does. */
@@ -48,7 +48,7 @@ test.each([
 
 test("Sora takes 4, 8 or 12 seconds, 16:9 and 9:16", async () => {
   const prompt = unique();
-  expect((await make(prompt, { size: "9:16" }, routesTo("sora-2"))).data.status).toBe("completed");
+  expect((await make(prompt, { size: "9:16" }, allTo("sora-2"))).data.status).toBe("completed");
   expect((await asked(prompt))[0]!.body).toEqual({ model: "sora-2", prompt, seconds: "8", size: "720x1280" });
 });
 
@@ -65,7 +65,7 @@ test.each([
   ["film-1", "vidC-1-0-pro-fast", { image_with_roles: [{ url: "https://a.example/1.png", role: "reference" }] }, "image_with_roles"],
 ])("%s cannot do %s with %j: refused by the name of %s, nothing reserved", async (upstream, model, more, param) => {
   const prompt = unique();
-  const { account, status, body } = await submitTo(routesTo(upstream), path, { model, prompt, ...more });
+  const { account, status, body } = await submitTo(allTo(upstream), path, { model, prompt, ...more });
   expect([status, body.error]).toMatchObject([400, { code: "unsupported_parameter", param }]);
   expect(await callsOf(prompt)).toEqual([]);
   expect(await books(account)).toMatchObject(nothingPaid);
@@ -125,7 +125,7 @@ test("progress is the upstream's own", async () => {
 test.each(["[odd 2]", "[poll-limit 2]", "[poll-broken 2]"])("%s on polls is no end", async (order) => {
   const prompt = `${order} ${unique()}`;
   expect((await make(prompt)).data.status).toBe("completed");
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test.each([
@@ -141,13 +141,13 @@ test.each([
   const prompt = `${order} ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code } });
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
 test.each(["[retired 1]", "[wallet 1]", "[limit 2]", "[fails 1]"])("%s gives way to the next route", async (order) => {
   const prompt = `${order} ${unique()}`;
-  expect((await make(prompt, {}, routesTo("film-1", "film-2"))).data.status).toBe("completed");
+  expect((await make(prompt, {}, allTo("film-1", "film-2"))).data.status).toBe("completed");
   const starts = (await asked(prompt)).filter((entry) => entry.call === "start");
   expect(starts.at(-1)!.body).toMatchObject({ model: "film-2" });
 });
@@ -169,14 +169,14 @@ test("a film that storage elsewhere keeps is fetched from there without the key"
 
 test.each(["[drop]", "[accepted-500]"])("%s: the film that was accepted is found in the list and not made again", async (order) => {
   const prompt = `${order} ${now()} ${unique()}`;
-  const { data } = await make(prompt, {}, routesTo("film-1", "film-2"));
+  const { data } = await make(prompt, {}, allTo("film-1", "film-2"));
   expect(data.status).toBe("completed");
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });
 
 test("after [drop] a film of before, with the same words, is not taken for it; nothing is made again", async () => {
   const prompt = `[drop] [at ${Math.floor(Date.now() / 1000) - 6}] ${unique()}`;
-  const { account, data } = await make(prompt, {}, routesTo("film-1", "film-2"));
+  const { account, data } = await make(prompt, {}, allTo("film-1", "film-2"));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await callsOf(prompt)).toEqual(["start"]);
   expect(await books(account)).toMatchObject(nothingPaid);
@@ -210,5 +210,5 @@ test("wrong credentials on a poll put the provider aside; the film is waited for
   expect(errors.mock.calls.flat().join("\n")).not.toContain("sk-wrong-secret");
   errors.mockRestore();
   expect((await finish(account, body.id)).body.data.status).toBe("completed");
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
 });

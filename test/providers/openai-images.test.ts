@@ -4,7 +4,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
-import { asked, callsOf, generate, type Routes, submitTo } from "./support.ts";
+import { asked, callsOf, capture, countOf, generate, type Routes, submitTo } from "./support.ts";
 
 holdTime();
 // Nothing that one test put aside stays so for the next.
@@ -12,9 +12,9 @@ beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
 
 const path = "/v1/images/generations";
 const models = ["imgA-4", "imgB-4o-image", "imgC-3-pro-image-preview"];
-const routesTo = (...upstream: string[]): Routes =>
+const allTo = (...upstream: string[]): Routes =>
   Object.fromEntries(models.map((model) => [model, upstream.map((id) => ({ provider: "openai", model: id }))]));
-const routes = routesTo("gpt-image-2");
+const routes = allTo("gpt-image-2");
 const make = (prompt: string, more: object = {}, to = routes) => generate(to, path, { model: "imgB-4o-image", prompt, ...more });
 
 async function expectPng(url: string): Promise<void> {
@@ -126,7 +126,7 @@ test("pictures whose URLs are gone end as provider_error", async () => {
   const prompt = `[elsewhere] [expired] ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect((await callsOf(prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await countOf(prompt, "start")).toBe(1);
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
@@ -145,7 +145,7 @@ test.each(["[limit 1]", "[unavailable 2]"])("%s passes: asked again, made once",
 
 test.each(["[retired 1]", "[wallet 1]", "[hard-limit 1]", "[limit 2]", "[nothing 1]"])("%s gives way to the next route", async (order) => {
   const prompt = `${order} ${unique()}`;
-  const { account, data } = await make(prompt, {}, routesTo("gpt-image-1.5", "gpt-image-2.6-sunburst"));
+  const { account, data } = await make(prompt, {}, allTo("gpt-image-1.5", "gpt-image-2.6-sunburst"));
   expect(data.status).toBe("completed");
   const bodies = (await asked(prompt)).map(({ body }) => (body as { model: string }).model);
   expect(new Set(bodies)).toEqual(new Set(["gpt-image-1.5", "gpt-image-2.6-sunburst"]));
@@ -157,7 +157,7 @@ test.each(["[drop]", "[moderated]", "[broken]"])(
   "%s does not give way: nobody knows that nothing was made, or the content is refused",
   async (order) => {
     const prompt = `${order} ${unique()}`;
-    const { account, data } = await make(prompt, {}, routesTo("gpt-image-2", "gpt-image-2.5-flare"));
+    const { account, data } = await make(prompt, {}, allTo("gpt-image-2", "gpt-image-2.5-flare"));
     expect(data.status).toBe("failed");
     expect(await callsOf(prompt)).toEqual(["start"]);
     expect(await books(account)).toMatchObject(nothingPaid);
@@ -165,23 +165,22 @@ test.each(["[drop]", "[moderated]", "[broken]"])(
 );
 
 test("the retired id gpt-image-1 fails at once, without a second try", async () => {
-  const { account, data } = await make(unique(), {}, routesTo("gpt-image-1"));
+  const { account, data } = await make(unique(), {}, allTo("gpt-image-1"));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
 test("sizes of the first family: 16:9 is refused by the field's name and reserves nothing, or goes to the route that can", async () => {
   const body = { model: "imgB-4o-image", prompt: unique(), size: "16:9" };
-  const { account, ...answer } = await submitTo(routesTo("gpt-image-1.5"), path, body);
+  const { account, ...answer } = await submitTo(allTo("gpt-image-1.5"), path, body);
   expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "size" } } });
   expect(await books(account)).toMatchObject(nothingPaid);
-  expect((await make(body.prompt, body, routesTo("gpt-image-1.5", "gpt-image-2"))).data.status).toBe("completed");
+  expect((await make(body.prompt, body, allTo("gpt-image-1.5", "gpt-image-2"))).data.status).toBe("completed");
   expect((await asked(body.prompt)).map((entry) => entry.body)).toMatchObject([{ model: "gpt-image-2" }]);
 });
 
 test("wrong credentials put the provider aside and alert; the caller's money returns, and no line names the key", async () => {
-  const lines: string[] = [];
-  for (const method of ["log", "error"] as const) vi.spyOn(console, method).mockImplementation((line: string) => void lines.push(line));
+  const lines = capture();
   const { account, body } = await submitTo(routes, path, { model: "imgB-4o-image", prompt: unique() });
   await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });
   const { data } = (await finish(account, body.id)).body;

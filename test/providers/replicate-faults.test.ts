@@ -3,19 +3,17 @@
 import { expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
 import { books, call, deliver, holdTime, unique } from "../support/gateway.ts";
-import { asked, callsOf, generate, type Routes, submitTo } from "./support.ts";
+import { callsOf, capture, countOf, generate, routesTo, sent, submitTo } from "./support.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
 const seedream = "bytedance/seedream-4.5";
 const secondSeedream = "bytedance/seedream-4";
-const to = (...ids: string[]): Routes => ({ "imgA-4": ids.map((model) => ({ provider: "replicate", model })) });
+const to = (...ids: string[]) => routesTo("replicate", "imgA-4", ...ids);
 const make = (prompt: string, ...ids: string[]) => generate(to(...ids), images, { model: "imgA-4", prompt });
 
-const modelsOf = async (match: string) =>
-  (await asked(match)).filter(({ call: name }) => name === "start").map(({ body }) => (body as { model: string }).model);
-const startsOf = async (match: string) => (await callsOf(match)).filter((name) => name === "start").length;
+const modelsOf = async (match: string) => (await sent(match)).map((body) => body.model as string);
 
 const ends: [why: string, order: string, code: string][] = [
   ["a failure whose text says flagged as sensitive and E005", "[moderated-later]", "content_policy_violation"],
@@ -34,7 +32,7 @@ test.each(ends)("%s ends the task and returns its money", async (_, order, code)
   const { account, data } = await make(prompt, seedream);
   expect(data).toMatchObject({ status: "failed", error: { code } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  expect(await startsOf(prompt)).toBe(1);
+  expect(await countOf(prompt, "start")).toBe(1);
   // Longer than a provider is put aside.
   vi.setSystemTime(Date.now() + 61_000);
 });
@@ -118,9 +116,7 @@ test("a film without a known length is stored", async () => {
 });
 
 test("a wrong token puts the provider aside and is an alert", async () => {
-  const lines: string[] = [];
-  for (const method of ["log", "warn", "error"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void lines.push(values.map(String).join(" ")));
+  const lines = capture();
   const prompt = unique();
   const { account, body } = await submitTo(to(seedream), images, { model: "imgA-4", prompt });
   expect(isAside("replicate")).toBe(false);

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import { books, call, deliver, finish, holdTime, unique } from "../support/gateway.ts";
-import { asked, callsOf as allCallsOf, generate, type Routes, submitTo } from "./support.ts";
+import { asked, callsOf as allCallsOf, capture, generate, routesTo, sent, submitTo } from "./support.ts";
 
 holdTime();
 
@@ -11,13 +11,12 @@ const videos = "/v1/videos/generations";
 const picture = "https://pictures.example/a.png";
 const other = "https://pictures.example/b.png";
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const to = (model: string, ...ids: string[]): Routes => ({ [model]: ids.map((id) => ({ provider: "replicate", model: id })) });
+const to = (model: string, ...ids: string[]) => routesTo("replicate", model, ...ids);
 
 /** Without looks at the list of predictions, which others may take meanwhile. */
 const callsOf = async (match: string) => (await allCallsOf(match)).filter((name) => name !== "list");
 const bytesOf = async (url: string) => new Uint8Array((await call(url)).body as ArrayBuffer);
-const inputsOf = async (match: string) =>
-  (await asked(match)).filter(({ call: name }) => name === "start").map(({ body }) => (body as { input: object }).input);
+const inputsOf = async (match: string) => (await sent(match)).map((body) => body.input as object);
 
 type Case = [model: string, id: string, fields: object, input: object];
 
@@ -194,9 +193,7 @@ test("a task that its owner cancels is cancelled there too", async () => {
 });
 
 test("neither logs nor answers nor records hold the token", async () => {
-  const texts: string[] = [];
-  for (const method of ["log", "info", "warn", "error", "debug"] as const)
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void texts.push(values.map(String).join(" ")));
+  const texts = capture();
   for (const order of ["", "[fails]", "[wallet]", "[drop 1]", "[poll-denied 1]"]) {
     const routes = to("imgA-4", "bytedance/seedream-4.5");
     const { data } = await generate(routes, images, { model: "imgA-4", prompt: `${unique()} ${order}` });

@@ -1,9 +1,15 @@
-/** How tests reach a model through a route of their choice, and look into the emulators' book. */
+/** How tests reach a model through a route of their choice, look into the emulators' book, and see what is logged. */
 
+import { vi } from "vitest";
 import { call, finish, newAccount, type Account, type Answer } from "../support/gateway.ts";
 import type { Entry } from "../upstreams/emulator.ts";
 
 export type Routes = Record<string, { provider: string; model: string }[]>;
+
+/** One of our models through these of the provider's, the first one first. */
+export const routesTo = (provider: string, model: string, ...ids: string[]): Routes => ({
+  [model]: ids.map((id) => ({ provider, model: id })),
+});
 
 /** Submits under these routes: whatever the gateway answers. */
 export async function submitTo(routes: Routes, path: string, body: object): Promise<Answer & { account: Account }> {
@@ -27,3 +33,19 @@ export async function asked(match: string): Promise<Entry[]> {
 
 /** The names of those calls. */
 export const callsOf = async (match: string) => (await asked(match)).map((entry) => entry.call);
+
+/** How many of those calls have this name. */
+export const countOf = async (match: string, name: string) => (await callsOf(match)).filter((one) => one === name).length;
+
+/** The bodies of the submissions among them. */
+export const sent = async (match: string) =>
+  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
+  (await asked(match)).filter(({ call: name }) => name === "start").map(({ body }) => body as any);
+
+/** Collects every line that is logged until the mocks are restored; none is shown. */
+export function capture(): string[] {
+  const lines: string[] = [];
+  for (const method of ["log", "info", "warn", "error", "debug"] as const)
+    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void lines.push(values.map(String).join(" ")));
+  return lines;
+}

@@ -109,6 +109,13 @@ export async function finish(account: Account, taskId: string, rounds = 12): Pro
   return call(`/v1/tasks/${taskId}`, { key: account.key });
 }
 
+/** Submits, and lets queue and alarms work: the id of the task, which is completed. */
+export async function complete(account: Account, path: string, body: object): Promise<string> {
+  const id = await submit(account, path, body);
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+  return id;
+}
+
 export const script = (steps: Script) => env.SANDBOX!.fetch("http://sandbox/__script", { method: "POST", body: JSON.stringify(steps) });
 
 export async function upstreamCalls(match: string): Promise<string[]> {

@@ -1,10 +1,10 @@
 /** What tests of the fal queue look for in the emulator's book. */
 
-import { asked } from "./support.ts";
+import { asked, sent } from "./support.ts";
 
 /** The submission as the queue got it. */
 export const submissionOf = async (prompt: string) =>
-  (await asked(prompt)).find(({ call }) => call === "start")?.body as {
+  (await sent(prompt))[0] as {
     endpoint: string;
     input: Record<string, unknown>;
     lifecycle: unknown;

@@ -1,0 +1,54 @@
+/** Videos that come to nothing: failed, refused by the provider, or of an image that cannot be had. Sections 2.2 and 4.3 of the interface. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { books, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const videos = "/v1/videos/generations";
+
+test("a failed video tells why, and nothing more", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ progress: 30 }, { failed: "content_policy_violation" }] });
+  const id = await submit(account, videos, { model: "vidC-1-0-pro-fast", prompt });
+  const created_at = Math.floor(Date.now() / 1000);
+  await finish(account, id);
+  expect((await call(`${videos}/${id}`, { key: account.key })).body).toEqual({
+    id,
+    object: "video.generation",
+    model: "vidC-1-0-pro-fast",
+    created_at,
+    status: "failed",
+    progress: 30,
+    error: { message: "The content violates the content policy." },
+  });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a prompt that the provider refuses at once is 422, reserves nothing and leaves no task", async () => {
+  const account = await newAccount();
+  const prompt = `sandbox:reject ${unique()}`;
+  const { status, body } = await call(videos, { key: account.key, body: { model: "vidA-2", prompt } });
+  expect(status).toBe(422);
+  expect(body).toEqual({
+    error: {
+      message: "The content violates the content policy.",
+      type: "content_policy_violation",
+      code: "content_policy_violation",
+      param: null,
+    },
+  });
+  expect(await upstreamCalls(prompt)).toEqual([]);
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("an image of the request that cannot be had fails the task as invalid_input", async () => {
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("gone", { status: 404 }));
+  const account = await newAccount();
+  const id = await submit(account, videos, { model: "vidB-3.1-fast", prompt: unique(), images: ["https://pictures.example/a.png"] });
+  expect((await finish(account, id)).body.data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});

@@ -1,0 +1,56 @@
+/** Valid bodies are taken, and one mutation of one is refused by its name. */
+
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Action } from "../../src/catalog/models.ts";
+import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+import { expectDocumented, filmOf, within1s } from "./answers.ts";
+import { validBodies } from "./arbitraries.ts";
+import { mutationOf } from "./mutations.ts";
+
+holdTime();
+
+const pathOf: Record<Action, string> = {
+  chat: "/v1/chat/completions",
+  image: "/v1/images/generations",
+  video: "/v1/videos/generations",
+  character: "/v1/videos/generations",
+  remix: "/v1/videos/{film}/remix",
+};
+const actions: Action[] = ["chat", "image", "video", "character", "remix"];
+
+for (const action of actions) {
+  test(`${action}: valid bodies are accepted`, async () => {
+    const account = await newAccount(null);
+    const film = action === "character" || action === "remix" ? await filmOf(account) : "";
+    const path = pathOf[action].replace("{film}", film);
+    await fc.assert(
+      fc.asyncProperty(validBodies(action, film), async ({ body }) => {
+        const answer = await within1s(() => call(path, { key: account.key, body }));
+        expectDocumented(path, answer);
+        expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+        if (action !== "chat") expect(answer.body).toMatchObject({ object: "generation.task", metadata: { kind: action } });
+        // Ended at once, so that nothing goes on in the background.
+        if (action !== "chat") expect((await call(`/v1/tasks/${answer.body.id}/cancel`, { key: account.key, body: {} })).status).toBe(200);
+      }),
+      { numRuns: 100 },
+    );
+  }, 30_000);
+
+  test(`${action}: one mutation of a valid body is refused with its param, and leaves nothing`, async () => {
+    const account = await newAccount(null);
+    const film = action === "character" || action === "remix" ? await filmOf(account) : "";
+    const path = pathOf[action].replace("{film}", film);
+    const before = await books(account);
+    await fc.assert(
+      fc.asyncProperty(mutationOf(validBodies(action, film)), async ({ body, param }) => {
+        const answer = await within1s(() => call(path, { key: account.key, body }));
+        expectDocumented(path, answer);
+        expect(answer.status, JSON.stringify(answer.body)).toBe(400);
+        expect([...new Set((answer.body.error.details as { param: string }[]).map((detail) => detail.param))]).toEqual([param]);
+      }),
+      { numRuns: 200 },
+    );
+    expect(await books(account)).toEqual(before);
+  });
+}

@@ -1,0 +1,91 @@
+/** How a task's life ends: cancelled, or expired to the last trace; and what is never begun leaves none. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { bindings, nothingStored, storageOf, stubOf } from "../support/faults.ts";
+import { alarm, books, call, deliver, finish, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+const image = (prompt: string) => ({ model: "imgA-4", prompt });
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+test("cancelling returns everything and tells the provider; the second time it is final", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, images, image(prompt));
+  await deliver(id);
+  const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  expect(cancelled.status).toBe(200);
+  expect(cancelled.body).toMatchObject({ code: 200, data: { id, status: "failed", error: { code: "cancelled" } } });
+  expect(await upstreamCalls(prompt)).toContain("cancel");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  const again = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST", body: {} });
+  expect(again.status).toBe(409);
+  expect(again.body).toMatchObject({ code: 409, error: { type: "invalid_request", code: "task_already_final" } });
+  await deliver(id);
+  await pass(id, 5);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("failed");
+});
+
+test("a task cancelled while its outputs are stored stays cancelled, and they are removed", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image(unique()));
+  await deliver(id);
+  await pass(id, 2);
+  const original = bindings.bucket()["put"]!;
+  vi.spyOn(bindings.bucket(), "put").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    const stored = await original.apply(this, values);
+    expect((await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+    return stored;
+  });
+  await deliver(id);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.error.code).toBe("cancelled");
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("never asked for again, a task finishes, its assets expire to the second, its record ends, nothing stays", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image(unique()));
+  const { body } = await finish(account, id);
+  const url = body.data.result.images[0].url[0] as string;
+  const expiresAt = body.data.expires_at as number;
+  vi.setSystemTime(expiresAt * 1000 - 1);
+  expect((await call(url)).status).toBe(200);
+  await alarm(id);
+  expect((await call(url)).status).toBe(200);
+  vi.setSystemTime(expiresAt * 1000);
+  expect(await call(url)).toMatchObject({ status: 410, body: { error: { code: "asset_expired", type: "invalid_request" } } });
+  await alarm(id);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
+  vi.setSystemTime((body.data.completed_at + 604_800) * 1000);
+  await alarm(id);
+  expect(await storageOf(stubOf(id))).toEqual(nothingStored);
+  expect(await call(`/v1/tasks/${id}`, { key: account.key })).toMatchObject({
+    status: 404,
+    body: { code: 404, error: { code: "task_not_found" } },
+  });
+});
+
+test("inline images are removed when their task ends", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, { ...image(unique()), images: [`data:image/png;base64,${png}`] });
+  expect((await env.ASSETS.list({ prefix: `inputs/${id}/` })).objects).toHaveLength(1);
+  const { body } = await finish(account, id);
+  expect(body.data).toMatchObject({ status: "completed", metadata: { images: ["inline"] } });
+  expect((await env.ASSETS.list({ prefix: `inputs/${id}/` })).objects).toEqual([]);
+});
+
+test("a refused submission leaves nothing: no record, no input, no row", async () => {
+  const account = await newAccount(0.01);
+  const before = (await env.ASSETS.list({ prefix: "inputs/" })).objects.length;
+  const answer = await call(images, { key: account.key, body: { ...image(unique()), images: [`data:image/png;base64,${png}`] } });
+  expect(answer).toMatchObject({ status: 402, body: { error: { type: "insufficient_quota", code: "insufficient_quota", param: null } } });
+  expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toHaveLength(before);
+  expect((await call("/v1/tasks", { key: account.key })).body).toEqual({ object: "list", data: [], has_more: false });
+  expect(await books(account)).toEqual({ quota: 0.01, reserved: 0, used: 0, remaining: 0.01 });
+});
