@@ -92,7 +92,7 @@ export function fal({ key, baseUrl }: Config): Provider {
       if (!response.ok) {
         await response.body?.cancel();
         if ([400, 404, 410, 422].includes(response.status)) return failed("provider_error");
-        throw faultOf(response, "status");
+        throw laterFaultOf(response, "status");
       }
       const status = await jsonOf<{ status?: string }>(response);
       // Completed is the end of it, good or bad: only the result tells which.
@@ -130,13 +130,19 @@ async function resultOf(response: Response): Promise<Succeeded | Failed> {
   // About the account or the moment, and not about this request.
   if ([401, 402, 403, 408, 429].includes(response.status)) {
     await response.body?.cancel();
-    throw faultOf(response, "result");
+    throw laterFaultOf(response, "result");
   }
   const verdict = await verdictOf(response);
   if (verdict) return verdict;
   // A server error without fal's marks is the queue's own and may pass, a redirect is nobody's; the rest is an answer to this request.
-  if (response.status >= 500 || response.status < 400) throw faultOf(response, "result");
+  if (response.status >= 500 || response.status < 400) throw laterFaultOf(response, "result");
   return failed("provider_error");
+}
+
+/** What was accepted stays accepted, whatever is wrong with us or the queue now: it is asked for again. */
+function laterFaultOf(response: Response, what: string): ProviderError {
+  const { message, account, retryAfterMs } = faultOf(response, what);
+  return new ProviderError(message, { retryable: true, account, retryAfterMs });
 }
 
 /** What an error says about the request, when it says anything. Texts are for people and are not read. */

@@ -69,7 +69,11 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
       for (const id of JSON.parse(operation) as string[]) {
         const response = await call(predictionPath(id));
         const isGone = [400, 404, 410].includes(response.status);
-        if (!response.ok && !isGone) throw await refusalOf(response, "poll");
+        if (!response.ok && !isGone) {
+          // What was accepted stays accepted, whatever is wrong with us now.
+          const { message, account, retryAfterMs } = await refusalOf(response, "poll");
+          throw new ProviderError(message, { retryable: true, account, retryAfterMs });
+        }
         const prediction = await jsonOf<Prediction>(response);
         if (isGone) continue;
         if (!prediction) throw new ProviderError("poll: not JSON", { retryable: true });

@@ -155,3 +155,15 @@ test("the key is in no log line, record or answer", async () => {
   expect(texts.length).toBeGreaterThan(40);
   expect(texts.filter((text) => text.includes("test-fal-key"))).toEqual([]);
 });
+
+test("a key that is refused while the result is fetched does not lose what was made", async () => {
+  const body = picture("");
+  const { account, body: made } = await submitTo(route(v4), images, body);
+  await deliver(made.id);
+  await pass(made.id, 3);
+  await deliver(made.id, "gateway-dispatch", { FAL_KEY: "wrong-key" });
+  const { data } = (await finish(account, made.id)).body;
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect(await countOf(body.prompt, "start")).toBe(1);
+  vi.setSystemTime(Date.now() + 61_000);
+});

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import { isAside } from "../../src/providers/index.ts";
-import { books, call, deliver, holdTime, unique } from "../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
 import { callsOf, capture, countOf, generate, routesTo, sent, submitTo } from "./support.ts";
 
 holdTime();
@@ -129,4 +129,16 @@ test("a wrong token puts the provider aside and is an alert", async () => {
   expect(lines.filter((line) => line.includes("a-wrong-token"))).toEqual([]);
   expect(await callsOf(prompt)).toEqual([]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a token that is refused while the result is fetched does not lose what was made", async () => {
+  const prompt = unique();
+  const { account, body: made } = await submitTo(to(seedream), images, { model: "imgA-4", prompt });
+  await deliver(made.id);
+  await pass(made.id, 4);
+  await deliver(made.id, "gateway-dispatch", { REPLICATE_API_TOKEN: "wrong-token" });
+  const { data } = (await finish(account, made.id)).body;
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect(await countOf(prompt, "start")).toBe(1);
+  vi.setSystemTime(Date.now() + 61_000);
 });
