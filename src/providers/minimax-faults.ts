@@ -22,6 +22,7 @@ const statuses: Record<string, number> = {
   "1039": 429, // tokens a minute
   "2013": 400, // invalid parameters
   "2049": 401, // invalid key
+  "2056": 402, // the plan's allowance is used up
 };
 
 /** The input (1026) or the film (1027) was found sensitive. */
@@ -52,7 +53,11 @@ export function refusalOf(
   return faultOf({ status: statusOf(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);
 }
 
-const statusOf = (response: Response, code: string | undefined) => (code !== undefined && statuses[code]) || response.status;
+/** Codes that begin with 2 are about the request or the account: whichever it is, it says so instead of taking the work. */
+function statusOf(response: Response, code: string | undefined): number {
+  if (code === undefined) return response.status;
+  return statuses[code] ?? (response.ok && code.startsWith("2") ? 422 : response.status);
+}
 
 /** The same for work that was accepted: unknown there is its end, everything else may pass, and the work is not given up for it. */
 export function laterRefusalOf(step: string, response: Response, body: Refusable): Failed | ProviderError | undefined {

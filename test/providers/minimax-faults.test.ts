@@ -1,6 +1,6 @@
 /** What MiniMax does wrong or refuses, over both of its APIs: each way to its end, with the money back. */
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { books, call, deliver, finish, holdTime, unique } from "../support/gateway.ts";
 import { expectFilm, firstFrame, plain, through, v1, v2, videos } from "./minimax-support.ts";
 import { callsOf, countOf, generate, sent, submitTo } from "./support.ts";
@@ -120,4 +120,13 @@ test("trap: refusals come with HTTP 200 and are none the less refusals", async (
   expect(data.status).toBe("in_progress");
   expect(await callsOf(prompt)).toEqual(["start"]);
   expect((await finish(account, body.id as string, 40)).body.data.status).toBe("completed");
+});
+
+test.each(["[used-up 1]", "[not-in-plan 1]"])("v1: %s is a refusal like any other: the next route makes it", async (order) => {
+  const prompt = `${unique()} ${order}`;
+  const { account, data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect(await countOf(prompt, "start")).toBe(2);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
+  vi.setSystemTime(Date.now() + 61_000);
 });

@@ -33,6 +33,8 @@ const sentences = {
   1027: "generated video contains sensitive content",
   2013: "invalid params",
   2049: "invalid api key",
+  2056: "usage limit exceeded",
+  2061: "your current token plan not support model",
 };
 type Code = keyof typeof sentences;
 /** What v2 answers with. */
@@ -114,6 +116,8 @@ const v1 = new Hono()
     const wrong = checkV1(body);
     const refused = wrong === undefined ? ordered(prompt) : refusal(2013, `invalid params, ${wrong}`);
     if (refused) return answerV1(c, [`"task_id":""`], refused);
+    if (isOrdered(prompt, "used-up")) return answerV1(c, [`"task_id":""`], refusal(2056));
+    if (isOrdered(prompt, "not-in-plan")) return answerV1(c, [`"task_id":""`], refusal(2061));
     return trouble(c, prompt, "") ?? answerV1(c, [`"task_id":"${accept(prompt, body).id}"`]);
   })
   .get("/query/video_generation", (c) => {
