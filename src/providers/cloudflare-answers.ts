@@ -35,8 +35,9 @@ const statuses: Record<string, number> = {
   "10000": 403,
 };
 
-/** AI Gateway's guardrails ("Prompt blocked", "Response blocked"), and the makers' own words where they are passed on. */
-const contentCode = /^201[67]$|moderation_blocked|content_policy|content_filter|SensitiveContentDetected|PROHIBITED_CONTENT/;
+/** AI Gateway's guardrails ("Prompt blocked", "Response blocked"), hosted models' filter (3030 and 8007, both shared with others), the makers' own words where they are passed on. */
+const contentCode =
+  /^201[67]$|prompt contains NSFW|moderation_blocked|content_policy|content_filter|SensitiveContentDetected|PROHIBITED_CONTENT/;
 /** Not documented for the third-party path: words that codes of this kind have. */
 const moneyCode = /credit|billing|payment|insufficient_(?:funds|balance|quota)/i;
 

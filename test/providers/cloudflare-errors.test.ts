@@ -19,6 +19,7 @@ const ends: [string, string, string, string[]][] = [
   ["[moderated]", seedream, "content_policy_violation", ["refused"]],
   ["[moderated-later]", seedream, "content_policy_violation", ["start"]],
   ["[guarded]", flux, "content_policy_violation", ["refused"]],
+  ["[classified]", flux, "content_policy_violation", ["refused"]],
   ["[fails]", seedream, "provider_error", ["start"]],
   ["[retired]", flux, "provider_error", ["refused"]],
   ["[wallet]", flux, "provider_error", ["refused"]],
