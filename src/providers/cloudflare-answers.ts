@@ -23,14 +23,19 @@ const statuses: Record<string, number> = {
   "3008": 408,
   "3023": 403,
   "3036": 402,
+  "3039": 400,
   "3040": 429,
   "3041": 403,
   "3042": 404,
   "4006": 402,
   "5004": 400,
+  "5005": 405,
+  // An input that its schema does not take; not in that list.
+  "5006": 400,
   "5007": 404,
   "5016": 403,
   "5018": 403,
+  "5019": 405,
   // The API's own "Authentication error".
   "10000": 403,
 };

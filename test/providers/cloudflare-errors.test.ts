@@ -52,6 +52,7 @@ for (const door of doors)
   test.each([
     ["[limit 2]", ["refused", "refused", "start", "file"]],
     ["[retired 1]", ["refused", "start", "file"]],
+    ["[misfit 1]", ["refused", "start", "file"]],
     ["[wallet 1]", ["refused", "start", "file"]],
     ["[fails 1]", ["start", "start", "file"]],
   ])(`through the ${door} %s gives way to the next route`, async (order, calls) => {

@@ -21,6 +21,7 @@ export function refused(prompt: string, model: string): Response | undefined {
   if (isOrdered(prompt, "unavailable")) return refusal(503, 3047, "Service unavailable");
   if (isOrdered(prompt, "slow")) return refusal(408, 3007, "Request timeout");
   if (isOrdered(prompt, "guarded")) return refusal(424, 2016, "Prompt blocked due to security configurations");
+  if (isOrdered(prompt, "misfit")) return refusal(400, 5006, "Error: required properties at '/' are 'prompt'");
   if (isOrdered(prompt, "classified")) return refusal(400, 3030, "AiError: Input prompt contains NSFW content.");
   if (isOrdered(prompt, "moderated"))
     return Response.json(
