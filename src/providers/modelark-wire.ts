@@ -1,7 +1,7 @@
 /** How ModelArk is written to and how it refuses: bodies with pictures, error bodies. */
 
 import { faultOf, jsonOf } from "./http.ts";
-import { type Failed, type InputImage, ProviderError } from "./provider.ts";
+import { type Failed, InputError, type InputImage, ProviderError } from "./provider.ts";
 
 /** Optional and nullable all: nothing here is promised. */
 export interface WireError {
@@ -12,11 +12,18 @@ export interface WireError {
 const encoder = new TextEncoder();
 const headers = { "content-type": "application/json" };
 
+/** Of three bytes each: pieces of Base64 can be joined. */
+const sliceBytes = 3 * 16_384;
+
 /**
  * A POST of what `bodyOf` makes of the pictures' URLs, which it must keep in their order. Inline pictures are data URIs, encoded
- * one at a time while the request is sent: five large ones at once are more than an isolate has memory for. May be made again and again.
+ * piece by piece while the request is sent: five large ones at once are more than an isolate has memory for. May be made again and
+ * again. Throws what a picture throws: the body then broke off, and nobody accepts half of one.
  */
-export async function postWithPictures(images: InputImage[], bodyOf: (urls: string[]) => unknown): Promise<() => RequestInit> {
+export async function postWithPictures(
+  images: InputImage[],
+  bodyOf: (urls: string[]) => unknown,
+): Promise<(send: (init: RequestInit) => Promise<Response>) => Promise<Response>> {
   const mark = crypto.randomUUID();
   const inline: { image: InputImage; length: number }[] = [];
   const urls: string[] = [];
@@ -30,29 +37,40 @@ export async function postWithPictures(images: InputImage[], bodyOf: (urls: stri
     urls.push(`data:${type};base64,${mark}`);
   }
   const text = JSON.stringify(bodyOf(urls));
-  if (inline.length === 0) return () => ({ method: "POST", headers, body: text });
+  if (inline.length === 0) return (send) => send({ method: "POST", headers, body: text });
 
   const parts = text.split(mark).map((part) => encoder.encode(part));
   const length = [...parts.map((part) => part.byteLength), ...inline.map((picture) => picture.length)].reduce((a, b) => a + b);
-  return () => {
+  return async (send) => {
     const { readable, writable } = new FixedLengthStream(length);
-    void send(writable, parts, inline);
-    return { method: "POST", headers, body: readable };
+    const writer = writable.getWriter();
+    writer.closed.catch(() => undefined); // `write` hears of it too
+    let fault: unknown;
+    void write(writer, parts, inline).catch((error: unknown) => {
+      // Whatever else comes is the connection's end, which `send` tells better.
+      if (error instanceof InputError || error instanceof ProviderError) fault = error;
+      return writer.abort(error).catch(() => undefined);
+    });
+    try {
+      return await send({ method: "POST", headers, body: readable });
+    } catch (error) {
+      throw fault ?? error;
+    } finally {
+      // An answer may come before the body's end: nobody reads the rest, and its picture is let go.
+      await writer.abort().catch(() => undefined);
+    }
   };
 }
 
-/** Never rejects: whoever reads the other end is told what went wrong. */
-async function send(writable: WritableStream<Uint8Array>, parts: Uint8Array[], inline: { image: InputImage }[]): Promise<void> {
-  const writer = writable.getWriter();
-  try {
-    for (const [at, part] of parts.entries()) {
-      await writer.write(part);
-      if (inline[at]) await writer.write(await inline[at].image.read(({ bytes }) => Promise.resolve(encoder.encode(bytes.toBase64()))));
-    }
-    await writer.close();
-  } catch (error) {
-    await writer.abort(error).catch(() => undefined);
+async function write(writer: WritableStreamDefaultWriter<Uint8Array>, parts: Uint8Array[], inline: { image: InputImage }[]): Promise<void> {
+  for (const [at, part] of parts.entries()) {
+    await writer.write(part);
+    await inline[at]?.image.read(async ({ bytes }) => {
+      for (let from = 0; from < bytes.byteLength; from += sliceBytes)
+        await writer.write(encoder.encode(bytes.subarray(from, from + sliceBytes).toBase64()));
+    });
   }
+  await writer.close();
 }
 
 /** What an error is to the caller; undefined when it is the upstream's own matter. Codes: docs.byteplus.com/en/docs/ModelArk/1299023. */

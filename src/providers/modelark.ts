@@ -73,7 +73,7 @@ type Call = (path: string, init?: RequestInit) => Promise<Response>;
 async function makePictures(job: Job, call: Call, signal: AbortSignal): Promise<Succeeded | Failed> {
   const post = await postWithPictures(job.images, (urls) => pictureBody(job, urls));
   const urls = await several(job.n, async (): Promise<string | Failed> => {
-    const response = await call("/images/generations", { ...post(), signal });
+    const response = await post((init) => call("/images/generations", { ...init, signal }));
     if (!response.ok) return refusal(response, "start", job.images.length > 0);
     const body = await jsonOf<WirePictures>(response);
     // Made, perhaps, and not to be had: nobody may make it again.
@@ -92,7 +92,7 @@ const made = (urls: string[]): Succeeded => ({
 
 async function startFilm(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
   const post = await postWithPictures([...job.images, ...job.characters.map(({ picture }) => picture)], (urls) => filmBody(job, urls));
-  const response = await call(tasks, { ...post(), signal });
+  const response = await post((init) => call(tasks, { ...init, signal }));
   if (!response.ok) return refusal(response, "start", job.images.length > 0);
   const task = (await jsonOf<WireTask>(response))?.id;
   if (!task) throw new ProviderError("start: no task", { retryable: false });

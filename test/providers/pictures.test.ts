@@ -1,0 +1,60 @@
+/** Callers' pictures on their way to the makers, asked of the adapters themselves: what was not sent was not accepted. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { modelark } from "../../src/providers/modelark.ts";
+import { type InputImage, type Job, ProviderError } from "../../src/providers/provider.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const job = (images: InputImage[], more: Partial<Job> = {}): Job => ({
+  kind: "image",
+  model: "seedream-4-5-251128",
+  prompt: "a pier",
+  n: 1,
+  size: "1:1",
+  quality: "standard",
+  key: "task_1",
+  images,
+  characters: [],
+  ...more,
+});
+
+/** A picture that is there so many times, and then not. */
+function picture(times = Infinity, size = 100_000): InputImage & { reads: number } {
+  const image = {
+    reads: 0,
+    read: async <T>(use: (picture: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>) => {
+      if (++image.reads > times) throw new ProviderError("too many pictures are being read", { retryable: true, nothingAccepted: true });
+      return use({ bytes: new Uint8Array(size).fill(image.reads), type: "image/png" });
+    },
+  };
+  return image;
+}
+
+/** The upstream reads a request to its end and answers this. */
+const answering = (answer: object) =>
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) => {
+    await new Response(init?.body as ReadableStream).arrayBuffer();
+    return Response.json(answer);
+  });
+
+const faultOf = (start: Promise<unknown>) => start.then(() => undefined).catch((error: unknown) => error);
+
+test("modelark: a picture that cannot be read while it is sent is no submission", async () => {
+  answering({ data: [{ url: "https://files.example/1" }] });
+  const provider = modelark({ key: "key" });
+  const fault = await faultOf(provider.start(job([picture(), picture(1)]), AbortSignal.timeout(5_000)));
+  expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true, retryable: true });
+});
+
+test("modelark: pictures arrive whole, a piece at a time", async () => {
+  const sent = answering({ data: [{ url: "https://files.example/1" }] });
+  let body = "";
+  sent.mockImplementation(async (_, init) => {
+    body = await new Response(init?.body as ReadableStream).text();
+    return Response.json({ data: [{ url: "https://files.example/1" }] });
+  });
+  await modelark({ key: "key" }).start(job([picture()]), AbortSignal.timeout(5_000));
+  const { image } = JSON.parse(body) as { image: string[] };
+  expect(image).toEqual([`data:image/png;base64,${new Uint8Array(100_000).fill(2).toBase64()}`]);
+});
