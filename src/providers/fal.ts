@@ -1,7 +1,7 @@
 /** The fal queue (fal.ai/docs): submit, status, result, cancel. What is asked of which endpoint is in `fal-families.ts`. */
 
 import { ask, faultOf, jsonOf, outputAt } from "./http.ts";
-import { bodyOf } from "./fal-body.ts";
+import { postOf } from "./fal-body.ts";
 import { planOf } from "./fal-families.ts";
 import { type Failed, type Provider, ProviderError, type Succeeded } from "./provider.ts";
 
@@ -71,9 +71,9 @@ export function fal({ key, baseUrl }: Config): Provider {
     async start(job, signal) {
       const plan = planOf(job);
       if ("unable" in plan) throw new ProviderError(`cannot honour ${plan.unable}`, { retryable: false, nothingAccepted: true });
-      const body = await bodyOf(plan, [...job.images, ...job.characters.map(({ picture }) => picture)]);
+      const post = await postOf(plan, [...job.images, ...job.characters.map(({ picture }) => picture)]);
       const headers = { "content-type": "application/json", "x-fal-object-lifecycle-preference": lifecycle };
-      const response = await call(`${base}/${plan.endpoint}`, { method: "POST", body, signal }, headers);
+      const response = await post((init) => call(`${base}/${plan.endpoint}`, { ...init, signal }, headers));
       if (!response.ok) {
         const { status } = response;
         const verdict = status === 400 || status === 422 ? await verdictOf(response) : await response.body?.cancel();

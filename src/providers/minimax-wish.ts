@@ -1,7 +1,7 @@
 /** What MiniMax's models can do, and a wish in the words of its two APIs: v1 for Hailuo, v2 for H3 and later. */
 
 import { promptWithNames } from "./prompt.ts";
-import type { InputImage, Job, Wish } from "./provider.ts";
+import type { Wish } from "./provider.ts";
 
 /** `MiniMax-H3`, `MiniMax-H3-Max`; everything else (`MiniMax-Hailuo-02`, `MiniMax-Hailuo-2.3`) is asked through v1. */
 export const isV2 = (model: string) => /^MiniMax-H\d/i.test(model);
@@ -80,19 +80,12 @@ function promptOf(wish: Wish): string {
   return !isV2(model) && lengthOf(styled) > mostPromptV1 ? prompt : styled;
 }
 
-/** Where a picture is: the caller's URL, or the picture itself. */
-const urlOf = async (image: InputImage) =>
-  image.url ?? (await image.read(({ bytes, type }) => Promise.resolve(`data:${type};base64,${bytes.toBase64()}`)));
-
-/** The body of `POST /v1/video_generation` or `POST /v2/video_generation`. Reads the pictures that have no URL. */
-export async function bodyOf(job: Job): Promise<Record<string, unknown>> {
-  const pictures: { role: string; url: string }[] = [];
-  for (const image of job.images)
-    pictures.push({
-      role: image.role === undefined || image.role === "reference" ? "reference_image" : image.role,
-      url: await urlOf(image),
-    });
-  for (const { picture } of job.characters) pictures.push({ role: "reference_image", url: await urlOf(picture) });
+/** The body of `POST /v1/video_generation` or `POST /v2/video_generation`; `urls` are those of the caller's pictures and then the characters'. */
+export function bodyOf(job: Wish, urls: string[]): Record<string, unknown> {
+  const pictures = urls.map((url, at) => {
+    const role = job.images[at]?.role ?? "reference";
+    return { role: role === "reference" ? "reference_image" : role, url };
+  });
   const { model, duration, resolution, watermark, promptOptimizer, size } = job;
   const common = { model, duration, ...(watermark !== undefined && { aigc_watermark: watermark }) };
   if (!isV2(model))

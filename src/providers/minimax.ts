@@ -1,8 +1,9 @@
 /** MiniMax as a provider: Hailuo through v1 (create, query, retrieve a file), H3 through v2 (create, query). */
 
-import { ask, jsonPost, outputAt } from "./http.ts";
+import { ask, outputAt } from "./http.ts";
 import { laterRefusalOf, codeOf, isSensitive, type Refusable, refusalOf } from "./minimax-faults.ts";
 import { bodyOf, isV2, unable } from "./minimax-wish.ts";
+import { postWithPictures } from "./modelark-wire.ts";
 import { type Accepted, type Failed, type Output, type Pending, type Provider, ProviderError, type Succeeded } from "./provider.ts";
 
 interface Created extends Refusable {
@@ -91,7 +92,8 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
 
     async start(job, signal): Promise<Accepted | Failed> {
       const version = isV2(job.model) ? "v2" : "v1";
-      const response = await call(`/${version}/video_generation`, { ...jsonPost(await bodyOf(job)), signal });
+      const post = await postWithPictures([...job.images, ...job.characters.map(({ picture }) => picture)], (urls) => bodyOf(job, urls));
+      const response = await post((init) => call(`/${version}/video_generation`, { ...init, signal }));
       const body = (await answerOf<Created>(response)) ?? {};
       const refusal = refusalOf("start", response, body, { hasPictures: job.images.length > 0 });
       if (refusal instanceof ProviderError) throw refusal;

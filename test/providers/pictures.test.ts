@@ -1,6 +1,8 @@
 /** Callers' pictures on their way to the makers, asked of the adapters themselves: what was not sent was not accepted. */
 
 import { afterEach, expect, test, vi } from "vitest";
+import { fal } from "../../src/providers/fal.ts";
+import { minimax } from "../../src/providers/minimax.ts";
 import { modelark } from "../../src/providers/modelark.ts";
 import { type InputImage, type Job, ProviderError } from "../../src/providers/provider.ts";
 
@@ -57,4 +59,27 @@ test("modelark: pictures arrive whole, a piece at a time", async () => {
   await modelark({ key: "key" }).start(job([picture()]), AbortSignal.timeout(5_000));
   const { image } = JSON.parse(body) as { image: string[] };
   expect(image).toEqual([`data:image/png;base64,${new Uint8Array(100_000).fill(2).toBase64()}`]);
+});
+
+const film = { kind: "video", model: "MiniMax-H3", duration: 10, size: "16:9" } as const;
+
+test.each([
+  ["fal", fal({ key: "key" }), { model: "fal-ai/bytedance/seedream/v4" }],
+  ["minimax", minimax({ key: "key", base: "https://api.minimax.io" }), film],
+  ["modelark", modelark({ key: "key" }), {}],
+])("%s: pictures are read while they are sent, for together they do not fit into memory", async (_, provider, more) => {
+  const images = [picture(), picture(), picture(), picture()];
+  const reads = () => images.reduce((sum, image) => sum + image.reads, 0);
+  let before = 0;
+  let body = "";
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (_url, init) => {
+    await scheduler.wait(10);
+    before = reads();
+    body = await new Response(init?.body as ReadableStream).text();
+    return Response.json({ data: [{ url: "https://files.example/1" }], task_id: "1", request_id: "1" });
+  });
+  await provider.start(job(images, more), AbortSignal.timeout(5_000));
+  expect(reads() - before).toBeGreaterThanOrEqual(3);
+  expect(body.split("data:image/png;base64,")).toHaveLength(5);
+  expect(() => JSON.parse(body) as unknown).not.toThrow();
 });
