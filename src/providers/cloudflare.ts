@@ -7,7 +7,7 @@ import { imageFamilies } from "./cloudflare-images.ts";
 import type { Family } from "./cloudflare-inputs.ts";
 import { outputAt, outputOf, several } from "./http.ts";
 import { promptWithNames } from "./prompt.ts";
-import { type Output, type Provider, ProviderError, type Succeeded, type Wish } from "./provider.ts";
+import { type InputImage, type Output, type Provider, ProviderError, type Succeeded, type Wish } from "./provider.ts";
 
 const defaultBase = "https://api.cloudflare.com/client/v4";
 
@@ -49,7 +49,8 @@ const providerBehind = (client: Client): Provider => ({
     const family = familyOf(job);
     if (!family) throw new ProviderError("not a model of this kind", { retryable: false, nothingAccepted: true });
     const pictures = job.characters.map(({ picture }) => ({ ...picture, role: "reference" as const }));
-    const input = await family.input({ ...job, prompt: promptWithNames(job), images: [...job.images, ...pictures] });
+    const images = withinBytes([...job.images, ...pictures]);
+    const input = await family.input({ ...job, prompt: promptWithNames(job), images });
     const made = await several(job.n, () => client.run(job.model, input, signal));
     return Array.isArray(made) ? told(made) : made;
   },
@@ -58,6 +59,24 @@ const providerBehind = (client: Client): Provider => ({
 
   chat: (request) => client.chat(request),
 });
+
+/** The binding's calls carry 32 MiB, and an input is in memory whole. A third more as Base64. */
+const mostPictureBytes = 22 * 1024 * 1024;
+
+/** The same pictures, that together are no more than it takes; others may take more. */
+function withinBytes(images: InputImage[]): InputImage[] {
+  let bytes = 0;
+  return images.map((image) => ({
+    ...image,
+    read: (use) =>
+      image.read((picture) => {
+        bytes += picture.bytes.byteLength;
+        if (bytes > mostPictureBytes)
+          throw new ProviderError("start: more pictures than it takes", { retryable: false, nothingAccepted: true });
+        return use(picture);
+      }),
+  }));
+}
 
 /** The outputs; URLs can be told again, bytes are all there is of them. */
 function told(made: Made[]): Succeeded {

@@ -1,6 +1,7 @@
 /** Callers' pictures on their way to the makers, asked of the adapters themselves: what was not sent was not accepted. */
 
 import { afterEach, expect, test, vi } from "vitest";
+import { cloudflare } from "../../src/providers/cloudflare.ts";
 import { fal } from "../../src/providers/fal.ts";
 import { minimax } from "../../src/providers/minimax.ts";
 import { modelark } from "../../src/providers/modelark.ts";
@@ -82,4 +83,14 @@ test.each([
   expect(reads() - before).toBeGreaterThanOrEqual(3);
   expect(body.split("data:image/png;base64,")).toHaveLength(5);
   expect(() => JSON.parse(body) as unknown).not.toThrow();
+});
+
+test("cloudflare: more pictures than a call carries are told before anything is asked", async () => {
+  const run = vi.fn(() => Promise.reject(new Error("Serialized RPC arguments or return values are limited to 32MiB")));
+  const provider = cloudflare({ AI: { run } })!;
+  const large = () => picture(Infinity, 9 * 1024 * 1024);
+  const wish = job([large(), large(), large()], { model: "openai/gpt-image-2" });
+  const fault = await faultOf(provider.start(wish, AbortSignal.timeout(5_000)));
+  expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true });
+  expect(run).not.toHaveBeenCalled();
 });
