@@ -24,10 +24,10 @@ export function faultOf(response: { status: number; headers: Headers }, message:
   });
 }
 
-/** Asks an upstream; a request that gets no answer at all is a fault that may pass. */
+/** Asks an upstream; a request that gets no answer at all is a fault that may pass. A redirect is not followed: it could take the key elsewhere. */
 export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetcher.fetch(url, init);
+    return await fetcher.fetch(url, { redirect: "manual", ...init });
   } catch (error) {
     throw new ProviderError("no answer", { retryable: true, cause: error });
   }
@@ -59,7 +59,7 @@ export const jsonPost = (body: unknown, headers: Record<string, string> = {}): R
 export function outputAt(url: string, headers: Record<string, string> = {}): Output {
   return {
     async open() {
-      const response = await ask(globalThis, url, { headers });
+      const response = await ask(globalThis, url, { headers, redirect: "follow" });
       if (!response.ok || !response.body) {
         await response.body?.cancel();
         throw new ProviderError(`output: ${response.status}`, { retryable: response.status === 429 || response.status >= 500 });

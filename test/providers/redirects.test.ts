@@ -1,0 +1,50 @@
+/** Keys stay with their makers: no request that has one follows a redirect by itself. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { google } from "../../src/providers/google.ts";
+import { openai } from "../../src/providers/openai.ts";
+import type { Job, Provider } from "../../src/providers/provider.ts";
+import { replicate } from "../../src/providers/replicate.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const secret = "the-key";
+const film: Job = {
+  kind: "video",
+  model: "gemini-omni-1.2-flash",
+  prompt: "a pier",
+  n: 1,
+  size: "16:9",
+  duration: 8,
+  key: "task_1",
+  images: [],
+  characters: [],
+};
+const picture: Job = { ...film, kind: "image", model: "gemini-3-pro-image", size: "1:1" };
+const gemini = google({ gemini: { key: secret, baseUrl: "https://generativelanguage.googleapis.com" } });
+const chat = { body: { model: "gpt-5.5", messages: [] }, stream: false, signal: AbortSignal.timeout(60_000) };
+const interaction = JSON.stringify({ part: "omni", name: "interactions-1" });
+
+const cases: [string, (provider: Provider) => Promise<unknown> | undefined, Provider][] = [
+  ["openai: a picture", (one) => one.start({ ...picture, model: "gpt-image-2" }, chat.signal), openai({ key: secret })],
+  ["openai: a film", (one) => one.start({ ...film, model: "sora-2" }, chat.signal), openai({ key: secret })],
+  ["openai: a poll", (one) => one.poll(JSON.stringify({ id: "video_1" })), openai({ key: secret })],
+  ["openai: a chat", (one) => one.chat?.(chat), openai({ key: secret })],
+  ["google: a picture", (one) => one.start(picture, chat.signal), gemini],
+  ["google: a film", (one) => one.start(film, chat.signal), gemini],
+  ["google: a poll", (one) => one.poll(interaction), gemini],
+  ["google: a cancellation", (one) => one.cancel?.(interaction), gemini],
+  ["replicate: a film", (one) => one.start({ ...film, model: "google/veo-3.1" }, chat.signal), replicate({ token: secret })],
+  ["replicate: a poll", (one) => one.poll('["prediction-1"]'), replicate({ token: secret })],
+];
+
+test.each(cases)("%s", async (_, ask, provider) => {
+  const elsewhere = () => Promise.resolve(new Response(null, { status: 307, headers: { location: "https://elsewhere.example/" } }));
+  const asked = vi.spyOn(globalThis, "fetch").mockImplementation(elsewhere);
+  await expect(ask(provider)).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: false });
+  expect(asked).toHaveBeenCalled();
+  for (const [url, init] of asked.mock.calls) {
+    expect([...new Headers(init?.headers).values()].join(" ")).toContain(secret);
+    expect(init?.redirect, url as string).toBe("manual");
+  }
+});
