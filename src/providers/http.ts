@@ -33,11 +33,16 @@ export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: R
   }
 }
 
-/** An answer's JSON body; `undefined` when it is none. Throws a fault that may pass when it breaks off. */
-export async function jsonOf<T>(response: Response): Promise<T | undefined> {
-  const text = await response.text().catch((error: unknown) => {
-    throw new ProviderError("the answer broke off", { retryable: true, cause: error });
+/** An answer's text. Throws a fault that may pass when it breaks off; its status still tells whether it was a refusal. */
+export const textOf = (response: Response): Promise<string> =>
+  response.text().catch((error: unknown) => {
+    const { nothingAccepted } = faultOf(response, "");
+    throw new ProviderError("the answer broke off", { retryable: true, nothingAccepted, cause: error });
   });
+
+/** An answer's JSON body; `undefined` when it is none. Throws as `textOf` does. */
+export async function jsonOf<T>(response: Response): Promise<T | undefined> {
+  const text = await textOf(response);
   try {
     return JSON.parse(text) as T;
   } catch {

@@ -1,6 +1,6 @@
 /** MiniMax as a provider: Hailuo through v1 (create, query, retrieve a file), H3 through v2 (create, query). */
 
-import { ask, outputAt } from "./http.ts";
+import { ask, outputAt, textOf } from "./http.ts";
 import { laterRefusalOf, codeOf, isSensitive, type Refusable, refusalOf } from "./minimax-faults.ts";
 import { bodyOf, isV2, unable } from "./minimax-wish.ts";
 import { postWithPictures } from "./modelark-wire.ts";
@@ -125,9 +125,7 @@ function partsOf(operation: string): [version: string, id: string] {
 
 /** An answer's JSON body; undefined when it is none. Ids are int64, which a JSON number would round: they are made text before. */
 async function answerOf<T>(response: Response): Promise<T | undefined> {
-  const text = await response.text().catch((error: unknown) => {
-    throw new ProviderError("the answer broke off", { retryable: true, cause: error });
-  });
+  const text = await textOf(response);
   try {
     return JSON.parse(text.replaceAll(/("(?:task_|file_)?id"\s*:\s*)(\d+)/g, '$1"$2"')) as T;
   } catch {

@@ -1,0 +1,49 @@
+/** Answers that are not as documented, asked of the adapters themselves: what is final stays final, what passes passes, nothing crashes. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { fal } from "../../src/providers/fal.ts";
+import { google } from "../../src/providers/google.ts";
+import { minimax } from "../../src/providers/minimax.ts";
+import type { Job } from "../../src/providers/provider.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const answering = (...answers: (() => Response)[]) => {
+  let at = 0;
+  vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(answers[Math.min(at++, answers.length - 1)]!()));
+};
+const json =
+  (body: unknown, status = 200) =>
+  () =>
+    Response.json(body, { status });
+/** A refusal whose body never comes whole. */
+const cut = (status: number) => () =>
+  new Response(new ReadableStream({ pull: (controller) => controller.error(new Error("gone")) }), { status });
+
+const picture: Job = {
+  kind: "image",
+  model: "gemini-3-pro-image",
+  prompt: "a pier",
+  n: 1,
+  size: "1:1",
+  quality: "standard",
+  key: "task_1",
+  images: [],
+  characters: [],
+};
+const film: Job = { ...picture, kind: "video", model: "MiniMax-H3", duration: 10, size: "16:9" };
+const gemini = google({ gemini: { key: "key", baseUrl: "https://generativelanguage.googleapis.com" } });
+const v2 = minimax({ key: "key", base: "https://api.minimax.io" });
+const queue = fal({ key: "key" });
+const seedream = { ...picture, model: "fal-ai/bytedance/seedream/v4" };
+
+test.each([
+  ["google", gemini, picture, 429],
+  ["google", gemini, picture, 400],
+  ["minimax", v2, film, 429],
+  ["minimax", v2, film, 400],
+  ["fal", queue, seedream, 400],
+])("%s: a refusal is one although its words break off", async (_, provider, job, status) => {
+  answering(cut(status));
+  await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
+});
