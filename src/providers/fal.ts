@@ -123,7 +123,7 @@ async function resultOf(response: Response): Promise<Succeeded | Failed> {
     const result = await jsonOf<Result>(response);
     // What was made is paid for: a page that somebody put in the queue's place is not its answer.
     if (!result) throw new ProviderError("the result is no JSON", { retryable: true });
-    const files = [...(result.images ?? []), result.image, result.video, ...(result.videos ?? [])];
+    const files = [result.images, result.image, result.video, result.videos].flat();
     const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));
     return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : failed("provider_error");
   }

@@ -30,8 +30,8 @@ export async function refusalOf(response: Response, what: string): Promise<Refus
   // Google's front end sometimes puts the whole answer in an array.
   const { error } = ((Array.isArray(body) ? body[0] : body) ?? {}) as { error?: Status | null };
   const message = typeof error?.message === "string" ? error.message : "";
-  const details = (error?.details ?? []).filter((detail) => detail !== null);
-  const retryInfo = details.find((detail) => detail["@type"]?.endsWith("google.rpc.RetryInfo"));
+  const details = (Array.isArray(error?.details) ? error.details : []).filter((detail) => detail !== null);
+  const retryInfo = details.find((detail) => String(detail["@type"]).endsWith("google.rpc.RetryInfo"));
   const words = [error?.status, error?.code, ...details.map(({ reason }) => reason)].filter((word) => typeof word === "string");
   // A wrong key is 400 INVALID_ARGUMENT and only the reason says what it is. A region or plan that is not allowed is
   // FAILED_PRECONDITION, and money that ran out is 429 without a time to wait; the usual 429 speaks of billing too.

@@ -76,15 +76,15 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
       if (answer.film) return { status: "succeeded", outputs: [inlineFilm(handle)] };
       const { status, errors, steps, usage } = answer.value ?? {};
       if (failures.has(status ?? "")) {
-        const isRefused = errors?.some((error) => isAboutContent(`${error?.code} ${error?.message}`));
+        const isRefused = listOf(errors).some((error) => isAboutContent(`${error?.code} ${error?.message}`));
         return { status: "failed", code: isRefused ? "content_policy_violation" : "provider_error" };
       }
       if (status !== "completed") return { status: "pending" };
-      const made = steps?.findLast((step) => step?.type === "model_output")?.content ?? [];
+      const made = listOf(listOf(steps).findLast((step) => step?.type === "model_output")?.content);
       const uri = made.find((content) => content?.type === "video")?.uri;
       if (uri) return files.at(uri);
       // Words instead of a film are how it declines; a film that was made and is not there is a fault.
-      const wasMade = usage?.output_tokens_by_modality?.some((one) => one?.modality?.toLowerCase() === "video" && Number(one.tokens) > 0);
+      const wasMade = listOf(usage?.output_tokens_by_modality).some((one) => one?.modality?.toLowerCase() === "video" && Number(one.tokens) > 0);
       return { status: "failed", code: wasMade ? "provider_error" : "content_policy_violation" };
     },
 
@@ -108,6 +108,9 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
     };
   }
 }
+
+/** What is no list has nothing in it: a final answer must not be asked for again for its shape. */
+const listOf = <T>(value: T[] | null | undefined): T[] => (Array.isArray(value) ? value : []);
 
 /** The interaction that made the film to be changed. */
 const earlierOf = ({ sourceOperation }: Wish): Handle | undefined => {

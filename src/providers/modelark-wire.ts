@@ -5,7 +5,7 @@ import { type Failed, InputError, type InputImage, ProviderError } from "./provi
 
 /** Optional and nullable all: nothing here is promised. */
 export interface WireError {
-  code?: string | null;
+  code?: string | number | null;
   param?: string | null;
 }
 
@@ -75,7 +75,7 @@ async function write(writer: WritableStreamDefaultWriter<Uint8Array>, parts: Uin
 
 /** What an error is to the caller; undefined when it is the upstream's own matter. Codes: docs.byteplus.com/en/docs/ModelArk/1299023. */
 export function failureOf(error: WireError | null | undefined): Failed | undefined {
-  const code = error?.code ?? "";
+  const code = String(error?.code ?? "");
   if (code.includes("SensitiveContentDetected")) return { status: "failed", code: "content_policy_violation" };
   if (code.startsWith("InvalidImageURL")) return { status: "failed", code: "invalid_input" };
   return undefined;

@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { fal } from "../../src/providers/fal.ts";
 import { google } from "../../src/providers/google.ts";
 import { minimax } from "../../src/providers/minimax.ts";
+import { modelark } from "../../src/providers/modelark.ts";
 import type { Job } from "../../src/providers/provider.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -36,6 +37,7 @@ const gemini = google({ gemini: { key: "key", baseUrl: "https://generativelangua
 const v2 = minimax({ key: "key", base: "https://api.minimax.io" });
 const queue = fal({ key: "key" });
 const seedream = { ...picture, model: "fal-ai/bytedance/seedream/v4" };
+const interaction = JSON.stringify({ part: "omni", name: "interactions-1" });
 
 test.each([
   ["google", gemini, picture, 429],
@@ -46,4 +48,29 @@ test.each([
 ])("%s: a refusal is one although its words break off", async (_, provider, job, status) => {
   answering(cut(status));
   await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
+});
+
+test("google: details that are no list are not read", async () => {
+  answering(json({ error: { code: 429, status: "RESOURCE_EXHAUSTED", details: { "@type": 1 } } }, 429));
+  await expect(gemini.start(picture, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
+});
+
+test.each([
+  ["modelark, a code that is a number", modelark({ key: "key" }), '{"task":"cgt-1"}', [json({ status: "failed", error: { code: 500 } })]],
+  ["google, errors that are no list", gemini, interaction, [json({ status: "failed", errors: { code: "oops" } })]],
+  [
+    "google, content that is no list",
+    gemini,
+    interaction,
+    [json({ status: "completed", steps: [{ type: "model_output", content: "no" }] })],
+  ],
+  [
+    "fal, images that are no list",
+    queue,
+    JSON.stringify({ status: "https://queue.fal.run/a", result: "https://queue.fal.run/b", cancel: "https://queue.fal.run/c" }),
+    [json({ status: "COMPLETED" }), json({ images: 5 })],
+  ],
+])("%s: the end is the end", async (_, provider, operation, answers) => {
+  answering(...answers);
+  expect(await provider.poll(operation)).toMatchObject({ status: "failed" });
 });
