@@ -67,9 +67,12 @@ export async function refusedPoll(response: Response): Promise<Failed> {
   const { status } = response;
   const { fault } = await refusalOf(response, "poll");
   if ((status === 400 || status === 404) && !fault.account) return { status: "failed", code: "provider_error" };
-  // What was accepted stays accepted, whatever a poll hears.
-  throw new ProviderError(fault.message, { retryable: true, account: fault.account, retryAfterMs: fault.retryAfterMs });
+  throw laterFault(fault, true);
 }
+
+/** A fault after the work was accepted: it stays accepted, and credentials may be put right. */
+export const laterFault = ({ message, retryable, account, retryAfterMs, cause }: ProviderError, mayPass = retryable || account) =>
+  new ProviderError(message, { retryable: mayPass, account, retryAfterMs, cause });
 
 /** `34s` or `0.5s` in milliseconds, when that is worth waiting. */
 function delayMs(text: string | undefined): number | undefined {

@@ -2,7 +2,7 @@
 
 import { filmIn, lookForFilm } from "./google-answer.ts";
 import { postWithPictures, type PictureShape } from "./google-body.ts";
-import { isAboutContent, refusedPoll, refusedStart, refusalOf } from "./google-errors.ts";
+import { isAboutContent, laterFault, refusedPoll, refusedStart, refusalOf } from "./google-errors.ts";
 import { geminiFiles } from "./google-files.ts";
 import { type GoogleSettings, type Handle, handleOf, type Part } from "./google-part.ts";
 import { ask, faultOf, jsonOf, jsonPost } from "./http.ts";
@@ -84,7 +84,9 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
       const uri = made.find((content) => content?.type === "video")?.uri;
       if (uri) return files.at(uri);
       // Words instead of a film are how it declines; a film that was made and is not there is a fault.
-      const wasMade = listOf(usage?.output_tokens_by_modality).some((one) => one?.modality?.toLowerCase() === "video" && Number(one.tokens) > 0);
+      const wasMade = listOf(usage?.output_tokens_by_modality).some(
+        (one) => one?.modality?.toLowerCase() === "video" && Number(one.tokens) > 0,
+      );
       return { status: "failed", code: wasMade ? "provider_error" : "content_policy_violation" };
     },
 
@@ -103,7 +105,7 @@ export function omniFilms({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]
         const response = await ask(globalThis, at(handle), { headers });
         if (response.ok && response.body) return { body: filmIn(response.body), type: "video/mp4" };
         await response.body?.cancel();
-        throw faultOf(response, "output");
+        throw laterFault(faultOf(response, "output"));
       },
     };
   }

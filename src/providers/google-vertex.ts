@@ -3,7 +3,7 @@
 import { filmIn, lookForFilm } from "./google-answer.ts";
 import { withToken } from "./google-auth.ts";
 import { postWithPictures, type PictureShape } from "./google-body.ts";
-import { isAboutContent, refusedPoll, refusedStart } from "./google-errors.ts";
+import { isAboutContent, laterFault, refusedPoll, refusedStart } from "./google-errors.ts";
 import type { GoogleSettings, Handle, Part } from "./google-part.ts";
 import { promptWithNames } from "./prompt.ts";
 import { ask, faultOf, jsonOf, jsonPost } from "./http.ts";
@@ -26,7 +26,9 @@ export function veoFilms({ serviceAccount, baseUrl }: NonNullable<GoogleSettings
   const fetchOperation = ({ name, model }: Handle) =>
     withToken(serviceAccount, (headers) =>
       ask(globalThis, `${modelUrl(model!)}:fetchPredictOperation`, jsonPost({ operationName: name }, headers)),
-    );
+    ).catch((error: unknown) => {
+      throw error instanceof ProviderError ? laterFault(error) : error;
+    });
 
   return {
     unable(wish) {
@@ -87,7 +89,7 @@ export function veoFilms({ serviceAccount, baseUrl }: NonNullable<GoogleSettings
         const response = await fetchOperation(handle);
         if (response.ok && response.body) return { body: filmIn(response.body), type: "video/mp4" };
         await response.body?.cancel();
-        throw faultOf(response, "output");
+        throw laterFault(faultOf(response, "output"));
       },
     };
   }

@@ -74,3 +74,18 @@ test.each([
   answering(...answers);
   expect(await provider.poll(operation)).toMatchObject({ status: "failed" });
 });
+
+test("google: a key that is refused while a film within its answer is read is no end", async () => {
+  const ftyp = new TextEncoder().encode("\0\0\0\u0018ftypisom\0\0\0\0").toBase64();
+  const steps = [{ type: "model_output", content: [{ type: "video", data: ftyp }] }];
+  answering(json({ status: "completed", steps }), json({ error: { code: 403, status: "PERMISSION_DENIED" } }, 403));
+  const made = await gemini.poll(interaction);
+  if (made.status !== "succeeded") throw new Error(made.status);
+  await expect(made.outputs[0]!.open()).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
+});
+
+test("google: a service account that is refused while a film is asked for is no end", async () => {
+  const vertex = google({ vertex: { serviceAccount: "{}", baseUrl: "https://aiplatform.googleapis.com/v1/projects/p/locations/l" } });
+  const poll = vertex.poll(JSON.stringify({ part: "veo", name: "operations/1", model: "veo-3.1" }));
+  await expect(poll).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
+});
