@@ -41,7 +41,9 @@ export const seedance: Family = {
     const isOdd = firsts.length > 1 || lasts.length > 1 || (lasts.length > 0 && firsts.length === 0) || (isGuided && firsts.length > 0);
     if (isOdd || (references.length > 0 && !hasReferences(model)) || (lasts.length > 0 && model.includes("pro-fast")))
       return "image_with_roles";
-    return undefined;
+    // Of 1.x: "Ignored if an image is used", the film has the shape of its first frame. 16:9 is also what nobody asked for.
+    const isStarted = firsts.length > 0 || (plain.length > 0 && !isGuided);
+    return isStarted && version < 2 && (wish.size ?? "16:9") !== "16:9" ? "size" : undefined;
   },
   input(wish, pictures) {
     const parts = partsOf(wish, pictures);

@@ -30,6 +30,8 @@ const cases: [model: string, id: string, fields: object, param: string][] = [
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { image_with_roles: [last] }, "image_with_roles"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro-fast", { image_with_roles: [first, last] }, "image_with_roles"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { images: [picture, picture] }, "images"],
+  ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { images: [picture], size: "9:16" }, "size"],
+  ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { image_with_roles: [first], size: "1:1" }, "size"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-2.0", { image_with_roles: [first, reference] }, "image_with_roles"],
   ["vidD-02", "minimax/hailuo-02", {}, "duration"],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { resolution: "1080p" } }, "duration"],

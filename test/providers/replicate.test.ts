@@ -72,14 +72,13 @@ const films: Case[] = [
     "bytedance/seedance-1-pro",
     {
       duration: 12,
-      size: "21:9",
       metadata: { resolution: "1080p" },
       image_with_roles: [
         { url: other, role: "last_frame" },
         { url: picture, role: "first_frame" },
       ],
     },
-    { duration: 12, aspect_ratio: "21:9", resolution: "1080p", image: picture, last_frame_image: other },
+    { duration: 12, aspect_ratio: "16:9", resolution: "1080p", image: picture, last_frame_image: other },
   ],
   [
     "vidC-1-0-pro-fast",
