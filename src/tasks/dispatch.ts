@@ -132,7 +132,9 @@ function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): Step
     // It may have come broken: what is wrong three times is what the provider made.
     return { outcome: "lost", reason };
   if (error instanceof ProviderError) {
-    const { retryable, nothingAccepted: isUntouched, retryAfterMs } = error;
+    const { nothingAccepted: isUntouched, retryAfterMs } = error;
+    // What is made and paid for waits, until the deadline, for an operator who mends credentials or switches the provider on again.
+    const retryable = error.retryable || (step === "collect" && (error.account || isUntouched));
     return { outcome: "fault", reason, retryable, isUntouched, retryAfterMs };
   }
   return { outcome: "fault", reason, retryable: true };

@@ -124,12 +124,13 @@ export class TaskObject extends DurableObject<Env> {
   async claim(): Promise<Work | null> {
     const task = this.#task;
     if (!task) return null;
+    const { kind } = task.submission;
     const provider = this.#provider(task);
-    const timeoutMs =
-      task.step.do === "start" || task.step.do === "starting"
-        ? provider.startTimeoutMs(task.submission.kind)
-        : collectTimeoutMs[task.submission.kind];
-    const claimed = transitions.claimed(task, newId(""), timeoutMs + leaseGraceMs, provider.repeatable, Date.now());
+    const isStart = task.step.do === "start" || task.step.do === "starting";
+    // Where a start may not be repeated its lease lasts until what it made at once is stored, too: lapsed, it would be lost.
+    const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[kind];
+    const leaseMs = (isStart ? provider.startTimeoutMs(kind) : 0) + storeMs + leaseGraceMs;
+    const claimed = transitions.claimed(task, newId(""), leaseMs, provider.repeatable, Date.now());
     if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
     this.#commit(claimed);
     return { step: claimed.step.do === "starting" ? "start" : "collect", lease: claimed.step.lease, task: claimed };

@@ -1,0 +1,39 @@
+/** How long a consumer may take, and what it waits for. */
+
+import { expect, test } from "vitest";
+import { stubOf } from "../support/faults.ts";
+import { books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
+import { submitTo } from "./support.ts";
+
+holdTime();
+
+test("a start that may not be repeated is leased until what it made at once is stored", async () => {
+  const { body } = await submitTo({ "imgB-4o-image": [{ provider: "openai", model: "gpt-image-2" }] }, "/v1/images/generations", {
+    model: "imgB-4o-image",
+    prompt: unique(),
+  });
+  const work = await stubOf(body.id).claim();
+  const { step } = work!.task;
+  // Forty seconds to store pictures behind whatever the upstream may take, and ten of grace.
+  expect(step.at - Date.now()).toBeGreaterThan(90_000);
+});
+
+test("what is made waits for a provider that is switched off meanwhile", async () => {
+  const { account, body } = await submitTo({ "vidD-02": [{ provider: "minimax", model: "MiniMax-Hailuo-02" }] }, "/v1/videos/generations", {
+    model: "vidD-02",
+    prompt: unique(),
+    duration: 10,
+  });
+  const id = body.id as string;
+  await deliver(id);
+  for (let poll = 0; poll < 20; poll++) {
+    await pass(id, 6);
+    const task = (await stubOf(id).read(account.id))!;
+    if (task.step.do === "collect") break;
+  }
+  await deliver(id, "gateway-dispatch", { MINIMAX_API_KEY: "" });
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");
+  await pass(id, 10);
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+  expect((await books(account)).reserved).toBe(0);
+});
