@@ -83,7 +83,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
         text += (chunk.choices ?? []).map((choice) => choice.delta?.content ?? "").join("");
         if (chunk.usage) last = chunk;
         if (chunk.usage && chunk.choices?.length === 0 && !chat.wantsUsage) continue;
-        await send(JSON.stringify({ ...chunk, id: chat.id, model: chat.model }));
+        await send(JSON.stringify({ ...chunk, id: chat.id, model: chat.model, usage: chat.wantsUsage ? chunk.usage : undefined }));
       }
     } finally {
       // What was sent was generated: it is paid for also when the stream broke.

@@ -96,7 +96,7 @@ test.each([false, true])("a stream ends with [DONE] and carries the usage only w
   expect(contentOf(chunks)).toBe("Hello there");
   const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
   if (include_usage) expect(chunks.at(-1)).toMatchObject({ choices: [], usage });
-  else expect(chunks.some((chunk) => chunk.usage || chunk.choices.length === 0)).toBe(false);
+  else expect(chunks.some((chunk) => "usage" in chunk || chunk.choices.length === 0)).toBe(false);
   expect(await settledBooks(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
 });
 

@@ -127,6 +127,7 @@ function chat(body: ChatBody): Response {
     ...base,
     object: "chat.completion.chunk",
     choices: [{ index: 0, delta, finish_reason }],
+    ...(usage && { usage: null }),
   });
   const events = [
     chunk({ role: "assistant", content: "" }),
