@@ -70,6 +70,12 @@ export const admin = new Hono<AppEnv>()
     const keys = await accounts.listKeys(c.env.DB, (await accountOf(c)).id);
     return answer(c, listOf(await Promise.all(keys.map((key) => keyView(c, key))), false));
   })
+  .post("/accounts/:id/invitations", async (c) => {
+    await readNoBody(c);
+    const { token, expiresAt } = await accounts.invite(c.env.DB, (await accountOf(c)).id);
+    const url = `${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`;
+    return answer(c, { url, expires_at: Math.floor(expiresAt / 1000) }, 201);
+  })
   .delete("/keys/:id", async (c) => {
     await readNoBody(c);
     if (!(await accounts.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
@@ -96,6 +102,7 @@ export const admin = new Hono<AppEnv>()
     otherwise([
       [/\/accounts\/[^/]+$/, "GET, HEAD, PATCH"],
       [/\/accounts\/[^/]+\/keys$/, "GET, HEAD, POST"],
+      [/\/accounts\/[^/]+\/invitations$/, "POST"],
       [/\/keys\/[^/]+$/, "DELETE"],
     ]),
   );

@@ -30,7 +30,7 @@ async function verify({ hash: stored, password }: { hash: string; password: stri
 /** Ten characters at least; what more is asked of a password makes it worse (NIST SP 800-63B). */
 export const leastPasswordLength = 10;
 
-/** The sign-in of one host. Its origin decides whether cookies are secure: only a developer's machine goes without. */
+/** The sign-in of one host; who may sign up is decided by the pages, which alone reach it. Its origin decides whether cookies are secure: only a developer's machine goes without. */
 export function authOf(env: ConsoleEnv, origin: string) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   return betterAuth({
@@ -41,7 +41,6 @@ export function authOf(env: ConsoleEnv, origin: string) {
     telemetry: { enabled: false },
     emailAndPassword: {
       enabled: true,
-      disableSignUp: env.SIGNUP !== "open",
       minPasswordLength: leastPasswordLength,
       maxPasswordLength: 200,
       password: { hash, verify },

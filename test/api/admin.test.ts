@@ -231,3 +231,17 @@ test("the audit counts what is open and finds a wallet that disagrees with its e
   }
   expect((await asAdmin("/audit")).body.drift).toEqual([]);
 });
+
+test("an invitation is a link for a week, of which only a digest is kept", async () => {
+  const { id } = await newAccount();
+  const { status, body } = await asAdmin(`/accounts/${id}/invitations`, { method: "POST" });
+  expect(status).toBe(201);
+  expect(Object.keys(body)).toEqual(["url", "expires_at"]);
+  expect(body.url).toMatch(/^https:\/\/gateway\.example\/console\/sign-up\?invitation=inv_[0-9A-Za-z]{22}$/);
+  expect(body.expires_at - Date.now() / 1000).toBeGreaterThan(604_790);
+  const { results } = await env.DB.prepare("SELECT * FROM invitation WHERE account_id = ?1").bind(id).run();
+  expect(results).toHaveLength(1);
+  expect(JSON.stringify(results)).not.toContain(body.url.split("=")[1]);
+  expect((await asAdmin("/accounts/acc_x/invitations", { method: "POST" })).status).toBe(404);
+  expect((await asAdmin(`/accounts/${id}/invitations`)).headers.get("allow")).toBe("POST");
+});

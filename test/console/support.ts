@@ -1,15 +1,23 @@
 /** A browser without script: pages, forms, cookies. */
 
-import { exports } from "cloudflare:workers";
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import worker from "../../src/console/worker.tsx";
 
 export const origin = "https://gateway.example";
 
 export class Browser {
   readonly #cookies = new Map<string, string>();
+  readonly #vars: Partial<ConsoleEnv>;
+
+  /** Variables that the Worker has for this browser's requests. */
+  constructor(vars: Partial<ConsoleEnv> = {}) {
+    this.#vars = vars;
+  }
 
   /** Asks for a page, or sends a form from `from`. Redirects are not followed. */
   async ask(path: string, form?: Record<string, string>, from: string | null = origin): Promise<Response> {
-    const response = await exports.default.fetch(origin + path, {
+    const request = new Request(origin + path, {
       method: form ? "POST" : "GET",
       headers: {
         cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "),
@@ -20,6 +28,7 @@ export class Browser {
       ...(form && { body: new URLSearchParams(form).toString() }),
       redirect: "manual",
     });
+    const response = await worker.fetch(request, { ...env, ...this.#vars }, createExecutionContext());
     for (const line of response.headers.getSetCookie()) {
       const [pair = ""] = line.split(";");
       const at = pair.indexOf("=");

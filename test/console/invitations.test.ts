@@ -1,0 +1,58 @@
+/** How a person comes into an account that the operator opened. */
+
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { insertAccount, invite } from "../../src/accounts.ts";
+import { openWallet } from "../../src/quota.ts";
+import { Browser } from "./support.ts";
+
+const password = "correct horse battery";
+const closed = { SIGNUP: "closed" };
+
+/** An account of 1000 with an invitation into it. */
+async function invited(): Promise<{ email: string; token: string }> {
+  const email = `invited-${crypto.randomUUID()}@example.com`;
+  const { account, statement } = insertAccount(env.DB, email, null);
+  await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
+  return { email, token: (await invite(env.DB, account.id)).token };
+}
+
+test("where signing up is closed nobody does without an invitation", async () => {
+  const browser = new Browser(closed);
+  for (const path of ["/console/sign-up", "/console/sign-up?invitation=inv_unknown"]) expect((await browser.ask(path)).status).toBe(403);
+  const form = { name: "Eve", email: "eve@example.com", password, invitation: "inv_unknown" };
+  expect((await browser.ask("/console/sign-up", form)).status).toBe(403);
+});
+
+test("who is invited signs up for the account, once, with its e-mail address and no other", async () => {
+  const { email, token } = await invited();
+  const browser = new Browser(closed);
+  const page = await browser.read(`/console/sign-up?invitation=${token}`);
+  expect(page).toContain(email);
+  const form = { name: "Ann", email: "other@example.com", password, invitation: token };
+  expect((await browser.ask("/console/sign-up", form)).status).toBe(303);
+  expect(await browser.read("/console")).toContain("1,000 USD");
+  expect((await new Browser().ask("/console/sign-in", { email, password })).status).toBe(303);
+  expect((await new Browser(closed).ask("/console/sign-up", { ...form, name: "Eve" })).status).toBe(403);
+});
+
+test("who had signed up before comes in by signing in with the invitation; somebody else does not", async () => {
+  const { email, token } = await invited();
+  const browser = new Browser();
+  expect((await browser.ask("/console/sign-up", { name: "Ann", email, password })).status).toBe(303);
+  expect((await browser.ask("/console")).status).toBe(403);
+  const stranger = new Browser();
+  const theirs = await stranger.signUp(password);
+  expect((await stranger.ask("/console/sign-in", { email: theirs, password, invitation: token })).status).toBe(303);
+  expect(await stranger.read("/console")).toContain("5 USD");
+  expect((await browser.ask("/console/sign-in", { email, password, invitation: token })).status).toBe(303);
+  expect(await browser.read("/console")).toContain("1,000 USD");
+});
+
+test("an invitation that is too old is none", async () => {
+  const { token } = await invited();
+  await env.DB.prepare("UPDATE invitation SET expires_at = ?1")
+    .bind(Date.now() - 1)
+    .run();
+  expect((await new Browser(closed).ask(`/console/sign-up?invitation=${token}`)).status).toBe(403);
+});
