@@ -43,6 +43,18 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
+test("a film whose upstream makes no thumbnail gets a still of itself when one is asked for", async () => {
+  const films = { "vidA-2": [{ provider: "minimax", model: "MiniMax-H3" }] };
+  const body = { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } };
+  const { data } = await generate(films, videos, body);
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  const picture = await call(data.result.videos[0].thumbnail);
+  expect(picture.headers.get("content-type")).toBe("image/png");
+  expect([...new Uint8Array(picture.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
+  const without = await generate(films, videos, { model: "vidA-2", prompt: unique() });
+  expect(without.data.result.videos[0].thumbnail).toBeUndefined();
+});
+
 test("films are not its business", async () => {
   const { status, body, account } = await submitTo(routes, videos, { model: "vidA-2", prompt: unique() });
   expect(status).toBe(400);
