@@ -10,6 +10,8 @@ export interface AppEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
+    /** The request's, read once: each look at it costs a microsecond. */
+    url: string;
     language: Language;
     caller: Caller;
     /** How many such requests the caller may make in a minute. */
@@ -35,26 +37,31 @@ export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
   const started = Date.now();
   const requestId = newRequestId();
   c.set("requestId", requestId);
-  c.set("language", languageOf(c.req.query("language"), c.req.header("accept-language")));
+  c.set("url", c.req.url);
+  c.set("language", languageOf(queryOf(c, "language"), c.req.header("accept-language")));
   await next();
-  const { caller, limit, outcome = "ok", task, model } = c.var;
+  const caller = c.get("caller") as Caller | undefined;
   // On the answer itself: hono's own way of setting a header makes a second answer around a finished one.
   const { headers } = c.res;
   // One that a task object made for this request has them.
-  if (!headers.has("x-request-id")) for (const [name, value] of Object.entries(frameHeaders(requestId, limit))) headers.set(name, value);
+  if (!headers.has("x-request-id"))
+    for (const [name, value] of Object.entries(frameHeaders(requestId, c.get("limit")))) headers.set(name, value);
   log("request", {
     request: requestId,
     // The path only: queries carry signatures.
     path: `${c.req.method} ${c.req.path.slice(0, 200)}`,
     status: c.res.status,
-    outcome,
+    outcome: c.get("outcome") ?? "ok",
     account: caller?.accountId,
     key: caller?.keyId,
-    task,
-    model,
+    task: c.get("task"),
+    model: c.get("model"),
     ms: Date.now() - started,
   });
 };
+
+/** A parameter of the query; most requests have none. */
+export const queryOf = (c: AppContext, name: string): string | undefined => (c.get("url").includes("?") ? c.req.query(name) : undefined);
 
 /** A JSON answer with the headers that say in which language it speaks. */
 export function answer(c: AppContext, body: object, status: 200 | 201 = 200): Response {
@@ -64,4 +71,4 @@ export function answer(c: AppContext, body: object, status: 200 | 201 = 200): Re
 }
 
 /** Where the URLs of assets begin: on the gateway's own host unless the operator says otherwise. */
-export const assetBase = (c: AppContext) => c.env.ASSET_BASE_URL ?? c.req.url.slice(0, c.req.url.indexOf("/", "https://".length));
+export const assetBase = (c: AppContext) => c.env.ASSET_BASE_URL ?? c.get("url").slice(0, c.get("url").indexOf("/", "https://".length));

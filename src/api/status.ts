@@ -3,7 +3,7 @@
 import { ApiError, invalid } from "../errors.ts";
 import { objectIdOf } from "../ids.ts";
 import { type Answer, headersOf, keptAnswer, type Question, type ViewName } from "../views/task.ts";
-import { type AppContext, assetBase } from "./frame.ts";
+import { type AppContext, assetBase, queryOf } from "./frame.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. */
 const finals = new Map<string, Answer>();
@@ -25,8 +25,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   const known = finals.get(key);
   if (known && known.keptUntil! > Date.now()) return new Response(known.text, { headers: headersOf(known, language) });
   const id = objectIdOf(c.env.TASKS, taskId);
-  const { requestId, limit = "-" } = c.var;
-  const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${requestId}/${limit}/${question}`));
+  const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`));
   if (!response?.ok) return undefined;
   const answer = await keptAnswer(response);
   if (!answer) return response;
@@ -52,7 +51,7 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
 }
 
 function waitSeconds(c: AppContext): number {
-  const text = c.req.query("wait");
+  const text = queryOf(c, "wait");
   if (text === undefined) return 0;
   if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > 60)
     throw invalid("wait", "not_one_of", { allowed: "1-60" }, { minimum: 1, maximum: 60 });
