@@ -2,7 +2,7 @@
 
 interface ConsoleEnv {
   DB: D1Database;
-  /** "open" or "closed" */
+  /** "open", "invite" or "closed" */
   SIGNUP: string;
   /** Balance units that a new account may spend */
   SIGNUP_QUOTA: string;

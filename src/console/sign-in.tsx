@@ -91,8 +91,9 @@ function signUpPage(c: ConsoleContext, { token, email, problem, status = 200 }: 
   );
 }
 
-/** Who may sign up: whoever was invited, everybody where that is open. null says that nobody else may. */
+/** Who may sign up: everybody where that is open, whoever was invited unless it is closed. null says that this one may not. */
 async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ token?: string; email?: string } | null> {
+  if (c.env.SIGNUP === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
   if (account) return { token: token!, email: account.email };
   return c.env.SIGNUP === "open" ? {} : null;

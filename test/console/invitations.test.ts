@@ -7,7 +7,7 @@ import { openWallet } from "../../src/quota.ts";
 import { Browser } from "./support.ts";
 
 const password = "correct horse battery";
-const closed = { SIGNUP: "closed" };
+const byInvitation = { SIGNUP: "invite" };
 
 /** An account of 1000 with an invitation into it. */
 async function invited(): Promise<{ email: string; token: string }> {
@@ -17,8 +17,8 @@ async function invited(): Promise<{ email: string; token: string }> {
   return { email, token: (await invite(env.DB, account.id)).token };
 }
 
-test("where signing up is closed nobody does without an invitation", async () => {
-  const browser = new Browser(closed);
+test("where signing up wants an invitation nobody does without", async () => {
+  const browser = new Browser(byInvitation);
   for (const path of ["/console/sign-up", "/console/sign-up?invitation=inv_unknown"]) expect((await browser.ask(path)).status).toBe(403);
   const form = { name: "Eve", email: "eve@example.com", password, invitation: "inv_unknown" };
   expect((await browser.ask("/console/sign-up", form)).status).toBe(403);
@@ -26,14 +26,14 @@ test("where signing up is closed nobody does without an invitation", async () =>
 
 test("who is invited signs up for the account, once, with its e-mail address and no other", async () => {
   const { email, token } = await invited();
-  const browser = new Browser(closed);
+  const browser = new Browser(byInvitation);
   const page = await browser.read(`/console/sign-up?invitation=${token}`);
   expect(page).toContain(email);
   const form = { name: "Ann", email: "other@example.com", password, invitation: token };
   expect((await browser.ask("/console/sign-up", form)).status).toBe(303);
   expect(await browser.read("/console")).toContain("1,000 USD");
   expect((await new Browser().ask("/console/sign-in", { email, password })).status).toBe(303);
-  expect((await new Browser(closed).ask("/console/sign-up", { ...form, name: "Eve" })).status).toBe(403);
+  expect((await new Browser(byInvitation).ask("/console/sign-up", { ...form, name: "Eve" })).status).toBe(403);
 });
 
 test("who had signed up before comes in by signing in with the invitation; somebody else does not", async () => {
@@ -54,5 +54,12 @@ test("an invitation that is too old is none", async () => {
   await env.DB.prepare("UPDATE invitation SET expires_at = ?1")
     .bind(Date.now() - 1)
     .run();
-  expect((await new Browser(closed).ask(`/console/sign-up?invitation=${token}`)).status).toBe(403);
+  expect((await new Browser(byInvitation).ask(`/console/sign-up?invitation=${token}`)).status).toBe(403);
+});
+
+test("where signing up is closed an invitation is of no use", async () => {
+  const { email, token } = await invited();
+  const browser = new Browser({ SIGNUP: "closed" });
+  expect((await browser.ask(`/console/sign-up?invitation=${token}`)).status).toBe(403);
+  expect((await browser.ask("/console/sign-up", { name: "Ann", email, password, invitation: token })).status).toBe(403);
 });
