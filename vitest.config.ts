@@ -40,6 +40,7 @@ export default defineConfig(async () => ({
     silent: "passed-only" as const,
     // More than the two cores that a runner has: whole-process tests mostly wait for timers.
     maxWorkers: 4,
+    // Four files on two cores take turns: how long one test waits says nothing of it. What must be quick is asserted where it must.
     testTimeout: 30_000,
     projects: [
       {

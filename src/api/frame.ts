@@ -10,7 +10,7 @@ export interface AppEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
-    /** The request's, read once: each look at it costs a microsecond. */
+    /** The request's, read once: the runtime makes the text anew at each look. */
     url: string;
     language: Language;
     caller: Caller;
@@ -27,7 +27,7 @@ export type AppContext = Context<AppEnv>;
 let isolateId: string | undefined;
 let requests = 0;
 
-/** A UUID of the isolate's random part and a count: random bytes for each request would cost more than the rest of its frame. */
+/** A UUID of the isolate's random part and a count: random bytes for each request cost more. */
 function newRequestId(): string {
   isolateId ??= crypto.randomUUID().slice(0, -12);
   return isolateId + (++requests).toString(16).padStart(12, "0");

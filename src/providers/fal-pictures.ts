@@ -3,30 +3,18 @@
 import type { Plan, Unable } from "./fal-plan.ts";
 import type { Wish } from "./provider.ts";
 
-/** Width and height by aspect ratio at the interface's reference size. */
-const pixels: Record<string, readonly [number, number]> = {
-  "1:1": [1024, 1024],
-  "16:9": [1792, 1024],
-  "9:16": [1024, 1792],
-  "4:3": [1365, 1024],
-  "3:4": [1024, 1365],
-  "3:2": [1536, 1024],
-  "2:3": [1024, 1536],
-};
-
 export function imagePlan(wish: Wish, family: string): Plan | Unable {
-  const { size = "1:1", images } = wish;
+  const { size = "1:1", pixels, images } = wish;
   const isHd = wish.quality === "hd";
-  const known = pixels[size];
-  if (!known) return { unable: "size" };
-  const [width, height] = known;
+  if (!pixels) return { unable: "size" };
+  const [width, height] = pixels;
   const plan = (endings: [string, string], input: Record<string, unknown>): Plan => ({
     endpoint: family + (images.length > 0 ? endings[1] : endings[0]),
     input: { prompt: wish.prompt, num_images: wish.n, ...input },
     pictures: images.length > 0 ? { image_urls: [...images.keys()] } : {},
   });
 
-  if (family.includes("/seedream/")) return plan(["/text-to-image", "/edit"], { image_size: seedreamSize(family, size, isHd) });
+  if (family.includes("/seedream/")) return plan(["/text-to-image", "/edit"], { image_size: seedreamSize(family, size, pixels, isHd) });
   if (family.includes("/gpt-image-1")) {
     // Three sizes and no others.
     const only = ["1:1", "3:2", "2:3"].includes(size);
@@ -47,9 +35,9 @@ export function imagePlan(wish: Wish, family: string): Plan | Unable {
 }
 
 /** 4.0 takes 960x960 to 4096x4096 pixels; later ones at least 2560x1440, and 5.0 at most 3072x3072. */
-function seedreamSize(family: string, size: string, isHd: boolean): { width: number; height: number } {
+function seedreamSize(family: string, size: string, pixels: readonly [number, number], isHd: boolean): { width: number; height: number } {
   if (/\/seedream\/v4(?:$|\/)/.test(family)) {
-    const [width, height] = pixels[size]!;
+    const [width, height] = pixels;
     return isHd ? { width: width * 2, height: height * 2 } : { width, height };
   }
   const [across = 1, down = 1] = size.split(":").map(Number);

@@ -2,17 +2,6 @@
 
 import type { Wish } from "./provider.ts";
 
-/** The interface's own pixels: 0.9 to 4.2 megapixels are what 4.0 and 5.0 pro both take. */
-const small: Record<string, string> = {
-  "1:1": "1024x1024",
-  "16:9": "1792x1024",
-  "9:16": "1024x1792",
-  "4:3": "1365x1024",
-  "3:4": "1024x1365",
-  "3:2": "1536x1024",
-  "2:3": "1024x1536",
-};
-
 /** The "2K" row of docs.byteplus.com/en/docs/ModelArk/1541523: at least 3,686,400 pixels, without which 4.5 and 5.0 refuse. */
 const large: Record<string, readonly [number, number]> = {
   "1:1": [2048, 2048],
@@ -25,13 +14,14 @@ const large: Record<string, readonly [number, number]> = {
 };
 
 const mostPictures = 14;
+/** The interface's own pixels, 0.9 to 4.2 megapixels, are what 4.0 and 5.0 pro take, too. */
 const hasSmallSizes = (model: string) => /seedream-(?:4-0|5-0-pro)/.test(model);
 
 /** `hd` is one step up. Beyond "2K" by half only: 5.0 ends at 10,404,496 pixels. */
-function sizeOf({ model, size = "1:1", quality }: Wish): string | undefined {
-  if (hasSmallSizes(model) && quality !== "hd") return small[size];
+function sizeOf({ model, size = "1:1", pixels, quality }: Wish): string | undefined {
+  if (hasSmallSizes(model) && quality !== "hd") return pixels?.join("x");
   const scale = quality === "hd" && !hasSmallSizes(model) ? 1.5 : 1;
-  return large[size]?.map((pixels) => pixels * scale).join("x");
+  return large[size]?.map((side) => side * scale).join("x");
 }
 
 /** The field of a wish for pictures that cannot be honoured. */

@@ -15,6 +15,8 @@ export interface Wish {
   n: number;
   /** Aspect ratio, `16:9`; absent for characters. */
   size?: string;
+  /** Width and height that the interface names for the ratio; images. */
+  pixels?: readonly [number, number];
   /** Seconds; video and remix. */
   duration?: number;
   /** `480p`, `512p`, `720p`, `768p`, `1080p`; where the model has the choice. */

@@ -2,7 +2,7 @@
 
 import { type Asset, characterPicture, openAsset } from "../assets.ts";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
-import { parseTimestamps } from "../catalog/fields.ts";
+import { imagePixels, parseTimestamps } from "../catalog/fields.ts";
 import { imageTypeOf } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
@@ -36,6 +36,7 @@ export function wishOf(
     prompt: p.prompt ?? "",
     n: p.n ?? 1,
     ...(p.size !== undefined && { size: p.size }),
+    ...(kind === "image" && p.size !== undefined && { pixels: imagePixels[p.size]! }),
     ...(p.duration !== undefined && { duration: p.duration }),
     ...(p.resolution !== undefined && { resolution: p.resolution }),
     ...(p.quality !== undefined && { quality: p.quality }),

@@ -98,7 +98,7 @@ export class TaskObject extends DurableObject<Env> {
 
   /**
    * The answer to its owner's status query, for `http://task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. As a
-   * response, which the Worker passes on unread: a third less of CPU than a value that crosses, is read and is written again.
+   * response, which the Worker passes on unread: cheaper than a value that crosses, is read and is written again.
    */
   override async fetch(request: Request): Promise<Response> {
     const [requestId = "", limit = "", view, language, accountId, ...base] = request.url.slice("http://task/".length).split("/");

@@ -114,17 +114,22 @@ function resultOf(task: Task, link: Link) {
   }
 }
 
+/** What the generic query and the one of characters begin with. */
+const headOf = (task: Task, now: number) => ({
+  id: task.id,
+  object: "generation.task",
+  model: task.submission.model,
+  status: task.status,
+  progress: progressAt(task, now),
+  created_at: seconds(task.createdAt),
+});
+
 /** `data` of the generic query (2.3 of the interface, section 2 of the contract). */
 function taskData(task: Task, link: Link, language: Language, now: number) {
   const estimated = remainingSeconds(task, now);
   const error = errorOf(task, language);
   return {
-    id: task.id,
-    object: "generation.task",
-    model: task.submission.model,
-    status: task.status,
-    progress: progressAt(task, now),
-    created_at: seconds(task.createdAt),
+    ...headOf(task, now),
     ...(estimated !== undefined && { estimated_time: estimated }),
     metadata: metadataOf(task),
     ...(task.status === "completed" && {
@@ -170,12 +175,7 @@ function videoView(task: Task, link: Link, language: Language, now: number) {
 function characterView(task: Task, link: Link, language: Language, now: number) {
   const error = errorOf(task, language);
   return {
-    id: task.id,
-    object: "generation.task",
-    model: task.submission.model,
-    status: task.status,
-    progress: progressAt(task, now),
-    created_at: seconds(task.createdAt),
+    ...headOf(task, now),
     ...(task.status === "completed" && { completed_at: seconds(task.finalAt!), result: resultOf(task, link) }),
     metadata: metadataOf(task),
     ...(error && { error }),
