@@ -11,7 +11,8 @@ import { jobOf } from "./job.ts";
 import { BadOutputError, storeOutputs } from "./outputs.ts";
 import { fieldsOf } from "./settle.ts";
 import type { Task } from "./record.ts";
-import { collectTimeoutMs, type StepOutcome, type TaskObject, type Work } from "./task-object.ts";
+import type { TaskObject } from "./task-object.ts";
+import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
 interface Letter {
   taskId: string;

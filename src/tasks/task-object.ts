@@ -3,43 +3,24 @@
 import { DurableObject } from "cloudflare:workers";
 import { assetPrefix, removeUnder } from "../assets.ts";
 import { lifeTimes, signingSecret } from "../config.ts";
-import type { FailureCode } from "../errors.ts";
 import { newId, taskIdOf } from "../ids.ts";
 import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/http.ts";
 import { providerNamed, putAside } from "../providers/index.ts";
-import { type Operation, ProviderError } from "../providers/provider.ts";
+import { ProviderError } from "../providers/provider.ts";
 import { frameHeaders } from "../views/headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "../views/task.ts";
 import { fieldsOf, removeInputs, reservePrice, returnPrice, settle } from "./settle.ts";
 import * as transitions from "./task.ts";
-import { isFinal, type Result, type Submission, type Task } from "./record.ts";
+import { isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
+import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
 export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "unavailable" };
-
-/** What the consumer is asked to do, under a lease it has to show with its answer. */
-export interface Work {
-  step: "start" | "collect";
-  lease: string;
-  task: Task;
-}
-
-/** How a consumer's step went. */
-export type StepOutcome =
-  | { outcome: "accepted"; operation: Operation; pollAfterMs: number }
-  | { outcome: "completed"; result: Result }
-  | { outcome: "failed"; code: FailureCode }
-  /** Accepted or not, or made and not to be had: nobody may ask again, here or elsewhere. */
-  | { outcome: "lost"; reason: string }
-  /** No verdict: asked again, elsewhere, or given up. */
-  | { outcome: "fault"; reason: string; retryable: boolean; isUntouched?: boolean; retryAfterMs?: number | undefined; code?: FailureCode };
 
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;
 const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
-/** Time a consumer has to store outputs; its lease lasts a little longer. Short enough for another try before the deadline. */
-export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 const leaseGraceMs = 10_000;
 
 export class TaskObject extends DurableObject<Env> {
