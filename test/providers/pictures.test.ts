@@ -15,6 +15,7 @@ const job = (images: InputImage[], more: Partial<Job> = {}): Job => ({
   prompt: "a pier",
   n: 1,
   size: "1:1",
+  pixels: [1024, 1024],
   quality: "standard",
   key: "task_1",
   images,
