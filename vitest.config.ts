@@ -1,7 +1,8 @@
-/** Five test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the console, the sandbox; whole processes in plain Node. */
+/** Five test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the gateway with the console, the sandbox; whole processes in plain Node. */
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { aiBinding, aiWorker } from "./test/upstreams/cloudflare-binding.ts";
 import { emulate } from "./test/upstreams/index.ts";
 import { mediaWorker } from "./test/upstreams/media.ts";
@@ -10,8 +11,25 @@ import { upstream } from "./test/node/support/upstream.ts";
 
 const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))) });
 
-/** What the gateway hands on. */
-const noConsole = (request: Request) => new Response(`console: ${new URL(request.url).pathname}`);
+/** The console is another Worker; its tests have it in the gateway's place. */
+const noConsole = () => new Response(null, { status: 404 });
+
+/** Styles and scripts that the console serves are text to it, as its wrangler.toml says. */
+type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
+
+const servedFiles: Plugin = {
+  name: "served-files",
+  enforce: "pre",
+  async resolveId(source, importer) {
+    if (!/\.(?:css|min\.js)$|\/client\/\w+\.js$/.test(source)) return null;
+    const found = await this.resolve(source, importer, { skipSelf: true });
+    return found && `\0served:${found.id}.served`;
+  },
+  load: (id) =>
+    id.startsWith("\0served:")
+      ? `export default ${JSON.stringify(readFileSync(id.slice("\0served:".length, -".served".length), "utf8"))}`
+      : null,
+};
 
 /** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
 const gateway = async (bindings: Record<string, string>, more: object) =>
@@ -70,12 +88,13 @@ export default defineConfig(async () => ({
       },
       {
         plugins: [
-          cloudflareTest({
-            wrangler: { configPath: "./src/console/wrangler.toml" },
-            miniflare: {
-              bindings: { ...(await migrations()), AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
+          await gateway(
+            { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
+            {
+              serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never },
             },
-          }),
+          ),
+          servedFiles,
         ],
         oxc: { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } },
         test: { name: "console", include: ["test/console/**/*.test.ts"], setupFiles: ["test/setup.ts"] },

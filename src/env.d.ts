@@ -13,7 +13,7 @@ interface Env {
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
   /** The pages at /console; a deployment may leave them out */
-  CONSOLE?: Fetcher;
+  CONSOLE?: { open(request: Request, api: import("./console/api.ts").Api): Promise<Response> };
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
   /** Media transformations: stills of films, for characters and thumbnails */

@@ -11,6 +11,7 @@ import { type AppContext, type AppEnv, frame } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
 import { tasks } from "./api/tasks.ts";
+import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
 import { consume } from "./tasks/dispatch.ts";
 
@@ -21,7 +22,9 @@ export { TaskObject } from "./tasks/task-object.ts";
 /** The pages are another Worker's, so that the API never loads them. */
 async function toConsole(c: AppContext): Promise<Response> {
   if (!c.env.CONSOLE) throw new ApiError("not_found");
-  const response = await c.env.CONSOLE.fetch(c.req.raw);
+  const { env, executionCtx } = c;
+  const api = new ConsoleApi(env, async (request) => app.fetch(request, env, executionCtx));
+  const response = await c.env.CONSOLE.open(c.req.raw, api);
   return new Response(response.body, response);
 }
 

@@ -88,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 async function consoleConfig(stateDir: string): Promise<string> {
   const source = join(root, "src/console/wrangler.toml");
   const settings = {
-    main: join(dirname(source), "worker.tsx"),
+    main: join(dirname(source), "worker.ts"),
     SIGNUP: "open",
     SIGNUP_QUOTA: String(demoQuota),
   };

@@ -7,8 +7,20 @@ interface ConsoleEnv {
   /** Balance units that a new account may spend */
   SIGNUP_QUOTA: string;
   BALANCE_UNIT: string;
+  /** Where asset URLs point, as the gateway has it; the gateway's own host by default */
+  ASSET_BASE_URL?: string;
   /** Secret: signs the cookies */
   AUTH_SECRET?: string;
+}
+
+declare module "*.min.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/client/console.js" {
+  const text: string;
+  export default text;
 }
 
 declare module "*.css" {

@@ -3,25 +3,36 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { getCookie } from "hono/cookie";
-import type { Account } from "../accounts.ts";
+import type { Account, Caller } from "../accounts.ts";
+import type { Api } from "./api.ts";
 import { type Auth, authOf } from "./auth.ts";
 import { Layout } from "./layout.tsx";
-import { accountOf } from "./members.ts";
+import { callerOf, memberOf } from "./members.ts";
 import { type Language, languageOf, type Say, speakerOf } from "./messages.ts";
 
 export interface ConsoleEnvironment {
-  Bindings: ConsoleEnv;
-  Variables: { language: Language; say: Say; auth: Auth; user: { id: string; email: string; name: string }; account: Account };
+  Bindings: ConsoleEnv & { API: Api };
+  Variables: {
+    language: Language;
+    say: Say;
+    auth: Auth;
+    user: { id: string; email: string; name: string };
+    account: Account;
+    /** In whose name the gateway's API is asked. */
+    caller: Caller;
+  };
 }
 
 export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-/** Nothing from other hosts, no script, no frame; pages with what is somebody's are kept nowhere. */
+/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is a picture that a person has just picked. */
+const policy = (assets: string) =>
+  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+
+/** Pages with what is somebody's are kept nowhere. */
 const headers: Record<string, string> = {
-  "content-security-policy":
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "x-content-type-options": "nosniff",
@@ -33,6 +44,8 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("language", language);
   c.set("say", speakerOf(language));
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  const { ASSET_BASE_URL } = c.env;
+  c.header("content-security-policy", policy(ASSET_BASE_URL ? ` ${new URL(ASSET_BASE_URL).origin}` : ""));
   const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
@@ -45,9 +58,10 @@ export const signedIn: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =
   const session = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
   if (!session) return c.redirect("/console/sign-in", 303);
   c.set("user", session.user);
-  const account = await accountOf(c.env.DB, session.user.id);
-  if (!account || account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
-  c.set("account", account);
+  const member = await memberOf(c.env.DB, session.user.id);
+  if (!member || member.account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
+  c.set("account", member.account);
+  c.set("caller", await callerOf(c.env.DB, member));
   return next();
 };
 
@@ -60,6 +74,13 @@ export function page(c: ConsoleContext, title: string, children: Child, status: 
     </Layout>
   );
   return c.html(`<!doctype html>${String(html)}`, status);
+}
+
+/** Asks the gateway's API in the name of who is signed in, in the language of the pages. `path` begins with a slash. */
+export function askGateway(c: ConsoleContext, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("accept-language", c.get("language"));
+  return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
 /** A form's field as text, cut of white space; empty when it is missing or a file. */

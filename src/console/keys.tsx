@@ -4,15 +4,15 @@ import { Hono } from "hono";
 import { deleteKey, insertKey, listKeys } from "../accounts.ts";
 import { balanceOf, openWallet, toUnits } from "../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "./frame.tsx";
-import { Problem } from "./layout.tsx";
+import { Moment, Problem } from "./layout.tsx";
 
-const day = (ms: number) => (
-  <time datetime={new Date(ms).toISOString()}>{new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC</time>
-);
+/** The account's keys that people made: nobody could use the console's own. */
+const keysOf = async (c: ConsoleContext) =>
+  (await listKeys(c.env.DB, c.get("account").id)).filter(({ id }) => id !== c.get("caller").keyId);
 
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { say } = c.var;
-  const keys = await listKeys(c.env.DB, c.get("account").id);
+  const keys = await keysOf(c);
   const rows = await Promise.all(keys.map(async (key) => ({ ...key, balance: (await balanceOf(c.env.DB, key.id))! })));
   return page(
     c,
@@ -43,8 +43,10 @@ async function keysPage(c: ConsoleContext, problem?: string) {
                   </td>
                   <td>{key.balance.quota === null ? say("unlimited") : toUnits(key.balance.quota)}</td>
                   <td>{toUnits(key.balance.used)}</td>
-                  <td>{day(key.createdAt)}</td>
-                  <td>{key.expiresAt === null ? say("never") : day(key.expiresAt)}</td>
+                  <td>
+                    <Moment ms={key.createdAt} />
+                  </td>
+                  <td>{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
                   <td>
                     <a href={`/console/keys/${key.id}/delete`}>{say("delete")}</a>
                   </td>
@@ -101,8 +103,13 @@ async function create(c: ConsoleContext) {
     name,
     <>
       <p role="status">{say("key_created")}</p>
-      <code class="secret">{key}</code>
+      <code class="secret" id="key">
+        {key}
+      </code>
       <p>
+        <button type="button" hidden data-copy="key" data-copied={say("copied")}>
+          {say("copy")}
+        </button>{" "}
         <a href="/console/keys" role="button">
           {say("done")}
         </a>
@@ -112,7 +119,7 @@ async function create(c: ConsoleContext) {
 }
 
 /** The account's own key of that id, or undefined: somebody else's is as good as none. */
-const keyOf = async (c: ConsoleContext) => (await listKeys(c.env.DB, c.get("account").id)).find(({ id }) => id === c.req.param("id"));
+const keyOf = async (c: ConsoleContext) => (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
 
 export const keys = new Hono<ConsoleEnvironment>()
   .use(signedIn)

@@ -1,4 +1,4 @@
-/** What every page has: head, navigation, languages. No script. */
+/** What every page has: head, navigation, languages. */
 
 import type { Child } from "hono/jsx";
 import { type Language, languageNames, type Say } from "./messages.ts";
@@ -21,6 +21,8 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
       <title>{`${title} · ${say("console")}`}</title>
       <link rel="stylesheet" href="/console/static/pico.css" />
       <link rel="stylesheet" href="/console/static/console.css" />
+      <script src="/console/static/htmx.js" defer />
+      <script src="/console/static/console.js" type="module" />
     </head>
     <body>
       <header class="container">
@@ -76,3 +78,8 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
 
 /** A sentence about what was wrong with a form. */
 export const Problem = ({ text }: { text: string | undefined }) => (text === undefined ? null : <p role="alert">{text}</p>);
+
+/** A point in time, to the minute. */
+export const Moment = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()}>{new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC</time>
+);

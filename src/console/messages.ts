@@ -1,17 +1,28 @@
-/** Every sentence of the console, in four languages. */
+/** Every sentence of the console: one table for each part of it, four languages in each. */
 
 import { type Language, languageOf } from "../views/messages.ts";
-import en from "./messages.en.ts";
-import ja from "./messages.ja.ts";
-import ko from "./messages.ko.ts";
-import zh from "./messages.zh.ts";
+import common from "./messages/common.ts";
+import keys from "./messages/keys.ts";
+import overview from "./messages/overview.ts";
+import signIn from "./messages/sign-in.ts";
 
-type Key = keyof typeof en;
+type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
-const tables: Record<Language, Record<Key, string>> = { en, zh, ko, ja };
+/** A part's table; a sentence that lacks a language is a type error. */
+const part = <Key extends string>(table: Part<Key>) => table;
+
+const parts = [part(common), part(keys), part(overview), part(signIn)] as const;
+
+type KeyOf<P> = P extends Part<infer Key> ? Key : never;
+type Key = KeyOf<(typeof parts)[number]>;
 
 /** How the languages call themselves. */
 export const languageNames: Record<Language, string> = { en: "English", zh: "中文", ko: "한국어", ja: "日本語" };
+
+const languages = Object.keys(languageNames) as Language[];
+const tables = Object.fromEntries(
+  languages.map((language) => [language, Object.assign({}, ...parts.map((table) => table[language])) as Record<Key, string>]),
+) as Record<Language, Record<Key, string>>;
 
 export type Say = (key: Key, values?: Record<string, string | number>) => string;
 

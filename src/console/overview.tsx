@@ -1,31 +1,73 @@
-/** The first page: what is left, held and spent. */
+/** The first page: what is left, held and spent, and the latest tasks. */
 
 import { Hono } from "hono";
 import { balanceOf, remaining, toUnits } from "../quota.ts";
-import { type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
+import { Moment } from "./layout.tsx";
+import { askGateway, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
+
+interface TaskRow {
+  id: string;
+  model: string;
+  status: "queued" | "in_progress" | "completed" | "failed";
+  created_at: number;
+}
 
 export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async (c) => {
   const say = c.get("say");
   const balance = (await balanceOf(c.env.DB, c.get("account").id))!;
   const left = remaining(balance);
+  const { data: tasks } = await (await askGateway(c, "/v1/tasks?limit=5")).json<{ data: TaskRow[] }>();
   const amount = (millionths: number) =>
     `${toUnits(millionths).toLocaleString(c.get("language"), { maximumFractionDigits: 6 })} ${c.env.BALANCE_UNIT}`;
   return page(
     c,
     say("overview"),
-    <dl class="figures">
-      <div>
-        <dt>{say("remaining")}</dt>
-        <dd>{left === null ? say("unlimited") : amount(left)}</dd>
-      </div>
-      <div>
-        <dt>{say("reserved")}</dt>
-        <dd>{amount(balance.reserved)}</dd>
-      </div>
-      <div>
-        <dt>{say("used")}</dt>
-        <dd>{amount(balance.used)}</dd>
-      </div>
-    </dl>,
+    <>
+      <dl class="figures">
+        <div>
+          <dt>{say("remaining")}</dt>
+          <dd>{left === null ? say("unlimited") : amount(left)}</dd>
+        </div>
+        <div>
+          <dt>{say("reserved")}</dt>
+          <dd>{amount(balance.reserved)}</dd>
+        </div>
+        <div>
+          <dt>{say("used")}</dt>
+          <dd>{amount(balance.used)}</dd>
+        </div>
+      </dl>
+      {tasks.length > 0 && (
+        <>
+          <h2>{say("latest_tasks")}</h2>
+          <div class="overflow-auto">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">{say("task")}</th>
+                  <th scope="col">{say("model")}</th>
+                  <th scope="col">{say("status")}</th>
+                  <th scope="col">{say("created")}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {tasks.map((task) => (
+                  <tr>
+                    <th scope="row">
+                      <code>{task.id}</code>
+                    </th>
+                    <td>{task.model}</td>
+                    <td>{say(task.status === "failed" ? "failed_status" : task.status)}</td>
+                    <td>
+                      <Moment ms={1000 * task.created_at} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
+    </>,
   );
 });

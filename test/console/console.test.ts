@@ -1,10 +1,12 @@
 /** The console: signing in, API keys, what is left. */
 
-import { env, exports } from "cloudflare:workers";
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { callerOf, insertAccount } from "../../src/accounts.ts";
 import { openWallet } from "../../src/quota.ts";
-import { Browser, origin } from "./support.ts";
+import gateway from "../../src/worker.ts";
+import { Browser } from "./support.ts";
 
 test("who is not signed in is led to the sign-in page", async () => {
   for (const path of ["/console", "/console/keys"]) {
@@ -39,7 +41,7 @@ test("signing out ends the session, also for who kept the cookie", async () => {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   await browser.ask("/console/sign-out", {});
   expect((await browser.ask("/console")).status).toBe(303);
-  const again = await exports.default.fetch(`${origin}/console`, { headers: { cookie }, redirect: "manual" });
+  const again = await browser.ask("/console", undefined, null, { cookie });
   expect(again.status).toBe(303);
 });
 
@@ -120,13 +122,13 @@ test("an address that the operator has an account for gets no access to it by si
   expect(await response.text()).not.toContain("1,000");
 });
 
-test("pages allow no script, no frame, no other host, and are kept nowhere", async () => {
+test("pages allow no script within them, no frame, no other host, and are kept nowhere", async () => {
   const { headers } = await new Browser().ask("/console/sign-in");
   const policy = headers.get("content-security-policy")!;
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy).not.toContain("unsafe");
-  expect(policy).not.toContain("script-src");
+  expect(policy).toContain("script-src 'self';");
   expect(headers.get("cache-control")).toBe("no-store");
   expect(headers.get("x-content-type-options")).toBe("nosniff");
 });
@@ -148,6 +150,18 @@ test.each([
   const text = await browser.read("/console/sign-in");
   expect(text).toContain(`<html lang="${language}">`);
   expect(text).toContain(word);
+});
+
+test("answers bear the gateway's headers", async () => {
+  const { headers } = await new Browser().ask("/console/sign-in");
+  expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("a deployment without the console has nothing there, and a longer name is something else", async () => {
+  const ctx = createExecutionContext();
+  const { CONSOLE: _, ...without } = env;
+  expect((await gateway.fetch(new Request("https://gateway.example/console"), without, ctx)).status).toBe(404);
+  expect((await new Browser().ask("/consoles")).status).toBe(404);
 });
 
 test("an unknown page is 404", async () => {

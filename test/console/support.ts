@@ -1,22 +1,37 @@
-/** A browser without script: pages, forms, cookies. */
+/** A browser without script: pages, forms, cookies. It asks the gateway, which has the console behind it as in a deployment. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import worker from "../../src/console/worker.tsx";
+import { pages } from "../../src/console/pages.tsx";
+import gateway from "../../src/worker.ts";
 
-export const origin = "https://gateway.example";
+const origin = "https://gateway.example";
 
 export class Browser {
   readonly #cookies = new Map<string, string>();
   readonly #vars: Partial<ConsoleEnv>;
 
-  /** Variables that the Worker has for this browser's requests. */
+  /** Variables that the console has for this browser's requests. */
   constructor(vars: Partial<ConsoleEnv> = {}) {
     this.#vars = vars;
   }
 
+  /** Sends a request as it is. */
+  async #send(request: Request): Promise<Response> {
+    const ctx = createExecutionContext();
+    const CONSOLE: Env["CONSOLE"] = {
+      open: async (asked, api) => pages.fetch(asked, { ...env, ...this.#vars, API: api }, ctx),
+    };
+    return gateway.fetch(request, { ...env, CONSOLE }, ctx);
+  }
+
   /** Asks for a page, or sends a form from `from`. Redirects are not followed. */
-  async ask(path: string, form?: Record<string, string>, from: string | null = origin): Promise<Response> {
+  async ask(
+    path: string,
+    form?: Record<string, string>,
+    from: string | null = origin,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
     const request = new Request(origin + path, {
       method: form ? "POST" : "GET",
       headers: {
@@ -24,11 +39,12 @@ export class Browser {
         "cf-connecting-ip": this.address,
         ...(form && from !== null && { origin: from }),
         ...(form && { "content-type": "application/x-www-form-urlencoded" }),
+        ...headers,
       },
       ...(form && { body: new URLSearchParams(form).toString() }),
       redirect: "manual",
     });
-    const response = await worker.fetch(request, { ...env, ...this.#vars }, createExecutionContext());
+    const response = await this.#send(request);
     for (const line of response.headers.getSetCookie()) {
       const [pair = ""] = line.split(";");
       const at = pair.indexOf("=");

@@ -1,9 +1,11 @@
-/** The console Worker: pages for people at /console, rendered here and whole without script. */
+/** Every page of the console, at /console: rendered here, and whole without script. */
 
 import pico from "@picocss/pico/css/pico.min.css";
+import htmx from "htmx.org/dist/htmx.min.js";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
+import ownScript from "./client/console.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys.tsx";
@@ -11,19 +13,22 @@ import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
 import { signIn } from "./sign-in.tsx";
 
-const styles: Record<string, string> = { "pico.css": pico, "console.css": ownStyle };
+/** Part of this Worker, from npm packages at build time. */
+const files: Record<string, string> = { "pico.css": pico, "console.css": ownStyle, "htmx.js": htmx, "console.js": ownScript };
+const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
-const app = new Hono<ConsoleEnvironment>()
+export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
     alert("console", { outcome: "internal_error" }, error);
     return page(c, c.get("say")("failed"), null, 500);
   })
   .notFound((c) => page(c, c.get("say")("not_found"), null, 404))
   .get("/console/static/:name", (c) => {
-    const style = styles[c.req.param("name")];
-    if (style === undefined) return c.text("not found", 404);
-    return c.body(style, 200, {
-      "content-type": "text/css; charset=utf-8",
+    const name = c.req.param("name");
+    const file = files[name];
+    if (file === undefined) return c.text("not found", 404);
+    return c.body(file, 200, {
+      "content-type": types[name.endsWith(".css") ? "css" : "js"],
       "cache-control": "public, max-age=3600",
       "x-content-type-options": "nosniff",
     });
@@ -41,5 +46,3 @@ const app = new Hono<ConsoleEnvironment>()
   .route("/console", signIn)
   .route("/console/keys", keys)
   .route("/console", overview);
-
-export default app satisfies ExportedHandler<ConsoleEnv>;

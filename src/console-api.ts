@@ -1,0 +1,31 @@
+/** The gateway as the console may use it: the whole API for callers that the console vouches for, without a key. */
+
+import { RpcTarget } from "cloudflare:workers";
+import type { Caller } from "./accounts.ts";
+import { vouchFor } from "./api/auth.ts";
+import type { Api } from "./console/api.ts";
+import { objectIdOf } from "./ids.ts";
+import type { Task } from "./tasks/record.ts";
+
+/** Handed to the console with each request, so neither Worker needs an address that others could ask. */
+export class ConsoleApi extends RpcTarget implements Api {
+  readonly #answer: (request: Request) => Promise<Response>;
+  readonly #tasks: Env["TASKS"];
+
+  /** `answer` is the gateway's own way with requests. */
+  constructor(env: Env, answer: (request: Request) => Promise<Response>) {
+    super();
+    this.#tasks = env.TASKS;
+    this.#answer = answer;
+  }
+
+  ask(caller: Caller, request: Request): Promise<Response> {
+    vouchFor(request, caller);
+    return this.#answer(request);
+  }
+
+  async record(accountId: string, taskId: string): Promise<Task | null> {
+    const id = objectIdOf(this.#tasks, taskId);
+    return id ? await this.#tasks.get(id).read(accountId) : null;
+  }
+}
