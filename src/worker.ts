@@ -10,6 +10,7 @@ import { onError } from "./api/errors.ts";
 import { type AppContext, type AppEnv, frame } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
+import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
 import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
@@ -23,7 +24,7 @@ export { TaskObject } from "./tasks/task-object.ts";
 async function toConsole(c: AppContext): Promise<Response> {
   if (!c.env.CONSOLE) throw new ApiError("not_found");
   const { env, executionCtx } = c;
-  const api = new ConsoleApi(env, async (request) => app.fetch(request, env, executionCtx));
+  const api = new ConsoleApi(env, async (request) => gateway.fetch(request, env, executionCtx));
   const response = await c.env.CONSOLE.open(c.req.raw, api);
   return new Response(response.body, response);
 }
@@ -50,4 +51,6 @@ const app = new Hono<AppEnv>()
   .all("/console/*", toConsole)
   .get("/healthz", (c) => c.json({ status: "ok" }));
 
-export default { fetch: app.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;
+const gateway = statusQueries(app);
+
+export default { fetch: gateway.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;

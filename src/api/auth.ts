@@ -15,14 +15,18 @@ const vouched = new WeakMap<Request, Caller>();
 export const vouchFor = (request: Request, caller: Caller) => void vouched.set(request, caller);
 
 /** Lets a request in when its key is good and has not used up its minute: 60 submissions and 600 other calls, unless configured otherwise. */
+export async function admit(c: AppContext, kind: "submission" | "read"): Promise<void> {
+  const token = bearerOf(c);
+  const caller = token === undefined ? vouched.get(c.req.raw) : await callerOf(c.env.DB, token);
+  if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
+  c.set("caller", caller);
+  await countRequest(c, kind);
+}
+
 export const admitted =
   (kind: "submission" | "read"): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
-    const token = bearerOf(c);
-    const caller = token === undefined ? vouched.get(c.req.raw) : await callerOf(c.env.DB, token);
-    if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
-    c.set("caller", caller);
-    await countRequest(c, kind);
+    await admit(c, kind);
     await next();
   };
 

@@ -1,6 +1,6 @@
 /** What is around every request: its id, its language, the headers of every answer, its log line. */
 
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
 import type { Caller } from "../accounts.ts";
 import { log } from "../log.ts";
 import { frameHeaders } from "../views/headers.ts";
@@ -9,6 +9,7 @@ import { type Language, languageOf } from "../views/messages.ts";
 export interface AppEnv {
   Bindings: Env;
   Variables: {
+    started: number;
     requestId: string;
     /** The request's, read once: the runtime makes the text anew at each look. */
     url: string;
@@ -19,6 +20,8 @@ export interface AppEnv {
     outcome?: string;
     task?: string;
     model?: string;
+    /** The answer has the headers of every answer already: a task object made it for this request. */
+    isFramed?: boolean;
   };
 }
 
@@ -33,32 +36,47 @@ function newRequestId(): string {
   return isolateId + (++requests).toString(16).padStart(12, "0");
 }
 
-export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const started = Date.now();
-  const requestId = newRequestId();
-  c.set("requestId", requestId);
+function enter(c: AppContext): void {
+  c.set("started", Date.now());
+  c.set("requestId", newRequestId());
   c.set("url", c.req.url);
   c.set("language", languageOf(queryOf(c, "language"), c.req.header("accept-language")));
-  await next();
+}
+
+function leave(c: AppContext, { status, headers }: Response): void {
+  const requestId = c.get("requestId");
   const caller = c.get("caller") as Caller | undefined;
   // On the answer itself: hono's own way of setting a header makes a second answer around a finished one.
-  const { headers } = c.res;
-  // One that a task object made for this request has them.
-  if (!headers.has("x-request-id"))
-    for (const [name, value] of Object.entries(frameHeaders(requestId, c.get("limit")))) headers.set(name, value);
+  if (!c.get("isFramed")) for (const [name, value] of Object.entries(frameHeaders(requestId, c.get("limit")))) headers.set(name, value);
   log("request", {
     request: requestId,
     // The path only: queries carry signatures.
     path: `${c.req.method} ${c.req.path.slice(0, 200)}`,
-    status: c.res.status,
+    status,
     outcome: c.get("outcome") ?? "ok",
     account: caller?.accountId,
     key: caller?.keyId,
     task: c.get("task"),
     model: c.get("model"),
-    ms: Date.now() - started,
+    ms: Date.now() - c.get("started"),
   });
+}
+
+export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
+  enter(c);
+  await next();
+  leave(c, c.res);
 };
+
+/** The same around the one handler of a route, with `onError` for what it throws. */
+export const framed =
+  (handle: (c: AppContext) => Promise<Response>, onError: ErrorHandler<AppEnv>): Handler<AppEnv> =>
+  async (c) => {
+    enter(c);
+    const response = await handle(c).catch((error: Error) => onError(error, c));
+    leave(c, response);
+    return response;
+  };
 
 /** A parameter of the query; most requests have none. */
 export const queryOf = (c: AppContext, name: string): string | undefined => (c.get("url").includes("?") ? c.req.query(name) : undefined);

@@ -1,10 +1,9 @@
-/** `/v1/images`, `/v1/videos`, `/v1/characters_tasks`: submissions and the queries of their kind. */
+/** `/v1/images`, `/v1/videos`, `/v1/characters_tasks`: submissions. */
 
 import { Hono, type MiddlewareHandler } from "hono";
 import { admitted } from "./auth.ts";
 import { notAllowed, otherwise } from "./errors.ts";
 import type { AppEnv } from "./frame.ts";
-import { answerStatus } from "./status.ts";
 import { submit } from "./submit.ts";
 
 export const images = new Hono<AppEnv>()
@@ -21,10 +20,7 @@ const isGenerations: MiddlewareHandler<AppEnv> = (c, next) => (c.req.param("coll
 export const videos = new Hono<AppEnv>()
   // As a parameter, for a fixed name beside `/:id/remix` would keep hono from its fast router.
   .post("/:collection", isGenerations, admitted("submission"), (c) => submit(c, "video"))
-  .get("/generations/:id", admitted("read"), (c) => answerStatus(c, c.req.param("id"), "video"))
   .post("/:id/remix", admitted("submission"), (c) => submit(c, "remix", c.req.param("id")))
   .all("/*", noVideoPath);
 
-export const characterTasks = new Hono<AppEnv>()
-  .get("/:id", admitted("read"), (c) => answerStatus(c, c.req.param("id"), "character"))
-  .all("/*", otherwise([[/characters_tasks\/[^/]+$/, "GET, HEAD"]]));
+export const characterTasks = new Hono<AppEnv>().all("/*", otherwise([[/characters_tasks\/[^/]+$/, "GET, HEAD"]]));

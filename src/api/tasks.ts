@@ -1,4 +1,4 @@
-/** `/v1/tasks`: the generic query, the list, cancelling. */
+/** `/v1/tasks`: the list, cancelling. */
 
 import { Hono } from "hono";
 import { databaseOf, lifeTimes } from "../config.ts";
@@ -10,7 +10,7 @@ import { readNoBody } from "./body.ts";
 import { notAllowed, otherwise } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { choiceOf, listOf, pageOf } from "./page.ts";
-import { answerStatus, askTask, questionOf } from "./status.ts";
+import { askTask, questionOf } from "./status.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 const kinds = ["image", "video", "character", "remix"] as const;
@@ -18,7 +18,6 @@ const kinds = ["image", "video", "character", "remix"] as const;
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), list)
   .all("/", notAllowed("GET, HEAD"))
-  .get("/:id", admitted("read"), (c) => answerStatus(c, c.req.param("id"), "generic"))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .all(
     "/*",

@@ -226,7 +226,7 @@ export async function keptAnswer(response: Response): Promise<Answer | undefined
 }
 
 /** The headers of an answer to a caller. */
-export const headersOf = ({ etag, retryAfter }: Answer, language: Language) => ({
+export const headersOf = ({ etag, retryAfter }: Pick<Answer, "etag" | "retryAfter">, language: Language) => ({
   etag,
   "content-type": "application/json",
   "content-language": language,
