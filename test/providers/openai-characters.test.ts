@@ -136,6 +136,8 @@ test("a character that another provider made is not known here", async () => {
   const account = await newAccount();
   const character = await makeFor(account, "media");
   expect(character).toMatchObject({ provider: "media", handle: null });
+  // Nor would it be by a handle that somebody else gave.
+  await env.DB.prepare("UPDATE character SET handle = 'char_1' WHERE id = ?1").bind(character.id).run();
   const { used } = await books(account);
   const { status, body } = await film(account, `@${character.username} sings`, "openai");
   expect([status, body.error]).toMatchObject([400, { code: "unsupported_parameter", param: "prompt" }]);
