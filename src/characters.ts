@@ -6,19 +6,22 @@ export interface Character {
   username: string;
   displayName: string;
   model: string;
+  /** Who made it, and what it is known by there. Null in characters from before this was kept, and where there is no such handle. */
+  provider: string | null;
+  handle: string | null;
   pictureType: string;
   pictureDigest: string;
   createdAt: number;
 }
 
 const characterColumns =
-  "id, account_id AS accountId, username, display_name AS displayName, model, picture_type AS pictureType, picture_digest AS pictureDigest, created_at AS createdAt";
+  "id, account_id AS accountId, username, display_name AS displayName, model, provider, handle, picture_type AS pictureType, picture_digest AS pictureDigest, created_at AS createdAt";
 
 /** The statement that keeps a character, behind the one that closes its task in a batch: it does nothing when that did nothing. */
 export const insertCharacter = (db: D1Database, character: Character) =>
   db
     .prepare(
-      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE changes() > 0",
+      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at, provider, handle) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE changes() > 0",
     )
     .bind(
       character.id,
@@ -29,6 +32,8 @@ export const insertCharacter = (db: D1Database, character: Character) =>
       character.pictureType,
       character.pictureDigest,
       character.createdAt,
+      character.provider,
+      character.handle,
     );
 
 /** A page of an account's characters, newest first, after the character `after`. */

@@ -26,7 +26,13 @@ export async function mentionedCharacters(
   // @character and a name may mean the same one.
   const distinct = new Map(found.flatMap(({ character }) => (character ? [[character.id, character] as const] : [])));
   return {
-    characters: [...distinct.values()].map(({ id, username, displayName }) => ({ id, username, displayName })),
+    characters: [...distinct.values()].map(({ id, username, displayName, provider, handle }) => ({
+      id,
+      username,
+      displayName,
+      provider,
+      handle,
+    })),
     violations: found.flatMap(({ name, character }) =>
       character ? [] : [{ param: "prompt", rule: "unknown_character", values: { name } }],
     ),

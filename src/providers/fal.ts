@@ -1,6 +1,6 @@
 /** The fal queue (fal.ai/docs): submit, status, result, cancel. What is asked of which endpoint is in `fal-families.ts`. */
 
-import { ask, faultOf, jsonOf, outputAt } from "./http.ts";
+import { ask, faultOf, jsonOf, laterFault, outputAt } from "./http.ts";
 import { postOf } from "./fal-body.ts";
 import { planOf } from "./fal-families.ts";
 import { type Failed, type Provider, ProviderError, type Succeeded } from "./provider.ts";
@@ -140,10 +140,7 @@ async function resultOf(response: Response): Promise<Succeeded | Failed> {
 }
 
 /** What was accepted stays accepted, whatever is wrong with us or the queue now: it is asked for again. */
-function laterFaultOf(response: Response, what: string): ProviderError {
-  const { message, account, retryAfterMs } = faultOf(response, what);
-  return new ProviderError(message, { retryable: true, account, retryAfterMs });
-}
+const laterFaultOf = (response: Response, what: string) => laterFault(faultOf(response, what), true);
 
 /** What an error says about the request, when it says anything. Texts are for people and are not read. */
 async function verdictOf(response: Response): Promise<Failed | undefined> {

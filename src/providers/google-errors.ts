@@ -1,6 +1,6 @@
 /** Google's error answers: what they say about the request, the operator's account, and when to ask again. */
 
-import { faultOf, jsonOf } from "./http.ts";
+import { faultOf, jsonOf, laterFault } from "./http.ts";
 import { type Failed, ProviderError } from "./provider.ts";
 
 /** `google.rpc.Status` as JSON. The Interactions API writes words in `code`. */
@@ -69,10 +69,6 @@ export async function refusedPoll(response: Response): Promise<Failed> {
   if ((status === 400 || status === 404) && !fault.account) return { status: "failed", code: "provider_error" };
   throw laterFault(fault, true);
 }
-
-/** A fault after the work was accepted: it stays accepted, and credentials may be put right. */
-export const laterFault = ({ message, retryable, account, retryAfterMs, cause }: ProviderError, mayPass = retryable || account) =>
-  new ProviderError(message, { retryable: mayPass, account, retryAfterMs, cause });
 
 /** `34s` or `0.5s` in milliseconds, when that is worth waiting. */
 function delayMs(text: string | undefined): number | undefined {

@@ -2,10 +2,10 @@
 
 import { filmIn, lookForFilm } from "./google-answer.ts";
 import { postWithPictures, type PictureShape } from "./google-body.ts";
-import { isAboutContent, laterFault, refusedPoll, refusedStart, refusalOf } from "./google-errors.ts";
+import { isAboutContent, refusedPoll, refusedStart, refusalOf } from "./google-errors.ts";
 import { geminiFiles } from "./google-files.ts";
 import { type GoogleSettings, type Handle, handleOf, type Part } from "./google-part.ts";
-import { ask, faultOf, jsonOf, jsonPost } from "./http.ts";
+import { ask, faultOf, jsonOf, jsonPost, laterFault } from "./http.ts";
 import { promptWithNames } from "./prompt.ts";
 import { type Accepted, type Failed, type Output, type Pending, ProviderError, type Succeeded, type Wish } from "./provider.ts";
 

@@ -3,10 +3,10 @@
 import { filmIn, lookForFilm } from "./google-answer.ts";
 import { withToken } from "./google-auth.ts";
 import { postWithPictures, type PictureShape } from "./google-body.ts";
-import { isAboutContent, laterFault, refusedPoll, refusedStart } from "./google-errors.ts";
+import { isAboutContent, refusedPoll, refusedStart } from "./google-errors.ts";
 import type { GoogleSettings, Handle, Part } from "./google-part.ts";
 import { promptWithNames } from "./prompt.ts";
-import { ask, faultOf, jsonOf, jsonPost } from "./http.ts";
+import { ask, faultOf, jsonOf, jsonPost, laterFault } from "./http.ts";
 import { type Accepted, type Failed, type Output, type Pending, ProviderError, type Succeeded } from "./provider.ts";
 
 interface Operation {

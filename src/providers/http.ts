@@ -24,6 +24,10 @@ export function faultOf(response: { status: number; headers: Headers }, message:
   });
 }
 
+/** A fault after the work was accepted: it stays accepted, and credentials may be put right. */
+export const laterFault = ({ message, retryable, account, retryAfterMs, cause }: ProviderError, mayPass = retryable || account) =>
+  new ProviderError(message, { retryable: mayPass, account, retryAfterMs, cause });
+
 /** Asks an upstream; a request that gets no answer at all is a fault that may pass. A redirect is not followed: it could take the key elsewhere. */
 export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: RequestInit): Promise<Response> {
   try {
@@ -69,12 +73,17 @@ export function outputAt(url: string, headers: Record<string, string> = {}): Out
         await response.body?.cancel();
         throw new ProviderError(`output: ${response.status}`, { retryable: response.status === 429 || response.status >= 500 });
       }
-      const length = response.headers.get("content-length");
-      const isWhole = response.headers.get("content-encoding") === null;
-      const type = response.headers.get("content-type") ?? "application/octet-stream";
-      return { body: response.body, type, ...(length !== null && isWhole && { length: Number(length) }) };
+      return opened(response, response.body);
     },
   };
+}
+
+/** A file as it comes, with the length that was announced. */
+export function opened({ headers }: Response, body: ReadableStream<Uint8Array>): Awaited<ReturnType<Output["open"]>> {
+  const length = headers.get("content-length");
+  const isWhole = headers.get("content-encoding") === null;
+  const type = headers.get("content-type") ?? "application/octet-stream";
+  return { body, type, ...(length !== null && isWhole && { length: Number(length) }) };
 }
 
 /** A file that came in base64 within an answer. */

@@ -1,6 +1,6 @@
 /** BytePlus ModelArk (Volcengine Ark speaks the same): Seedream pictures at once, Seedance films as tasks. */
 
-import { ask, faultOf, jsonOf, outputAt, several } from "./http.ts";
+import { ask, faultOf, jsonOf, laterFault, outputAt, several } from "./http.ts";
 import { filmBody, unableFilm } from "./modelark-films.ts";
 import { pictureBody, unablePicture } from "./modelark-images.ts";
 import { failureOf, postWithPictures, refusal, type WireError } from "./modelark-wire.ts";
@@ -53,8 +53,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       await response.body?.cancel();
       if (response.status === 400 || response.status === 404) return ownFailure;
       // The task is there, whatever is wrong with us now.
-      const { message, account, retryAfterMs } = faultOf(response, "poll");
-      throw new ProviderError(message, { retryable: true, account, retryAfterMs });
+      throw laterFault(faultOf(response, "poll"), true);
     },
 
     async cancel(operation) {

@@ -1,10 +1,10 @@
-/** JSON bodies with pictures in them, written while they are sent: five pictures of 10 MiB in Base64 do not fit into an isolate at once. */
+/** Bodies with pictures or a clip in them, written while they are sent: five pictures of 10 MiB in Base64 do not fit into an isolate at once. */
 
 import { ask } from "./http.ts";
 import { InputError, type InputImage, ProviderError } from "./provider.ts";
 
-/** A piece of JSON text, or a picture whose place in it is a string: its https URL, or else a data URI of its bytes. */
-export type Piece = string | InputImage;
+/** A piece of text, bytes as they come, or a picture whose place in JSON is a string: its https URL, or else a data URI of its bytes. */
+export type Piece = string | AsyncIterable<Uint8Array> | InputImage;
 
 const encoder = new TextEncoder();
 /** Of three bytes each: pieces of Base64 can be joined. */
@@ -12,13 +12,13 @@ const sliceBytes = 3 * 16_384;
 
 const isPassedOn = (image: InputImage) => image.url?.startsWith("https://") === true;
 
-/** Posts the pieces as one JSON body. Throws what a picture throws: the body then broke off, and nobody accepts half of one. */
+/** Posts the pieces as one body, JSON unless `headers` say otherwise. Throws what a piece throws: the body then broke off, and nobody accepts half of one. */
 export async function postPieces(url: string, headers: Record<string, string>, pieces: Piece[], signal: AbortSignal): Promise<Response> {
   const init = { method: "POST", headers: { "content-type": "application/json", ...headers } };
-  if (pieces.every((piece) => typeof piece === "string" || isPassedOn(piece))) {
-    const body = pieces.map((piece) => (typeof piece === "string" ? piece : JSON.stringify(piece.url))).join("");
-    return ask(globalThis, url, { ...init, body, signal });
-  }
+  const texts = pieces.map((piece) =>
+    typeof piece === "string" ? piece : "url" in piece && isPassedOn(piece) ? JSON.stringify(piece.url) : undefined,
+  );
+  if (!texts.includes(undefined)) return ask(globalThis, url, { ...init, body: texts.join(""), signal });
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   writer.closed.catch(() => undefined); // `write` hears of it too
@@ -46,6 +46,7 @@ export async function postPieces(url: string, headers: Record<string, string>, p
 async function write(pieces: Piece[], writer: WritableStreamDefaultWriter<Uint8Array>): Promise<void> {
   for (const piece of pieces) {
     if (typeof piece === "string") await writer.write(encoder.encode(piece));
+    else if (Symbol.asyncIterator in piece) for await (const chunk of piece) await writer.write(chunk);
     else if (isPassedOn(piece)) await writer.write(encoder.encode(JSON.stringify(piece.url)));
     else
       await piece.read(async ({ bytes, type }) => {

@@ -1,7 +1,7 @@
 /** Files that only the operator's key opens: the key goes to the upstream's own origin and nowhere else. */
 
-import { ask, faultOf, outputAt } from "./http.ts";
-import { type Output, ProviderError } from "./provider.ts";
+import { ask, faultOf, laterFault, opened, outputAt } from "./http.ts";
+import type { Output } from "./provider.ts";
 
 const mostHops = 3;
 
@@ -19,14 +19,9 @@ export function contentBehindKey(url: string, headers: Record<string, string>, h
       }
       if (!response.ok || !response.body) {
         await response.body?.cancel();
-        const { message, retryable, account, retryAfterMs } = faultOf(response, "output");
-        // Credentials may be put right; what is gone stays gone.
-        throw new ProviderError(message, { retryable: retryable || account, account, retryAfterMs });
+        throw laterFault(faultOf(response, "output"));
       }
-      const length = response.headers.get("content-length");
-      const isWhole = response.headers.get("content-encoding") === null;
-      const type = response.headers.get("content-type") ?? "application/octet-stream";
-      return { body: response.body, type, ...(length !== null && isWhole && { length: Number(length) }) };
+      return opened(response, response.body);
     },
   };
 }

@@ -19,13 +19,13 @@ const moneyCodes = new Set(["insufficient_quota", "billing_hard_limit_reached", 
 /** The same types: what can be wrong with a picture. */
 const isPictureCode = (code: string) =>
   /^(?:image_|invalid_(?:base64_)?image|unsupported_image|empty_image|failed_to_download_image)/.test(code);
-const isPictureParam = (param: string) => /^(?:images?|input_reference)\b/.test(param);
+const isInputParam = (param: string) => /^(?:images?|input_reference|video)\b/.test(param);
 
 /** Whether an error code is a verdict on the content. */
 export const isContentCode = (code: unknown) => typeof code === "string" && contentCodes.has(code);
 
 /**
- * A submission that was refused: a verdict on its content or its pictures, or the fault to throw. The upstream's own words are
+ * A submission that was refused: a verdict on its content, its pictures or its clip, or the fault to throw. The upstream's own words are
  * dropped: they repeat parts of prompts and keys.
  */
 export async function refusalOf(response: Response, what: string): Promise<Failed | ProviderError> {
@@ -36,11 +36,18 @@ export async function refusalOf(response: Response, what: string): Promise<Faile
   const param = typeof field === "string" ? field : "";
   const isRefusal = status >= 400 && status < 500 && status !== 401 && status !== 429;
   if (isRefusal && contentCodes.has(code)) return { status: "failed", code: "content_policy_violation" };
-  if ((status === 400 || status === 422) && (isPictureCode(code) || isPictureParam(param)))
+  if ((status === 400 || status === 422) && (isPictureCode(code) || isInputParam(param)))
     return { status: "failed", code: "invalid_input" };
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError(`${message}: ${status}`, { retryable: false, nothingAccepted: true, account: true });
   // A retired model is 404, and 403 where the project may not see it: neither is about the credentials.
   if (code === "model_not_found") return new ProviderError(`${message}: ${status}`, { retryable: false, nothingAccepted: true });
   return faultOf(response, message);
+}
+
+/** The verdict of a submission that was refused. Throws what is none. */
+export async function refused(response: Response, what: string): Promise<Failed> {
+  const refusal = await refusalOf(response, what);
+  if (refusal instanceof ProviderError) throw refusal;
+  return refusal;
 }

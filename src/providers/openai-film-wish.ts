@@ -1,4 +1,4 @@
-/** Which films OpenAI's `/v1/videos` format can be asked for: it knows seconds, a size in pixels, and one picture to begin with. Pure. */
+/** Which films OpenAI's `/v1/videos` format can be asked for: it knows seconds, a size in pixels, one picture to begin with, and its own characters. Pure. */
 
 import type { Wish } from "./provider.ts";
 
@@ -36,8 +36,9 @@ export const factsOf = (wish: Wish): FilmFacts => ({
  * 4, 8 or 12 seconds; others serve models of that name with more.
  */
 export function unableFilm(wish: Wish, source: FilmFacts | undefined, isMaker: boolean): string | undefined {
-  // It can neither take a character in by its name nor tell which of its own is meant.
-  if (wish.characters.length > 0) return "prompt";
+  // It knows its own characters alone, two to a film (developers.openai.com, "Video generation"), and none in a remix.
+  const mostCharacters = wish.kind === "remix" ? 0 : 2;
+  if (wish.characters.length > mostCharacters || wish.characters.some(({ handle }) => handle === undefined)) return "prompt";
   if (wish.watermark === true) return "metadata.watermark";
   if (wish.promptOptimizer === true) return "metadata.prompt_optimizer";
   if (wish.kind === "remix") return unableRemix(wish, source);

@@ -1,11 +1,12 @@
 /** Films in OpenAI's `/v1/videos` format. The maker shut its own down on 2026-09-24 (developers.openai.com); others serve theirs by it. */
 
-import { ask, faultOf, jsonOf } from "./http.ts";
+import { ask, faultOf, jsonOf, laterFault } from "./http.ts";
 import { type Piece, postPieces } from "./openai-body.ts";
 import { contentBehindKey } from "./openai-content.ts";
-import { isContentCode, refusalOf } from "./openai-errors.ts";
+import { isContentCode, refused } from "./openai-errors.ts";
 import { type FilmFacts, factsOf } from "./openai-film-wish.ts";
 import type { Upstream } from "./openai.ts";
+import { promptWithNames } from "./prompt.ts";
 import { type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "./provider.ts";
 
 /** What is kept of a film that was accepted. */
@@ -36,7 +37,7 @@ const submitMs = 75_000;
 export const filmStartMs = submitMs + lookupMs + 5_000;
 
 /** A style has no field here; a few words of prompt are as near as it gets. */
-const promptOf = ({ prompt, style }: Job) => (style === undefined ? prompt : `${prompt}\n\nStyle: ${style}.`);
+const promptOf = (job: Job) => promptWithNames(job) + (job.style === undefined ? "" : `\n\nStyle: ${job.style}.`);
 
 export async function startFilm(
   job: Job,
@@ -52,11 +53,7 @@ export async function startFilm(
   });
   try {
     const response = await submit(job, facts, source, AbortSignal.any([signal, AbortSignal.timeout(submitMs)]), upstream);
-    if (!response.ok) {
-      const refusal = await refusalOf(response, "start");
-      if (refusal instanceof ProviderError) throw refusal;
-      return refusal;
-    }
+    if (!response.ok) return await refused(response, "start");
     const video = await jsonOf<WireVideo>(response);
     if (typeof video?.id !== "string") throw new ProviderError("start: no id", { retryable: false });
     return video.status === "failed" ? failureOf(video) : accepted(video.id);
@@ -80,7 +77,15 @@ function submit(
     if (!source) throw new ProviderError("start: no source", { retryable: false, nothingAccepted: true });
     return postPieces(`${base}/videos/${encodeURIComponent(source.id)}/remix`, headers, [JSON.stringify({ prompt })], signal);
   }
-  const fields = JSON.stringify({ model: facts.model, prompt, seconds: facts.seconds, size: facts.size });
+  // openai 7.55.0 does not type the characters; its maker's guide to video generation has them.
+  const characters = job.characters.map(({ handle }) => ({ id: handle }));
+  const fields = JSON.stringify({
+    model: facts.model,
+    prompt,
+    seconds: facts.seconds,
+    size: facts.size,
+    ...(characters.length > 0 && { characters }),
+  });
   const [image] = job.images;
   const pieces: Piece[] = image ? [`${fields.slice(0, -1)},"input_reference":{"image_url":`, image, "}}"] : [fields];
   return postPieces(`${base}/videos`, headers, pieces, signal);
@@ -134,8 +139,7 @@ export async function pollFilm({ id, thumbnail }: FilmOperation, { base, headers
   if (!response.ok) {
     await response.body?.cancel();
     if ([400, 404, 410].includes(response.status)) return { status: "failed", code: "provider_error" };
-    const { message, account, retryAfterMs } = faultOf(response, "poll");
-    throw new ProviderError(message, { retryable: true, account, retryAfterMs });
+    throw laterFault(faultOf(response, "poll"), true);
   }
   const video = await jsonOf<WireVideo>(response);
   if (!video) throw new ProviderError("poll: not an answer", { retryable: true });

@@ -2,7 +2,7 @@
 
 import { jsonOf, outputAt, outputOf } from "./http.ts";
 import { type Piece, postPieces } from "./openai-body.ts";
-import { refusalOf } from "./openai-errors.ts";
+import { refused } from "./openai-errors.ts";
 import type { Upstream } from "./openai.ts";
 import { type Failed, type Job, type Output, ProviderError, type Succeeded, type Wish } from "./provider.ts";
 
@@ -39,11 +39,7 @@ export async function startPicture(job: Job, signal: AbortSignal, { base, header
     pictures.length === 0
       ? await postPieces(`${base}/images/generations`, headers, [fields], signal)
       : await postPieces(`${base}/images/edits`, headers, [`${fields.slice(0, -1)},"images":[`, ...pictures, "}]}"], signal);
-  if (!response.ok) {
-    const refusal = await refusalOf(response, "start");
-    if (refusal instanceof ProviderError) throw refusal;
-    return refusal;
-  }
+  if (!response.ok) return refused(response, "start");
   const made = await jsonOf<WireImages>(response);
   // Made and billed, perhaps, but not to be understood: nobody can say that nothing was.
   if (!Array.isArray(made?.data)) throw new ProviderError("start: not an answer", { retryable: false });

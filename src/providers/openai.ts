@@ -1,6 +1,7 @@
-/** OpenAI and whoever speaks its format: chat, pictures, and films by `/v1/videos`. Checked against openai 7.55.0. */
+/** OpenAI and whoever speaks its format: chat, pictures, and films and characters by `/v1/videos`. Checked against openai 7.55.0. */
 
 import { chatAt } from "./openai-chat.ts";
+import { startCharacter } from "./openai-characters.ts";
 import { type FilmOperation, filmStartMs, pollFilm, startFilm } from "./openai-films.ts";
 import { unableFilm } from "./openai-film-wish.ts";
 import { picturesAt, startPicture, unablePicture } from "./openai-images.ts";
@@ -39,7 +40,16 @@ function limitRenamed({ max_tokens: limit, ...body }: Record<string, unknown>): 
   return { max_completion_tokens: limit, ...body };
 }
 
-export function openai({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
+/** `media` cuts the clip that a character is taken from, and its picture: without it there are no characters. */
+export function openai({
+  key,
+  base = makersBase,
+  media,
+}: {
+  key: string;
+  base?: string | undefined;
+  media?: MediaBinding | undefined;
+}): Provider {
   const upstream: Upstream = { base, headers: { authorization: `Bearer ${key}` } };
   const isMaker = new URL(base).origin === new URL(makersBase).origin;
 
@@ -49,6 +59,7 @@ export function openai({ key, base = makersBase }: { key: string; base?: string 
     repeatable: false,
     startTimeoutMs: (kind) => (kind === "image" ? pictureStartMs : filmStartMs),
     reportsProgress: true,
+    typicalSeconds: { character: 20 },
 
     unable(wish) {
       switch (wish.kind) {
@@ -57,14 +68,14 @@ export function openai({ key, base = makersBase }: { key: string; base?: string 
         case "video":
         case "remix":
           return unableFilm(wish, filmOf(wish.sourceOperation), isMaker);
-        // `/videos/characters` gives an id and a name, but no picture of the character and no word that a prompt could name it by.
         case "character":
-          return "model";
+          return media ? undefined : "model";
       }
     },
 
     async start(job, signal) {
       if (job.kind === "image") return startPicture(job, signal, upstream);
+      if (job.kind === "character") return startCharacter(job, media!, signal, upstream);
       return startFilm(job, filmOf(job.sourceOperation), signal, upstream);
     },
 

@@ -6,7 +6,7 @@ import type { Wish } from "./provider.ts";
 export function promptWithNames({ prompt, characters }: Pick<Wish, "prompt" | "characters">): string {
   let text = prompt;
   for (const { username, displayName } of characters)
-    text = text.replace(new RegExp(`@${username.replaceAll(/[.\\-]/g, "\\$&")}(?![A-Za-z0-9_])`, "gi"), displayName);
+    text = text.replace(new RegExp(`@${username.replaceAll(/[.\\-]/g, "\\$&")}(?![A-Za-z0-9_])`, "gi"), () => displayName);
   const [newest] = characters;
-  return characters.length === 1 && newest ? text.replace(/@character(?![A-Za-z0-9_.-])/gi, newest.displayName) : text;
+  return characters.length === 1 && newest ? text.replace(/@character(?![A-Za-z0-9_.-])/gi, () => newest.displayName) : text;
 }

@@ -29,8 +29,8 @@ export interface Wish {
   promptOptimizer?: boolean;
   /** Pictures that guide the generation, in the caller's order. */
   images: { role?: ImageRole; url?: string }[];
-  /** Characters named in the prompt. */
-  characters: { username: string; displayName: string }[];
+  /** Characters named in the prompt; those that the same provider made with its own handle of them. */
+  characters: MadeCharacter[];
   /** The provider's own handle of the remixed film, when the same provider made it. */
   sourceOperation?: Operation;
 }
@@ -91,6 +91,8 @@ export type Failed = { status: "failed"; code: FailureCode };
 interface MadeCharacter {
   username: string;
   displayName: string;
+  /** What the provider knows it by, where it keeps characters. */
+  handle?: string;
 }
 
 /** The upstream took the job. `pollAfterMs` is when to ask first. */
@@ -115,7 +117,7 @@ export interface Provider {
   /** `poll` tells how far the work is; otherwise progress is computed from the time that passed. */
   readonly reportsProgress: boolean;
   /** Seconds a task usually takes here, where that differs from the model's own time. */
-  readonly typicalSeconds?: Record<Job["kind"], number>;
+  readonly typicalSeconds?: Partial<Record<Job["kind"], number>>;
   /**
    * The caller's field that this provider cannot honour as it was asked for (`size`, `metadata.resolution`), or undefined
    * when it can do it all. Asks nobody. Nothing is ever changed silently that a caller asked and pays for.

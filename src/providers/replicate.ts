@@ -1,6 +1,6 @@
 /** Replicate's predictions: created by model name, polled, cancelled; several pictures are several predictions. */
 
-import { ask, faultOf, jsonOf, outputAt, outputOf, several } from "./http.ts";
+import { ask, faultOf, jsonOf, laterFault, outputAt, outputOf, several } from "./http.ts";
 import { inputOf, unable } from "./replicate-inputs.ts";
 import { leftBy, type Prediction } from "./replicate-lookup.ts";
 import {
@@ -71,8 +71,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         const isGone = [400, 404, 410].includes(response.status);
         if (!response.ok && !isGone) {
           // What was accepted stays accepted, whatever is wrong with us now.
-          const { message, account, retryAfterMs } = await refusalOf(response, "poll");
-          throw new ProviderError(message, { retryable: true, account, retryAfterMs });
+          throw laterFault(await refusalOf(response, "poll"), true);
         }
         const prediction = await jsonOf<Prediction>(response);
         if (isGone) continue;

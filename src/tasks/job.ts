@@ -46,8 +46,12 @@ export function wishOf(
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
     images: inputs.map(({ role, url }) => ({ ...(role && { role }), ...(url !== undefined && { url }) })),
-    characters: characters.map(({ username, displayName }) => ({ username, displayName })),
     // A handle means something only to the provider that gave it.
+    characters: characters.map(({ username, displayName, provider, handle }) => ({
+      username,
+      displayName,
+      ...(handle && provider === route.provider && { handle }),
+    })),
     ...(source?.operation !== undefined && source.provider === route.provider && { sourceOperation: source.operation }),
   };
 }
@@ -59,16 +63,16 @@ export function jobOf(task: Task, env: Env): OpenJob {
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
   let fault: unknown;
   const note = (error: unknown) => (fault ??= error);
+  const wish = wishOf(submission, submission.routes[task.route]!);
   const job: Job = {
-    ...wishOf(submission, submission.routes[task.route]!),
+    ...wish,
     key: task.id,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
     images: submission.inputs.map((input) => imageOf(input, rules, env)),
-    characters: submission.characters.map(({ id, username, displayName }) => ({
-      username,
-      displayName,
-      picture: imageOf({ key: characterPicture(id) }, rules, env),
+    characters: wish.characters.map((character, at) => ({
+      ...character,
+      picture: imageOf({ key: characterPicture(submission.characters[at]!.id) }, rules, env),
     })),
     ...(submission.source && { source: sourceOf(submission.source, rules, env, note) }),
   };

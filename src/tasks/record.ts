@@ -39,7 +39,8 @@ export interface Submission {
   parameters: Parameters;
   inputs: Input[];
   source?: Source;
-  characters: { id: string; username: string; displayName: string }[];
+  /** With the provider that made each, and its handle there. */
+  characters: { id: string; username: string; displayName: string; provider?: string | null; handle?: string | null }[];
   /** Millionths held for the whole task. */
   price: number;
   /** Millionths for one picture: fewer made, fewer charged. */
@@ -51,7 +52,7 @@ export interface Submission {
 export type Result =
   | { kind: "images"; images: Asset[] }
   | { kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number }
-  | { kind: "character"; id: string; username: string; displayName: string; picture: Asset };
+  | { kind: "character"; id: string; username: string; displayName: string; handle?: string; picture: Asset };
 
 type Status = "queued" | "in_progress" | "completed" | "failed";
 

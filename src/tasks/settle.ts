@@ -49,6 +49,8 @@ export async function settle(task: Task, env: Env): Promise<void> {
     pictureDigest: character.picture.digest,
     accountId: submission.accountId,
     model: submission.model,
+    provider: submission.routes[task.route]!.provider,
+    handle: character.handle ?? null,
     createdAt: task.finalAt!,
   };
   await close(database, chargeOf(task), charged, error ?? "completed", kept ? [insertCharacter(database, kept)] : []);

@@ -145,6 +145,8 @@ test("a character is named by its display name, and its picture is what the film
     displayName: "Ann Lee",
     pictureType: "image/png",
     pictureDigest: "x",
+    provider: null,
+    handle: null,
   };
   await env.ASSETS.put(`characters/${character.id}`, Uint8Array.fromBase64(inlinePicture.split(",")[1]!));
   await insertCharacter(env.DB, { ...character, accountId: account.id, model: "vidA-2", createdAt: Date.now() }).run();

@@ -71,13 +71,6 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("characters have no picture here: their creation is refused by the model", async () => {
-  const body = { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "1,3" };
-  const { account, status, body: answer } = await submitTo(routes, path, body);
-  expect([status, answer.error]).toMatchObject([400, { code: "model_not_available", param: "model" }]);
-  expect(await books(account)).toMatchObject(nothingPaid);
-});
-
 test("a first frame goes along: a URL as it is, an inline picture as its data URI", async () => {
   for (const url of ["https://pictures.example/a.png", `data:image/png;base64,${base64.png}`]) {
     const prompt = unique();

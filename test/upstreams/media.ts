@@ -1,4 +1,7 @@
-/** The platform's media binding, which works only far away: a Worker that answers as it does. Films that say "silent" have no sound. */
+/**
+ * The platform's media binding, which works only far away: a Worker that answers as it does. Films that say "silent" have no sound,
+ * those that say "uncut" cannot be cut just now. What is cut says where.
+ */
 
 import { picture } from "./files.ts";
 
@@ -13,12 +16,17 @@ class Film extends RpcTarget {
 class Result extends RpcTarget {
   constructor(film, picture, options) { super(); Object.assign(this, { film, picture, options }); }
   async response() {
-    const { mode, time } = this.options;
+    const { mode, time, duration } = this.options;
     const bytes = new Uint8Array(await new Response(this.film).arrayBuffer());
     const text = new TextDecoder("latin1").decode(bytes);
     if (!/^\\d+(\\.\\d+)?s$/.test(time)) return new Response("bad time", { status: 400 });
     if (text.slice(4, 8) !== "ftyp") return new Response("no film", { status: 415 });
     if (mode === "audio") return text.includes("silent") ? new Response("no sound", { status: 422 }) : new Response("sound");
+    if (mode === "video") {
+      if (!/^\\d+(\\.\\d{1,6})?s$/.test(duration)) return new Response("bad duration", { status: 400 });
+      if (text.includes("uncut")) return new Response("busy", { status: 503 });
+      return new Response(text + " cut at " + time + " for " + duration, { headers: { "content-type": "video/mp4" } });
+    }
     return new Response(Uint8Array.fromBase64(this.picture), { headers: { "content-type": "image/png" } });
   }
 }

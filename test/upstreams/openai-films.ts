@@ -1,6 +1,7 @@
 /** The `/v1/videos` format emulated: Sora with its own values, and models of other makers that gateways offer by the same format. */
 
 import { type Context, Hono } from "hono";
+import { characters, hasCharacter } from "./openai-characters.ts";
 import { Dropped, isOrdered, record } from "./emulator.ts";
 import { filmBytes, publish } from "./files.ts";
 import { fields, noModel, obey, Refusal } from "./openai-fields.ts";
@@ -68,18 +69,21 @@ function create(sent: Record<string, unknown>): Film {
     seconds,
     size,
     input_reference: reference,
+    characters: named = [],
   } = fields(sent, {
     prompt: { type: "string", required: true, maximum: 32_000 },
     model: { type: "string" },
     seconds: { type: "string" },
     size: { type: "string" },
     input_reference: { type: "any" },
+    characters: { type: "array" },
   }) as {
     prompt: string;
     model?: string;
     seconds?: string;
     size?: string;
     input_reference?: File | { image_url?: string; file_id?: string };
+    characters?: unknown[];
   };
   const isSora = (model ?? "sora-2").startsWith("sora-");
   const isAllowed = isSora ? ["4", "8", "12"].includes(seconds ?? "4") : /^([1-9]|[1-5]\d|60)$/.test(seconds ?? "4");
@@ -95,6 +99,8 @@ function create(sent: Record<string, unknown>): Film {
     if (isOrdered(prompt, "misfit"))
       throw new Refusal(400, "invalid_value", "Inpaint image must match the requested width and height", { param: "input_reference" });
   }
+  if (named.length > 2 || !named.every(hasCharacter))
+    throw new Refusal(400, "invalid_value", "At most two characters, by their ids.", { param: "characters" });
   record({ upstream: "openai", call: "start", prompt, body: sent });
   obey(prompt, model ?? "sora-2");
   if (model === "sora-1") throw noModel(model);
@@ -149,6 +155,7 @@ function content(c: Context): Response {
 }
 
 export const films = new Hono()
+  .route("/characters", characters)
   .post("/", async (c) => c.json(create(await body(c))))
   .get("/", (c) => {
     const all = Array.from(made.values())
