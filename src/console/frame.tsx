@@ -18,10 +18,10 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-/** Nothing from other hosts, no script, no frame; pages with what is somebody's are kept nowhere. */
+/** Nothing from other hosts, no script, no frame; Pico's own icons are data: URLs. Pages with what is somebody's are kept nowhere. */
 const headers: Record<string, string> = {
   "content-security-policy":
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "x-content-type-options": "nosniff",
