@@ -7,6 +7,7 @@ import { type Browser, chromium } from "playwright-core";
 import { chromiumOptions } from "./support/chromium.ts";
 import { consolePages, looks, show, signIn } from "./support/console-pages.ts";
 import { type Gateway, startGateway } from "./support/gateway.ts";
+import { makeSamples } from "./support/sample-tasks.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
 
@@ -21,6 +22,7 @@ try {
   gateway = await startGateway({ stateDir, quiet: true, signal: stopping });
   await rm(outputDir, { recursive: true, force: true });
   await mkdir(outputDir, { recursive: true });
+  await makeSamples(gateway.baseUrl, gateway.apiKey!);
   await takePictures(browser, gateway);
   console.log(`${consolePages.length * looks.length} pictures in ${outputDir}`);
 } catch (error) {
@@ -32,9 +34,9 @@ try {
 }
 
 async function takePictures(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
-  for (const as of ["nobody", "person"] as const) {
+  for (const as of ["nobody", "demo"] as const) {
     const page = await (await browser.newContext({ baseURL: baseUrl })).newPage();
-    if (as === "person") await signIn(page, account!);
+    if (as === "demo") await signIn(page, account!);
     for (const { name, reach } of consolePages.filter((one) => one.as === as)) {
       stopping.throwIfAborted();
       await reach(page);

@@ -5,8 +5,8 @@ import type { Page } from "playwright-core";
 /** A page of the console. */
 export interface ConsolePage {
   name: string;
-  /** Whether somebody is signed in. */
-  as: "nobody" | "person";
+  /** Whether nobody is signed in, or the demo account, which has the sample tasks. */
+  as: "nobody" | "demo";
   /** What it answers, where that is not 200. */
   status?: number;
   /** Leads a browser there. */
@@ -19,15 +19,15 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-in", as: "nobody", reach: at("/console/sign-in") },
   { name: "sign-in-refused", as: "nobody", status: 401, reach: (page) => signIn(page, { email: "nobody@example.com", password: "wrong" }) },
   { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
-  { name: "overview", as: "person", reach: at("/console") },
-  { name: "key-created", as: "person", reach: (page) => createKey(page, "A server in the cellar") },
-  { name: "keys", as: "person", reach: at("/console/keys") },
+  { name: "overview", as: "demo", reach: at("/console") },
+  { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
+  { name: "keys", as: "demo", reach: at("/console/keys") },
   {
     name: "key-delete",
-    as: "person",
+    as: "demo",
     reach: (page) => createKey(page, "An old key").then(() => follow(page, "/console/keys", 'a[href$="/delete"]')),
   },
-  { name: "nothing-here", as: "person", status: 404, reach: at("/console/keys/none/delete") },
+  { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
 ];
 
 /** What a page is looked at in. */

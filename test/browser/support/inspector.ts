@@ -4,6 +4,8 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 
 const world = "inspector";
+/** What a document bears when it has been looked at: only then do clicks and typing reach it. */
+const mark = "data-inspected";
 const patienceMs = 10_000;
 
 /** What an inspector found out about a page, and more of it on request. */
@@ -39,9 +41,10 @@ export async function inspect(page: Page, report: (finding: string) => void): Pr
   await cdp.send("Runtime.addBinding", { name: "tellInspector", executionContextName: world });
   await cdp.send("Page.addScriptToEvaluateOnNewDocument", {
     worldName: world,
-    source: `${axe.source};(${inDocument.toString()})(axe, globalThis)`,
+    source: `${axe.source};(${inDocument.toString()})(axe, globalThis, "${mark}")`,
   });
-  // The next page waits until this one has been looked at, however fast a test is.
+  // However fast a test is: a document that is being left does not get to its load event. Addresses that a test opens wait as well.
+  await page.addLocatorHandler(page.locator(`html:not([${mark}])`), () => settled, { noWaitAfter: true });
   await page.route("**", async (route) => {
     if (route.request().isNavigationRequest()) await settled;
     await route.continue();
@@ -76,8 +79,12 @@ async function within(promise: Promise<void>, late: () => void): Promise<void> {
 }
 
 /** Runs in the document. */
-function inDocument(rules: typeof axe, own: { lookAround?: () => Promise<string[]>; tellInspector?: (findings: string) => void }) {
-  own.lookAround = async () => {
+function inDocument(
+  rules: typeof axe,
+  own: { lookAround?: () => Promise<string[]>; tellInspector?: (findings: string) => void },
+  mark: string,
+) {
+  const lookAround = async () => {
     // What is no page of ours to judge: a picture, JSON, the empty page.
     if (window.top !== window || document.contentType !== "text/html" || !location.protocol.startsWith("http")) return [];
     const { violations } = await rules.run(document, { resultTypes: ["violations"] });
@@ -88,10 +95,12 @@ function inDocument(rules: typeof axe, own: { lookAround?: () => Promise<string[
     if (scrollWidth > clientWidth) findings.push(`is ${scrollWidth} pixels wide in a window of ${clientWidth}`);
     return findings;
   };
+  own.lookAround = lookAround;
+  const tell = (findings: string[]) => {
+    own.tellInspector!(JSON.stringify(findings));
+    document.documentElement.setAttribute(mark, "");
+  };
   addEventListener("load", () => {
-    own.lookAround!().then(
-      (findings) => own.tellInspector!(JSON.stringify(findings)),
-      (error: unknown) => own.tellInspector!(JSON.stringify([String(error)])),
-    );
+    lookAround().then(tell, (error: unknown) => tell([String(error)]));
   });
 }

@@ -6,6 +6,7 @@ const mostStops = 60;
 
 /** Presses Tab until the focus is on what the selector names. A stop that looks no different with the focus is an error. */
 export async function tabTo(page: Page, selector: string): Promise<void> {
+  await page.waitForLoadState();
   const looks = await page.evaluateHandle(() => {
     const look = (element: Element) => {
       const { outline, boxShadow, backgroundColor, borderColor, textDecoration } = getComputedStyle(element);

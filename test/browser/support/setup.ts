@@ -1,4 +1,4 @@
-/** One gateway with state of its own and one Chromium for the whole run. */
+/** One gateway with state of its own, where the demo account has made something, and one Chromium for the whole run. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +7,7 @@ import { chromium } from "playwright-core";
 import type { TestProject } from "vitest/node";
 import { chromiumOptions } from "../../../scripts/support/chromium.ts";
 import { type Gateway, startGateway } from "../../../scripts/support/gateway.ts";
+import { makeSamples } from "../../../scripts/support/sample-tasks.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -27,6 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
   try {
     gateway = await startGateway({ stateDir, quiet: true });
+    await makeSamples(gateway.baseUrl, gateway.apiKey!);
   } catch (error) {
     await tearDown();
     throw error;
