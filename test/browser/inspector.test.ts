@@ -15,7 +15,7 @@ test("bad contrast, a field without a name, sideways scrolling, complaints, faul
   browser,
 }) => {
   const address = (await elsewhere(bad)).url();
-  const context = await browser.newContext({ bypassCSP: false });
+  const context = await browser.newContext();
   const page = await context.newPage();
   const watch = new Watch(new URL(address).origin);
   await page.route("http://192.0.2.1/**", (route) => route.abort());
