@@ -27,9 +27,9 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is a picture that a person has just picked. */
+/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is a picture that a person has just picked, `data:` are Pico's own icons. */
 const policy = (assets: string) =>
-  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' blob: data:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Pages with what is somebody's are kept nowhere. */
 const headers: Record<string, string> = {

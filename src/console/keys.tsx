@@ -57,7 +57,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
         </div>
       )}
       <h2>{say("create_key")}</h2>
-      <form method="post">
+      <form method="post" class="narrow">
         <Problem text={problem} />
         <label>
           {say("key_name")}

@@ -12,6 +12,10 @@ interface Page {
   children?: Child;
 }
 
+/** A gate, in a colour that is seen on light and dark tabs. */
+const drawing = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#3c8ae0" stroke-width="2"><path d="M2 15V8a6 6 0 0 1 12 0v7M6 15V8a2 2 0 0 1 4 0v7"/></svg>`;
+const icon = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
+
 export const Layout = ({ title, language, say, email, children }: Page) => (
   <html lang={language}>
     <head>
@@ -19,6 +23,7 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <title>{`${title} · ${say("console")}`}</title>
+      <link rel="icon" href={icon} />
       <link rel="stylesheet" href="/console/static/pico.css" />
       <link rel="stylesheet" href="/console/static/console.css" />
       <script src="/console/static/htmx.js" defer />

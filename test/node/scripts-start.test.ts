@@ -55,6 +55,7 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   const first = start();
   const apiKey = await printed(first, apiKeyLine, startMs);
   expect(first.output()).toContain(`BASE_URL=${baseUrl}\n`);
+  expect(first.output()).toContain(`${baseUrl}/console, sign in as demo@example.com with the password demo-password.`);
   const task = await call(`${baseUrl}/v1/images/generations`, apiKey, { model: "imgA-4", prompt: "A lighthouse" });
   const { id } = z.object({ id: z.string() }).parse(task);
   const status = imageTask.parse(await call(`${baseUrl}/v1/tasks/${id}?wait=30`, apiKey));

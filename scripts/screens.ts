@@ -1,0 +1,49 @@
+/** `npm run screens`: a picture of every page of the console in every look, in `demo-output/screens/`, from a gateway of its own. */
+
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+import { chromiumOptions } from "./support/chromium.ts";
+import { consolePages, looks, show, signIn } from "./support/console-pages.ts";
+import { type Gateway, startGateway } from "./support/gateway.ts";
+import { makeSamples } from "./support/sample-tasks.ts";
+import { stopSignal } from "./support/stop-signal.ts";
+import { root } from "./support/wrangler.ts";
+
+const outputDir = join(resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output")), "screens");
+const stopping = stopSignal();
+const stateDir = await mkdtemp(join(tmpdir(), "gateway-screens-"));
+let gateway: Gateway | undefined;
+let browser: Browser | undefined;
+
+try {
+  browser = await chromium.launch(chromiumOptions());
+  gateway = await startGateway({ stateDir, quiet: true, signal: stopping });
+  await rm(outputDir, { recursive: true, force: true });
+  await mkdir(outputDir, { recursive: true });
+  await makeSamples(gateway.baseUrl, gateway.apiKey!);
+  await takePictures(browser, gateway);
+  console.log(`${consolePages.length * looks.length} pictures in ${outputDir}`);
+} catch (error) {
+  console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  await Promise.all([browser?.close(), gateway?.stop()]);
+  await rm(stateDir, { recursive: true, force: true });
+}
+
+async function takePictures(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
+  for (const as of ["nobody", "demo"] as const) {
+    const page = await (await browser.newContext({ baseURL: baseUrl })).newPage();
+    if (as === "demo") await signIn(page, account!);
+    for (const { name, reach } of consolePages.filter((one) => one.as === as)) {
+      stopping.throwIfAborted();
+      await reach(page);
+      for (const look of looks) {
+        await show(page, look);
+        await page.screenshot({ path: join(outputDir, `${name}-${look.name}.png`), fullPage: true });
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/** The console's pages, how a browser gets to each, and the looks in which each has to be good. A new page is a line here. */
+
+import type { Page } from "playwright-core";
+
+/** A page of the console. */
+export interface ConsolePage {
+  name: string;
+  /** Whether nobody is signed in, or the demo account, which has the sample tasks. */
+  as: "nobody" | "demo";
+  /** What it answers, where that is not 200. */
+  status?: number;
+  /** Leads a browser there. */
+  reach: (page: Page) => Promise<unknown>;
+}
+
+const at = (path: string) => (page: Page) => page.goto(path);
+
+export const consolePages: ConsolePage[] = [
+  { name: "sign-in", as: "nobody", reach: at("/console/sign-in") },
+  { name: "sign-in-refused", as: "nobody", status: 401, reach: (page) => signIn(page, { email: "nobody@example.com", password: "wrong" }) },
+  { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
+  { name: "overview", as: "demo", reach: at("/console") },
+  { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
+  { name: "keys", as: "demo", reach: at("/console/keys") },
+  {
+    name: "key-delete",
+    as: "demo",
+    reach: (page) => createKey(page, "An old key").then(() => follow(page, "/console/keys", 'a[href$="/delete"]')),
+  },
+  { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
+];
+
+/** What a page is looked at in. */
+export const looks = [
+  { name: "light", colorScheme: "light", viewport: { width: 1280, height: 800 } },
+  { name: "dark", colorScheme: "dark", viewport: { width: 1280, height: 800 } },
+  { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 } },
+] as const;
+
+/** Shows a page that is open in another look. */
+export async function show(page: Page, { colorScheme, viewport }: (typeof looks)[number]): Promise<void> {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+}
+
+/** Fills the sign-in form, in whatever language it is. */
+export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
+  await page.goto("/console/sign-in");
+  await page.locator("[name=email]").fill(email);
+  await page.locator("[name=password]").fill(password);
+  await submit(page);
+}
+
+/** Creates a key with the form: the browser is on the page that shows it, the only time. */
+async function createKey(page: Page, name: string): Promise<void> {
+  await page.goto("/console/keys");
+  await page.locator("main [name=name]").fill(name);
+  await submit(page);
+}
+
+/** Presses the button of the page's own form and waits for what it answers. */
+async function submit(page: Page): Promise<void> {
+  await Promise.all([page.waitForEvent("load"), page.locator("main form button").click()]);
+}
+
+/** Opens a page and follows the first such link on it. */
+async function follow(page: Page, from: string, link: string): Promise<void> {
+  await page.goto(from);
+  await Promise.all([page.waitForEvent("load"), page.locator(link).first().click()]);
+}

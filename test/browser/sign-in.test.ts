@@ -1,0 +1,80 @@
+/** Coming and going: the demo account, a wrong password, without script, by keyboard. */
+
+import type { Page } from "playwright-core";
+import { tabTo } from "./support/keyboard.ts";
+import { expect, somebody, test } from "./support/test.ts";
+
+async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+test("the demo account of `npm start` signs in, sees its balance, and out", async ({ visitor, gateway }) => {
+  const page = await visitor();
+  await page.goto("/console");
+  expect(new URL(page.url()).pathname).toBe("/console/sign-in");
+  await signIn(page, gateway.account.email, gateway.account.password);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page
+    .getByText(/^[\d.]+ USD$/)
+    .first()
+    .waitFor();
+
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.goto("/console/keys");
+  expect(new URL(page.url()).pathname).toBe("/console/sign-in");
+});
+
+test("a wrong password is told on the page, and the next one may be right", async ({ visitor, watch, gateway }) => {
+  const page = await visitor();
+  await page.goto("/console/sign-in");
+  watch.expect(/sign-in: the console says ".* status of 401/);
+  await signIn(page, gateway.account.email, "not the password");
+  await page.getByRole("alert").getByText("The e-mail address or the password is wrong.").waitFor();
+  await signIn(page, gateway.account.email, gateway.account.password);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
+test("without script: signing up, a key, its deletion, signing out", async ({ visitor }) => {
+  const page = await visitor({ javaScriptEnabled: false });
+  const { name, email, password } = somebody();
+  await page.goto("/console/sign-up");
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign up" }).click();
+  await page.getByRole("link", { name: "API keys" }).click();
+  await page.getByLabel("Name").fill("No script");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.getByText(/^sk-\w+$/).waitFor();
+  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("row", { name: "No script" }).getByRole("link", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("There are no keys yet.").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("by keyboard alone: signing in, a key, and each stop on the way shows where one is", async ({ visitor, gateway }) => {
+  const page = await visitor();
+  await page.goto("/console/sign-in");
+  await tabTo(page, "[name=email]");
+  await page.keyboard.type(gateway.account.email);
+  await tabTo(page, "[name=password]");
+  await page.keyboard.type(gateway.account.password);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await tabTo(page, "nav a[href='/console/keys']");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await tabTo(page, "main [name=name]");
+  await page.keyboard.type("By keyboard");
+  await tabTo(page, "main form button");
+  await page.keyboard.press("Enter");
+  await page.getByText(/^sk-\w+$/).waitFor();
+  await tabTo(page, "main a[href='/console/keys']");
+  await page.keyboard.press("Enter");
+  await page.getByRole("row", { name: "By keyboard" }).waitFor();
+});

@@ -1,0 +1,106 @@
+/** Looks at every page that a browser loads: axe's rules, and that nothing needs scrolling sideways. */
+
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+
+const world = "inspector";
+/** What a document bears when it has been looked at: only then do clicks and typing reach it. */
+const mark = "data-inspected";
+const patienceMs = 10_000;
+
+/** What an inspector found out about a page, and more of it on request. */
+export interface Inspector {
+  /** Resolves when the page that is open has been looked at as it was loaded. */
+  settled(): Promise<void>;
+  /** Looks at the page as it is now. */
+  look(): Promise<void>;
+}
+
+/** Inspects each document that the page loads from now on. */
+export async function inspect(page: Page, report: (finding: string) => void): Promise<Inspector> {
+  const cdp = await page.context().newCDPSession(page);
+  const open = new Map<number, () => void>();
+  let settled = Promise.resolve();
+  let latest = 0;
+  const tell = (findings: string[]) => findings.forEach((finding) => report(`${page.url()}: ${finding}`));
+
+  // A document is ours from its first moment, in a world of its own: its Content-Security-Policy and its scripts stay as they are.
+  cdp.on("Runtime.executionContextCreated", ({ context: { id, name } }) => {
+    if (name !== world) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    open.set((latest = id), resolve);
+    settled = within(promise, () => report(`${page.url()}: was not looked at in time`));
+  });
+  cdp.on("Runtime.bindingCalled", ({ executionContextId, payload }) => {
+    tell(JSON.parse(payload) as string[]);
+    open.get(executionContextId)?.();
+    open.delete(executionContextId);
+  });
+  await cdp.send("Page.enable");
+  await cdp.send("Runtime.enable");
+  await cdp.send("Runtime.addBinding", { name: "tellInspector", executionContextName: world });
+  await cdp.send("Page.addScriptToEvaluateOnNewDocument", {
+    worldName: world,
+    source: `${axe.source};(${inDocument.toString()})(axe, globalThis, "${mark}")`,
+  });
+  // However fast a test is: a document that is being left does not get to its load event. Addresses that a test opens wait as well.
+  await page.addLocatorHandler(page.locator(`html:not([${mark}])`), () => settled, { noWaitAfter: true });
+  await page.route("**", async (route) => {
+    if (route.request().isNavigationRequest()) await settled;
+    await route.continue();
+  });
+
+  return {
+    settled: () => settled,
+    look: async () => {
+      await settled;
+      const { result, exceptionDetails } = await cdp.send("Runtime.evaluate", {
+        contextId: latest,
+        expression: "lookAround()",
+        awaitPromise: true,
+        returnByValue: true,
+      });
+      if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+      tell(result.value as string[]);
+    },
+  };
+}
+
+async function within(promise: Promise<void>, late: () => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const lapse = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      late();
+      resolve();
+    }, patienceMs);
+  });
+  await Promise.race([promise, lapse]);
+  clearTimeout(timer);
+}
+
+/** Runs in the document. */
+function inDocument(
+  rules: typeof axe,
+  own: { lookAround?: () => Promise<string[]>; tellInspector?: (findings: string) => void },
+  mark: string,
+) {
+  const lookAround = async () => {
+    // What is no page of ours to judge: a picture, JSON, the empty page.
+    if (window.top !== window || document.contentType !== "text/html" || !location.protocol.startsWith("http")) return [];
+    const { violations } = await rules.run(document, { resultTypes: ["violations"] });
+    const findings = violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ""}`));
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth > clientWidth) findings.push(`is ${scrollWidth} pixels wide in a window of ${clientWidth}`);
+    return findings;
+  };
+  own.lookAround = lookAround;
+  const tell = (findings: string[]) => {
+    own.tellInspector!(JSON.stringify(findings));
+    document.documentElement.setAttribute(mark, "");
+  };
+  addEventListener("load", () => {
+    lookAround().then(tell, (error: unknown) => tell([String(error)]));
+  });
+}

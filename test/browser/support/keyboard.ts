@@ -1,0 +1,31 @@
+/** Moving through a page with the keyboard, as somebody does who has to see where they are. */
+
+import type { Page } from "playwright-core";
+
+const mostStops = 60;
+
+/** Presses Tab until the focus is on what the selector names. A stop that looks no different with the focus is an error. */
+export async function tabTo(page: Page, selector: string): Promise<void> {
+  await page.waitForLoadState();
+  const looks = await page.evaluateHandle(() => {
+    const look = (element: Element) => {
+      const { outline, boxShadow, backgroundColor, borderColor, textDecoration } = getComputedStyle(element);
+      return [outline, boxShadow, backgroundColor, borderColor, textDecoration].join();
+    };
+    const all = [...document.querySelectorAll("*")].filter((element) => element !== document.activeElement);
+    return { look, before: new Map(all.map((element) => [element, look(element)])) };
+  });
+  const stops: string[] = [];
+  while (stops.length < mostStops) {
+    await page.keyboard.press("Tab");
+    const stop = await looks.evaluate(({ look, before }, selector) => {
+      const focused = document.activeElement ?? document.body;
+      const shows = focused === document.body || before.get(focused) !== look(focused);
+      return { there: focused.matches(selector), element: focused.outerHTML.slice(0, 120), shows };
+    }, selector);
+    if (!stop.shows) throw new Error(`The focus cannot be seen at ${stop.element}`);
+    if (stop.there) return;
+    stops.push(stop.element);
+  }
+  throw new Error(`Tab does not lead to ${selector}, but to:\n${stops.join("\n")}`);
+}
