@@ -172,6 +172,7 @@ test("after the provider accepted: the start is repeated under the same key and 
 
 /** The next consumer that reports dies doing so: whatever it says under its lease is never heard. */
 function stopReports(): () => Promise<void> {
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
   const original = TaskObject.prototype.report;
   let dead: string | undefined;
   vi.spyOn(TaskObject.prototype, "report").mockImplementation(function (this: TaskObject, lease, step) {
