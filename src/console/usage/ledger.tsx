@@ -1,0 +1,76 @@
+/** The ledger, one row for each task or chat: what was reserved, charged and returned. */
+
+import type { Entry } from "../../ledger.ts";
+import { amountIn } from "../amounts.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import { Moment } from "../layout.tsx";
+
+const kinds = ["image", "video", "character", "remix", "chat"] as const;
+
+const Outcome = ({ c, outcome }: { c: ConsoleContext; outcome: string | null }) => {
+  const { say } = c.var;
+  if (outcome === null) return <>{say("usage_open")}</>;
+  if (outcome === "completed") return <>{say("completed")}</>;
+  return (
+    <>
+      {say("failed_status")}: <code>{outcome}</code>
+    </>
+  );
+};
+
+export const Ledger = ({ c, entries }: { c: ConsoleContext; entries: Entry[] }) => {
+  const { say, language } = c.var;
+  if (entries.length === 0) return <p>{say("usage_no_charges")}</p>;
+  const amount = (millionths: number | null) => (millionths === null ? "–" : amountIn(language, millionths));
+  return (
+    <div class="overflow-auto" tabindex={0} role="region" aria-labelledby="charges">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{say("usage_submitted")}</th>
+            <th scope="col">{say("usage_kind")}</th>
+            <th scope="col">{say("model")}</th>
+            <th scope="col">{say("usage_key")}</th>
+            <th scope="col">{say("reserved")}</th>
+            <th scope="col">{say("usage_charged")}</th>
+            <th scope="col">{say("usage_returned")}</th>
+            <th scope="col">{say("status")}</th>
+            <th scope="col">{say("usage_ended")}</th>
+            <th scope="col">{say("task")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => {
+            const kind = kinds.find((name) => name === entry.kind);
+            return (
+              <tr>
+                <td>
+                  <Moment ms={entry.at} />
+                </td>
+                <td>{kind ? say(`usage_${kind}`) : entry.kind}</td>
+                <td>{entry.model}</td>
+                <td class="name">{entry.keyName}</td>
+                <td>{amount(entry.held)}</td>
+                <td>{amount(entry.charged)}</td>
+                <td>{amount(entry.charged === null ? null : entry.held - entry.charged)}</td>
+                <td>
+                  <Outcome c={c} outcome={entry.outcome} />
+                </td>
+                <td>{entry.closedAt === null ? "–" : <Moment ms={entry.closedAt} />}</td>
+                <td>
+                  {kind === "chat" ? (
+                    <code>{entry.taskId}</code>
+                  ) : (
+                    <a href={`/console/tasks/${entry.taskId}`}>
+                      <code>{entry.taskId}</code>
+                    </a>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+};
