@@ -14,14 +14,15 @@ export interface Spent {
 
 /** What an account was charged since `since` (milliseconds), by the day on which the task or chat was submitted and by model; nothing where nothing was charged. */
 export async function spentByDay(db: D1Database, accountId: string, since: number): Promise<Spent[]> {
+  // The day's length is no parameter: those are floating-point numbers, and the division has to be whole.
   const { results } = await db
     .prepare(
-      `SELECT r.at / ?3 * ?3 AS day, r.model AS model, sum(c.charged) AS charged
+      `SELECT r.at / ${dayMs} * ${dayMs} AS day, r.model AS model, sum(c.charged) AS charged
        FROM entry r JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
        WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') IN (0, 1) AND r.at >= ?2
        GROUP BY 1, 2 HAVING sum(c.charged) > 0 ORDER BY 1 DESC, 2`,
     )
-    .bind(accountId, since, dayMs)
+    .bind(accountId, since)
     .run<Spent>();
   return results;
 }

@@ -57,8 +57,8 @@ function draw() {
   const { names, days, amounts } = read();
   const palette = palettes[dark.matches ? "dark" : "light"];
   // Each bar begins at 0 and is drawn from the top of its stack, the highest first: the lower ones cover what is theirs.
-  const tops = [];
-  for (const own of amounts) tops.push(own.map((value, day) => value + (tops.at(-1)?.[day] ?? 0)));
+  const height = days.map(() => 0);
+  const tops = amounts.map((own) => own.map((value, day) => (value > 0 ? (height[day] += value) : null)));
   const order = names.map((_, at) => names.length - 1 - at);
   const total = (values) => values.reduce((sum, value) => sum + value, 0);
   const axis = { stroke: palette.text, grid: { stroke: palette.grid, width: 1 }, ticks: { stroke: palette.grid, width: 1 } };
@@ -89,7 +89,7 @@ function draw() {
           label: names[at],
           fill: fillOf(at, palette),
           stroke: palette.page,
-          width: 1,
+          width: figure.clientWidth / days.length > 8 ? 1 : 0, // what parts the models of a bar, where there is room
           paths: globalThis.uPlot.paths.bars({ size: [0.8, 48] }),
           points: { show: false },
           value: (_, __, ___, day) => amount.format(day === null ? Math.round(total(amounts[at]) * 1e6) / 1e6 : amounts[at][day]),

@@ -26,8 +26,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
     <form method="post" class="narrow">
       <Problem text={problem} />
       <NameAndQuota c={c} name={key.name} quota={quota === null ? "" : decimal(quota)} />
-      <button>{c.var.say("change")}</button>
-      <Back c={c} />
+      <button>{c.var.say("change")}</button> <Back c={c} />
     </form>,
     problem === undefined ? 200 : 400,
   );
@@ -59,8 +58,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
           </label>
         ))}
       </fieldset>
-      <button>{say("rotate")}</button>
-      <Back c={c} />
+      <button>{say("rotate")}</button> <Back c={c} />
     </form>,
     problem === undefined ? 200 : 400,
   );
@@ -83,8 +81,7 @@ function deletePage(c: ConsoleContext, key: Key) {
         <code>{key.prefix}…</code>
       </p>
       <p>{say("delete_warning")}</p>
-      <button>{say("delete")}</button>
-      <Back c={c} />
+      <button>{say("delete")}</button> <Back c={c} />
     </form>,
   );
 }

@@ -36,7 +36,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
         <p>{say("no_keys")}</p>
       ) : (
         <div class="overflow-auto">
-          <table>
+          <table class="dense">
             <thead>
               <tr>
                 <th scope="col">{say("key_name")}</th>
@@ -51,7 +51,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
             <tbody>
               {rows.map((key) => (
                 <tr>
-                  <th scope="row">
+                  <th scope="row" class="name">
                     {key.name} {key.isReplaced && <small>({say("key_replaced")})</small>}
                   </th>
                   <td>

@@ -21,7 +21,7 @@ export default {
     usage_returned: "Returned",
     usage_open: "open",
     usage_image: "image",
-    usage_video: "film",
+    usage_video: "video",
     usage_character: "character",
     usage_remix: "remix",
     usage_chat: "chat",

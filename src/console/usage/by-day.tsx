@@ -30,10 +30,10 @@ export const ByDay = ({ c, spent, since, days }: { c: ConsoleContext; spent: Spe
       <link rel="stylesheet" href="/console/static/uplot.css" />
       <script src="/console/static/uplot.js" defer />
       <script src="/console/static/usage.js" type="module" />
+      <p>{say("usage_by_day_note", { unit: c.env.BALANCE_UNIT })}</p>
       <figure class="chart" id="chart" hidden role="img" aria-label={say("usage_chart")} data-day={say("usage_day")} />
-      <div class="overflow-auto short" tabindex={0} role="region" aria-labelledby="by-day-caption">
-        <table id="by-day" data-from={dateOf(since)} data-days={days}>
-          <caption id="by-day-caption">{say("usage_by_day_note", { unit: c.env.BALANCE_UNIT })}</caption>
+      <div class="overflow-auto short" tabindex={0} role="region" aria-labelledby="days">
+        <table class="dense" id="by-day" data-from={dateOf(since)} data-days={days}>
           <thead>
             <tr>
               <th scope="col">{say("usage_day")}</th>

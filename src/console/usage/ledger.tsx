@@ -18,25 +18,28 @@ const Outcome = ({ c, outcome }: { c: ConsoleContext; outcome: string | null }) 
   );
 };
 
+/** Enough of an id to tell it from others; the whole one is in the link and in the file. */
+const Id = ({ of: { taskId } }: { of: Entry }) => <code>{taskId.length > 18 ? `${taskId.slice(0, 14)}…` : taskId}</code>;
+
 export const Ledger = ({ c, entries }: { c: ConsoleContext; entries: Entry[] }) => {
   const { say, language } = c.var;
   if (entries.length === 0) return <p>{say("usage_no_charges")}</p>;
   const amount = (millionths: number | null) => (millionths === null ? "–" : amountIn(language, millionths));
   return (
     <div class="overflow-auto" tabindex={0} role="region" aria-labelledby="charges">
-      <table>
+      <table class="dense">
         <thead>
           <tr>
             <th scope="col">{say("usage_submitted")}</th>
             <th scope="col">{say("usage_kind")}</th>
             <th scope="col">{say("model")}</th>
+            <th scope="col">{say("task")}</th>
             <th scope="col">{say("usage_key")}</th>
             <th scope="col">{say("reserved")}</th>
             <th scope="col">{say("usage_charged")}</th>
             <th scope="col">{say("usage_returned")}</th>
             <th scope="col">{say("status")}</th>
             <th scope="col">{say("usage_ended")}</th>
-            <th scope="col">{say("task")}</th>
           </tr>
         </thead>
         <tbody>
@@ -44,11 +47,20 @@ export const Ledger = ({ c, entries }: { c: ConsoleContext; entries: Entry[] }) 
             const kind = kinds.find((name) => name === entry.kind);
             return (
               <tr>
-                <td>
+                <th scope="row">
                   <Moment ms={entry.at} />
-                </td>
+                </th>
                 <td>{kind ? say(`usage_${kind}`) : entry.kind}</td>
                 <td>{entry.model}</td>
+                <td>
+                  {kind === "chat" ? (
+                    <Id of={entry} />
+                  ) : (
+                    <a href={`/console/tasks/${entry.taskId}`}>
+                      <Id of={entry} />
+                    </a>
+                  )}
+                </td>
                 <td class="name">{entry.keyName}</td>
                 <td>{amount(entry.held)}</td>
                 <td>{amount(entry.charged)}</td>
@@ -57,15 +69,6 @@ export const Ledger = ({ c, entries }: { c: ConsoleContext; entries: Entry[] }) 
                   <Outcome c={c} outcome={entry.outcome} />
                 </td>
                 <td>{entry.closedAt === null ? "–" : <Moment ms={entry.closedAt} />}</td>
-                <td>
-                  {kind === "chat" ? (
-                    <code>{entry.taskId}</code>
-                  ) : (
-                    <a href={`/console/tasks/${entry.taskId}`}>
-                      <code>{entry.taskId}</code>
-                    </a>
-                  )}
-                </td>
               </tr>
             );
           })}

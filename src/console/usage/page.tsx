@@ -64,7 +64,7 @@ async function usagePage(c: ConsoleContext) {
           ))}
         </ul>
       </nav>
-      <h2>{say("usage_by_day")}</h2>
+      <h2 id="days">{say("usage_by_day")}</h2>
       <ByDay c={c} spent={spent} since={since} days={days} />
       <h2 id="charges">{say("usage_charges")}</h2>
       <Ledger c={c} entries={shown} />
