@@ -48,7 +48,7 @@ export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async 
       {tasks.length > 0 && (
         <>
           <h2>{say("latest_tasks")}</h2>
-          <div class="overflow-auto">
+          <div class="overflow-auto" tabindex={0} role="region" aria-label={say("latest_tasks")}>
             <table>
               <thead>
                 <tr>
