@@ -13,6 +13,8 @@ export interface Account {
 export interface ApiKey {
   id: string;
   accountId: string;
+  /** Whose quota it spends: its own id, or that of the key whose place it took */
+  walletId: string;
   name: string;
   prefix: string;
   createdAt: number;
@@ -22,11 +24,13 @@ export interface ApiKey {
 /** Who is calling. */
 export interface Caller {
   accountId: string;
+  /** The wallet of the key: its own id unless it took another's place. */
   keyId: string;
 }
 
 const accountColumns = "id, email, name, disabled, created_at AS createdAt";
-const keyColumns = "id, account_id AS accountId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
+const keyColumns =
+  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
 
 /** A new account and the statement that creates it, without its wallet; it returns no row when the e-mail address is taken. */
 export function insertAccount(db: D1Database, email: string, name: string | null): { account: Account; statement: D1PreparedStatement } {
@@ -69,10 +73,11 @@ export async function insertKey(
   expiresAt: number | null,
 ): Promise<{ apiKey: ApiKey; key: string; statement: D1PreparedStatement }> {
   const key = newApiKey();
-  const apiKey: ApiKey = { id: newId("key_"), accountId, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt };
+  const id = newId("key_");
+  const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt };
   const statement = db
     .prepare("INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
-    .bind(apiKey.id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt);
+    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt);
   return { apiKey, key, statement };
 }
 
@@ -88,11 +93,46 @@ export const listKeys = async (db: D1Database, accountId: string) =>
 /** Deletes a key; false when there is none. */
 export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
   const { results } = await db
-    .prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING id")
+    .prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING coalesce(wallet_id, id) AS walletId")
     .bind(id, Date.now())
-    .run();
-  forgetCallers((known) => known.caller.keyId === id);
+    .run<{ walletId: string }>();
+  forgetCallers((known) => known.caller.keyId === results[0]?.walletId);
   return results.length === 1;
+}
+
+/**
+ * Makes a key that takes another's place: of the same name and expiry, and with the same wallet, so that both together
+ * spend what one could, whatever runs meanwhile. The old one expires in `overlapMs`. The new key is returned this once,
+ * undefined when the account has no such key or it works no more.
+ */
+export async function rotateKey(db: D1Database, accountId: string, id: string, overlapMs: number): Promise<string | undefined> {
+  const key = newApiKey();
+  const now = Date.now();
+  const [made] = await db.batch<{ walletId: string }>([
+    db
+      .prepare(
+        `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at)
+         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, ?4, expires_at FROM api_key
+         WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
+         RETURNING wallet_id AS walletId`,
+      )
+      .bind(newId("key_"), await sha256Hex(key), key.slice(0, 10), now, id, accountId),
+    db
+      .prepare("UPDATE api_key SET expires_at = min(coalesce(expires_at, ?2), ?2) WHERE id = ?1 AND changes() > 0")
+      .bind(id, now + overlapMs),
+  ]);
+  const [row] = made!.results;
+  if (!row) return undefined;
+  forgetCallers((known) => known.caller.keyId === row.walletId);
+  return key;
+}
+
+/** Renames a key, and the one whose place it took or that took its place: they are one to those who read the books. */
+export async function renameKey(db: D1Database, { accountId, walletId }: ApiKey, name: string): Promise<void> {
+  await db
+    .prepare("UPDATE api_key SET name = ?3 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
+    .bind(accountId, walletId, name)
+    .run();
 }
 
 const invitationMs = 7 * 86_400_000;
@@ -134,7 +174,7 @@ export async function callerOf(db: D1Database, key: string): Promise<Caller | un
   const before = evictions;
   const row = await db
     .prepare(
-      `SELECT k.id AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
+      `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
        WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
     )
     .bind(await sha256Hex(key), now)

@@ -79,6 +79,15 @@ export async function balanceOf(db: D1Database, id: string): Promise<Balance | u
   return (await db.prepare("SELECT quota, reserved, used FROM wallet WHERE id = ?1").bind(id).first<Balance>()) ?? undefined;
 }
 
+/** These wallets by their ids, with when something was last reserved on each (milliseconds; null is never). */
+export async function walletsOf(db: D1Database, ids: string[]): Promise<Map<string, Balance & { reservedAt: number | null }>> {
+  const { results } = await db
+    .prepare("SELECT id, quota, reserved, used, reserved_at AS reservedAt FROM wallet WHERE id IN (SELECT value FROM json_each(?1))")
+    .bind(JSON.stringify(ids))
+    .run<Balance & { id: string; reservedAt: number | null }>();
+  return new Map(results.map(({ id, ...wallet }) => [id, wallet]));
+}
+
 /** Sets a quota, or adds to it. `below_use` when less than what is used and reserved would remain. Adding to an unlimited quota leaves it so. */
 export async function changeQuota(
   db: D1Database,
@@ -116,7 +125,7 @@ export async function listTasks(
   const { results } = await db
     .prepare(
       `SELECT r.task_id AS taskId FROM entry r LEFT JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
-       WHERE r.account_id = ?1 AND r.step = 'reserve' AND r.kind <> 'chat'
+       WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') = 0
          AND (?2 IS NULL OR (r.at, r.task_id) < (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve' AND account_id = ?1))
          AND (?3 IS NULL OR r.kind = ?3)
          AND (c.task_id IS NULL OR (c.at > ?5 AND ${page.outcome ? outcomes[page.outcome] : "true"}))

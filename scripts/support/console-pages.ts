@@ -20,8 +20,15 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-in-refused", as: "nobody", status: 401, reach: (page) => signIn(page, { email: "nobody@example.com", password: "wrong" }) },
   { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
   { name: "overview", as: "demo", reach: at("/console") },
+  { name: "usage", as: "demo", reach: at("/console/usage") },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
+  { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },
+  {
+    name: "key-rotate",
+    as: "demo",
+    reach: (page) => createKey(page, "A key to rotate").then(() => follow(page, "/console/keys", 'tr:last-child a[href$="/rotate"]')),
+  },
   {
     name: "key-delete",
     as: "demo",

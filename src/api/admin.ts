@@ -141,7 +141,7 @@ const keyView = async (c: AppContext, key: accounts.ApiKey) => ({
   prefix: key.prefix,
   created_at: Math.floor(key.createdAt / 1000),
   expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
-  ...(await balanceView(c, key.accountId, key.id)),
+  ...(await balanceView(c, key.accountId, key.walletId)),
 });
 
 async function createAccount(c: AppContext): Promise<Response> {

@@ -5,13 +5,14 @@ import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
 import signIn from "./messages/sign-in.ts";
+import usage from "./messages/usage.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
 /** A part's table; a sentence that lacks a language is a type error. */
 const part = <Key extends string>(table: Part<Key>) => table;
 
-const parts = [part(common), part(keys), part(overview), part(signIn)] as const;
+const parts = [part(common), part(keys), part(overview), part(signIn), part(usage)] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

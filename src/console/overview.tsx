@@ -1,7 +1,9 @@
 /** The first page: what is left, held and spent, and the latest tasks. */
 
 import { Hono } from "hono";
-import { balanceOf, remaining, toUnits } from "../quota.ts";
+import { spentByDay, startOfDays } from "../ledger.ts";
+import { balanceOf, remaining } from "../quota.ts";
+import { amountIn } from "./amounts.ts";
 import { Moment } from "./layout.tsx";
 import { askGateway, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 
@@ -17,8 +19,8 @@ export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async 
   const balance = (await balanceOf(c.env.DB, c.get("account").id))!;
   const left = remaining(balance);
   const { data: tasks } = await (await askGateway(c, "/v1/tasks?limit=5")).json<{ data: TaskRow[] }>();
-  const amount = (millionths: number) =>
-    `${toUnits(millionths).toLocaleString(c.get("language"), { maximumFractionDigits: 6 })} ${c.env.BALANCE_UNIT}`;
+  const lastWeek = await spentByDay(c.env.DB, c.get("account").id, startOfDays(7, Date.now()));
+  const amount = (millionths: number) => `${amountIn(c.get("language"), millionths)} ${c.env.BALANCE_UNIT}`;
   return page(
     c,
     say("overview"),
@@ -36,11 +38,17 @@ export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async 
           <dt>{say("used")}</dt>
           <dd>{amount(balance.used)}</dd>
         </div>
+        <div>
+          <dt>
+            <a href="/console/usage?days=7">{say("usage_last_week")}</a>
+          </dt>
+          <dd>{amount(lastWeek.reduce((sum, { charged }) => sum + charged, 0))}</dd>
+        </div>
       </dl>
       {tasks.length > 0 && (
         <>
           <h2>{say("latest_tasks")}</h2>
-          <div class="overflow-auto">
+          <div class="overflow-auto" tabindex={0} role="region" aria-label={say("latest_tasks")}>
             <table>
               <thead>
                 <tr>

@@ -5,16 +5,28 @@ import htmx from "htmx.org/dist/htmx.min.js";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
+import uPlot from "uplot/dist/uPlot.iife.min.js";
+import uPlotStyle from "uplot/dist/uPlot.min.css";
 import ownScript from "./client/console.js";
+import usageScript from "./client/usage.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
-import { keys } from "./keys.tsx";
+import { keys } from "./keys/list.tsx";
 import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
 import { signIn } from "./sign-in.tsx";
+import { usage } from "./usage/page.tsx";
 
 /** Part of this Worker, from npm packages at build time. */
-const files: Record<string, string> = { "pico.css": pico, "console.css": ownStyle, "htmx.js": htmx, "console.js": ownScript };
+const files: Record<string, string> = {
+  "pico.css": pico,
+  "console.css": ownStyle,
+  "htmx.js": htmx,
+  "console.js": ownScript,
+  "uplot.js": uPlot,
+  "uplot.css": uPlotStyle,
+  "usage.js": usageScript,
+};
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
 export const pages = new Hono<ConsoleEnvironment>()
@@ -44,5 +56,6 @@ export const pages = new Hono<ConsoleEnvironment>()
     return c.redirect("/console", 303);
   })
   .route("/console", signIn)
+  .route("/console/usage", usage)
   .route("/console/keys", keys)
   .route("/console", overview);

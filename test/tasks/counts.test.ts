@@ -53,6 +53,15 @@ test("a whole task: three rows to close, at most two messages", async () => {
   expect(sends).toHaveBeenCalledTimes(2);
 });
 
+test("a chat: four rows to reserve, three to close", async () => {
+  const account = await newAccount();
+  const rows = rowsWritten();
+  const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
+  expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
+  await vi.waitFor(async () => expect((await books(account)).reserved).toBe(0));
+  expect(await rows()).toBe(7);
+});
+
 test("a failed task: three rows to close, one message", async () => {
   const account = await newAccount();
   const sends = spyOn(bindings.queue(), "send").mockClear();

@@ -1,0 +1,108 @@
+/** What becomes of an API key: another name or quota, another key in its place, its end. */
+
+import { type Context, Hono } from "hono";
+import { deleteKey, renameKey, rotateKey } from "../../accounts.ts";
+import { balanceOf, changeQuota } from "../../quota.ts";
+import { decimal } from "../amounts.ts";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "../frame.tsx";
+import { Problem } from "../layout.tsx";
+import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
+
+/** How long a key may go on beside the one that takes its place, in milliseconds. */
+const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
+type Overlap = keyof typeof overlaps;
+
+const Back = ({ c }: { c: ConsoleContext }) => (
+  <a href="/console/keys" role="button" class="secondary">
+    {c.var.say("cancel")}
+  </a>
+);
+
+async function changePage(c: ConsoleContext, key: Key, problem?: string) {
+  const { quota } = (await balanceOf(c.env.DB, key.walletId))!;
+  return page(
+    c,
+    c.var.say("change_key", { name: key.name }),
+    <form method="post" class="narrow">
+      <Problem text={problem} />
+      <NameAndQuota c={c} name={key.name} quota={quota === null ? "" : decimal(quota)} />
+      <button>{c.var.say("change")}</button> <Back c={c} />
+    </form>,
+    problem === undefined ? 200 : 400,
+  );
+}
+
+async function change(c: ConsoleContext, key: Key) {
+  const given = nameAndQuota(c, await fieldsOf(c));
+  if (typeof given === "string") return changePage(c, key, given);
+  if ((await changeQuota(c.env.DB, key.walletId, { quota: given.quota })) === "below_use")
+    return changePage(c, key, c.var.say("quota_below_use"));
+  await renameKey(c.env.DB, key, given.name);
+  return c.redirect("/console/keys", 303);
+}
+
+function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
+  const { say } = c.var;
+  return page(
+    c,
+    say("rotate_key", { name: key.name }),
+    <form method="post" class="narrow">
+      <Problem text={problem} />
+      <p>{say("rotate_note")}</p>
+      <fieldset>
+        <legend>{say("overlap", { prefix: `${key.prefix}…` })}</legend>
+        {(Object.keys(overlaps) as Overlap[]).map((overlap) => (
+          <label>
+            <input type="radio" name="overlap" value={overlap} checked={overlap === "day"} />
+            {say(`overlap_${overlap}`)}
+          </label>
+        ))}
+      </fieldset>
+      <button>{say("rotate")}</button> <Back c={c} />
+    </form>,
+    problem === undefined ? 200 : 400,
+  );
+}
+
+async function rotate(c: ConsoleContext, key: Key) {
+  const overlap = (await fieldsOf(c))("overlap");
+  if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.say("bad_overlap"));
+  const made = key.isReplaced ? undefined : await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
+  return made === undefined ? rotatePage(c, key, c.var.say("not_rotatable")) : shownOnce(c, key.name, made);
+}
+
+function deletePage(c: ConsoleContext, key: Key) {
+  const { say } = c.var;
+  return page(
+    c,
+    say("delete_key", { name: key.name }),
+    <form method="post" class="narrow">
+      <p>
+        <code>{key.prefix}…</code>
+      </p>
+      <p>{say("delete_warning")}</p>
+      <button>{say("delete")}</button> <Back c={c} />
+    </form>,
+  );
+}
+
+/** The page of an account's own key: somebody else's is as good as none. */
+const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
+  const key = (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
+  return key ? answer(c, key) : page(c, c.var.say("not_found"), null, 404);
+};
+
+/** Behind the list's router, which lets in who is signed in. */
+export const keyChanges = new Hono<ConsoleEnvironment>()
+  .get("/:id/change", ofKey(changePage))
+  .post("/:id/change", ofKey(change))
+  .get("/:id/rotate", ofKey(rotatePage))
+  .post("/:id/rotate", ofKey(rotate))
+  .get("/:id/delete", ofKey(deletePage))
+  .post(
+    "/:id/delete",
+    ofKey(async (c, key) => {
+      await deleteKey(c.env.DB, key.id);
+      return c.redirect("/console/keys", 303);
+    }),
+  );

@@ -1,0 +1,60 @@
+/** What the pages of API keys share: whose they are, their fields, and the one page that shows one. */
+
+import { type ApiKey, listKeys } from "../../accounts.ts";
+import { quotaOf } from "../amounts.ts";
+import { type ConsoleContext, page } from "../frame.tsx";
+
+/** A key that a person made, and whether a newer one took its place. */
+export type Key = ApiKey & { isReplaced: boolean };
+
+/** The account's keys that people made: nobody could use the console's own. */
+export async function keysOf(c: ConsoleContext): Promise<Key[]> {
+  const keys = (await listKeys(c.env.DB, c.get("account").id)).filter(({ id }) => id !== c.get("caller").keyId);
+  return keys.map((key, at) => ({ ...key, isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId) }));
+}
+
+/** A key that was just made. It is in no other page. */
+export function shownOnce(c: ConsoleContext, title: string, key: string) {
+  const { say } = c.var;
+  return page(
+    c,
+    title,
+    <>
+      <p role="status">{say("key_created")}</p>
+      <code class="secret" id="key">
+        {key}
+      </code>
+      <p>
+        <button type="button" hidden data-copy="key" data-copied={say("copied")}>
+          {say("copy")}
+        </button>{" "}
+        <a href="/console/keys" role="button">
+          {say("done")}
+        </a>
+      </p>
+    </>,
+  );
+}
+
+/** The fields that a key is made with and changed by. */
+export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: string; quota?: string }) => (
+  <>
+    <label>
+      {c.var.say("key_name")}
+      <input name="name" maxlength={200} value={name} required />
+    </label>
+    <label>
+      {c.var.say("quota")}
+      <input name="quota" inputmode="decimal" value={quota} aria-describedby="quota-hint" />
+      <small id="quota-hint">{c.var.say("quota_hint", { unit: c.env.BALANCE_UNIT })}</small>
+    </label>
+  </>
+);
+
+/** What those fields say, or what is wrong with them. */
+export function nameAndQuota(c: ConsoleContext, field: (name: string) => string): { name: string; quota: number | null } | string {
+  const name = field("name");
+  const quota = quotaOf(field("quota"));
+  if (name === "" || name.length > 200) return c.var.say("bad_name");
+  return quota === undefined ? c.var.say("bad_quota") : { name, quota };
+}

@@ -1,0 +1,79 @@
+/** The ledger, one row for each task or chat: what was reserved, charged and returned. */
+
+import type { Entry } from "../../ledger.ts";
+import { amountIn } from "../amounts.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import { Moment } from "../layout.tsx";
+
+const kinds = ["image", "video", "character", "remix", "chat"] as const;
+
+const Outcome = ({ c, outcome }: { c: ConsoleContext; outcome: string | null }) => {
+  const { say } = c.var;
+  if (outcome === null) return <>{say("usage_open")}</>;
+  if (outcome === "completed") return <>{say("completed")}</>;
+  return (
+    <>
+      {say("failed_status")}: <code>{outcome}</code>
+    </>
+  );
+};
+
+/** Enough of an id to tell it from others; the whole one is in the link and in the file. */
+const Id = ({ of: { taskId } }: { of: Entry }) => <code>{taskId.length > 18 ? `${taskId.slice(0, 14)}…` : taskId}</code>;
+
+export const Ledger = ({ c, entries }: { c: ConsoleContext; entries: Entry[] }) => {
+  const { say, language } = c.var;
+  if (entries.length === 0) return <p>{say("usage_no_charges")}</p>;
+  const amount = (millionths: number | null) => (millionths === null ? "–" : amountIn(language, millionths));
+  return (
+    <div class="overflow-auto" tabindex={0} role="region" aria-labelledby="charges">
+      <table class="dense">
+        <thead>
+          <tr>
+            <th scope="col">{say("usage_submitted")}</th>
+            <th scope="col">{say("usage_kind")}</th>
+            <th scope="col">{say("model")}</th>
+            <th scope="col">{say("task")}</th>
+            <th scope="col">{say("usage_key")}</th>
+            <th scope="col">{say("reserved")}</th>
+            <th scope="col">{say("usage_charged")}</th>
+            <th scope="col">{say("usage_returned")}</th>
+            <th scope="col">{say("status")}</th>
+            <th scope="col">{say("usage_ended")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => {
+            const kind = kinds.find((name) => name === entry.kind);
+            return (
+              <tr>
+                <th scope="row">
+                  <Moment ms={entry.at} />
+                </th>
+                <td>{kind ? say(`usage_${kind}`) : entry.kind}</td>
+                <td>{entry.model}</td>
+                <td>
+                  {kind === "chat" ? (
+                    <Id of={entry} />
+                  ) : (
+                    <a href={`/console/tasks/${entry.taskId}`}>
+                      <Id of={entry} />
+                    </a>
+                  )}
+                </td>
+                <td class="name">{entry.keyName}</td>
+                <td>{amount(entry.held)}</td>
+                <td>{amount(entry.charged)}</td>
+                <td>{amount(entry.charged === null ? null : entry.held - entry.charged)}</td>
+                <td>
+                  <Outcome c={c} outcome={entry.outcome} />
+                </td>
+                <td>{entry.closedAt === null ? "–" : <Moment ms={entry.closedAt} />}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+};

@@ -1,0 +1,68 @@
+/** What was spent, read from the ledger: by day and model, and one by one. It moves nothing; amounts in millionths, days in UTC. */
+
+const dayMs = 86_400_000;
+
+/** The first millisecond of the period of so many days that ends today. */
+export const startOfDays = (days: number, now: number) => (Math.floor(now / dayMs) - days + 1) * dayMs;
+
+export interface Spent {
+  /** Its first millisecond */
+  day: number;
+  model: string;
+  charged: number;
+}
+
+/** What an account was charged since `since` (milliseconds), by the day on which the task or chat was submitted and by model; nothing where nothing was charged. */
+export async function spentByDay(db: D1Database, accountId: string, since: number): Promise<Spent[]> {
+  // The day's length is no parameter: those are floating-point numbers, and the division has to be whole.
+  const { results } = await db
+    .prepare(
+      `SELECT r.at / ${dayMs} * ${dayMs} AS day, r.model AS model, sum(c.charged) AS charged
+       FROM entry r JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
+       WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') IN (0, 1) AND r.at >= ?2
+       GROUP BY 1, 2 HAVING sum(c.charged) > 0 ORDER BY 1 DESC, 2`,
+    )
+    .bind(accountId, since)
+    .run<Spent>();
+  return results;
+}
+
+/** One task or chat in the books. What follows its end is null while it is open. */
+export interface Entry {
+  taskId: string;
+  kind: string;
+  model: string;
+  /** Of the key that paid, also when it is deleted */
+  keyName: string | null;
+  at: number;
+  held: number;
+  charged: number | null;
+  /** "completed", or why it failed */
+  outcome: string | null;
+  closedAt: number | null;
+}
+
+/** A place in the list: the last one of a page. */
+export type Place = Pick<Entry, "at" | "taskId">;
+
+/** A page of an account's entries since `since` (milliseconds), newest first, after the one at `after`. */
+export async function listEntries(
+  db: D1Database,
+  accountId: string,
+  page: { since: number; limit: number; after?: Place | undefined },
+): Promise<Entry[]> {
+  // Two walks along the index, tasks and chats, that SQLite merges: no page costs more than its own rows.
+  const side = (isChat: 0 | 1) =>
+    `SELECT task_id, at, kind, model, key_id, held FROM entry
+     WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
+  const { results } = await db
+    .prepare(
+      `WITH hold AS (${side(0)} UNION ALL ${side(1)})
+       SELECT h.task_id AS taskId, h.kind, h.model, k.name AS keyName, h.at, h.held, c.charged, c.outcome, c.at AS closedAt
+       FROM hold h LEFT JOIN entry c ON c.task_id = h.task_id AND c.step = 'close' LEFT JOIN api_key k ON k.id = h.key_id
+       ORDER BY h.at DESC, h.task_id DESC LIMIT ?5`,
+    )
+    .bind(accountId, page.since, page.after?.at ?? Number.MAX_SAFE_INTEGER, page.after?.taskId ?? "", page.limit)
+    .run<Entry>();
+  return results;
+}

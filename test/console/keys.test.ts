@@ -1,0 +1,156 @@
+/** API keys over time: changed, rotated, expired; the money of a rotated pair. */
+
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { accountByEmail, callerOf } from "../../src/accounts.ts";
+import { type Account, books, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+
+const secretIn = (text: string) => /sk-[0-9A-Za-z]{49}/.exec(text)![0];
+const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
+
+/** One person for all of these tests: signing up is slow, and each test has a key of its own. */
+let signedUp: Promise<{ browser: Browser; id: string }> | undefined;
+
+async function signUp() {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  return { browser, id: (await accountByEmail(env.DB, email))!.id };
+}
+
+/** A new key of that quota, under a name of its own. */
+async function newKey(quota: string, expires = ""): Promise<{ browser: Browser; account: Account; name: string }> {
+  const { browser, id } = await (signedUp ??= signUp());
+  const name = unique();
+  const key = secretIn(await (await browser.ask("/console/keys", { name, quota, expires })).text());
+  const { keyId } = (await callerOf(env.DB, key))!;
+  wait(1000);
+  return { browser, account: { id, key, keyId }, name };
+}
+
+/** What the list tells of the keys of that name, oldest first. */
+const listed = async (browser: Browser, name: string) =>
+  (await browser.read("/console/keys")).split("<tr>").filter((row) => row.includes(`<th scope="row" class="name">${name} `));
+
+const rotate = (browser: Browser, keyId: string, overlap: string) => browser.ask(`/console/keys/${keyId}/rotate`, { overlap });
+const statusOf = async (key: string) => (await call("/v1/balance", { key })).status;
+const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+test("a rotated key's successor has its name, its expiry and its quota, and the old one works until the overlap is over", async () => {
+  const { browser, account, name } = await newKey("1.5", "2999-12-31");
+  await finish(account, await submit(account, "/v1/images/generations", image()));
+  expect(await browser.read(`/console/keys/${account.keyId}/rotate`)).toContain(`Rotate the key ${name}`);
+  const key = secretIn(await (await rotate(browser, account.keyId, "hour")).text());
+  expect(key).not.toBe(account.key);
+  const balance = { success: true, remain_balance: 1.47, used_balance: 0.03, unlimited_quota: false };
+  for (const one of [key, account.key]) expect((await call("/v1/balance", { key: one })).body).toEqual(balance);
+  const [old = "", successor = "", ...others] = await listed(browser, name);
+  expect(others).toEqual([]);
+  expect(old).toContain("(replaced)");
+  expect(old).not.toContain("/rotate");
+  expect(successor).not.toContain("(replaced)");
+  expect(successor).toContain("2999-12-31 23:59 UTC");
+  expect(successor).not.toContain(key);
+  wait(3_599_999);
+  expect(await statusOf(account.key)).toBe(200);
+  wait(1);
+  expect(await statusOf(account.key)).toBe(401);
+  expect(await statusOf(key)).toBe(200);
+  expect((await listed(browser, name))[0]).toContain("<strong>expired");
+});
+
+test("without an overlap the old key is refused at once here, and within eight seconds where it is still believed", async () => {
+  const { browser, account } = await newKey("");
+  expect(await statusOf(account.key)).toBe(200);
+  const key = secretIn(await (await rotate(browser, account.keyId, "now")).text());
+  expect(await statusOf(account.key)).toBe(401);
+  expect(await statusOf(key)).toBe(200);
+  // As another isolate's rotation is seen from here: in D1 alone.
+  await env.DB.prepare("UPDATE api_key SET expires_at = ?1 WHERE coalesce(wallet_id, id) = ?2").bind(Date.now(), account.keyId).run();
+  expect(await statusOf(key)).toBe(200);
+  wait(8_000);
+  expect(await statusOf(key)).toBe(401);
+});
+
+test("both keys of a rotation together spend what one could, while they are rotated and used at once", async () => {
+  const { browser, account } = await newKey("0.1");
+  const buy = async (key: string) => (await call("/v1/images/generations", { key, body: image() })).status;
+  const [shown, ...during] = await Promise.all([
+    rotate(browser, account.keyId, "week"),
+    ...Array.from({ length: 4 }, () => buy(account.key)),
+  ]);
+  const key = secretIn(await shown.text());
+  const after = await Promise.all(Array.from({ length: 8 }, (_, at) => buy(at % 2 ? key : account.key)));
+  const bought = [...during, ...after].filter((status) => status === 200);
+  expect(bought).toHaveLength(3);
+  expect([...during, ...after].filter((status) => status === 402)).toHaveLength(9);
+  await books(account);
+  expect((await call("/v1/balance", { key })).body.remain_balance).toBe(0.01);
+});
+
+test("a pair's second key is rotated too, and each is deleted by itself", async () => {
+  const { browser, account, name } = await newKey("0.05");
+  const second = secretIn(await (await rotate(browser, account.keyId, "week")).text());
+  wait(1000);
+  const secondId = /(?<=keys\/)key_\w+(?=\/rotate)/.exec((await listed(browser, name)).join(""))![0];
+  const third = secretIn(await (await rotate(browser, secondId, "hour")).text());
+  expect((await call("/v1/images/generations", { key: third, body: image() })).status).toBe(200);
+  expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);
+  expect((await browser.ask(`/console/keys/${secondId}/delete`, {})).status).toBe(303);
+  expect(await statusOf(second)).toBe(401);
+  for (const key of [account.key, third]) expect(await statusOf(key)).toBe(200);
+  expect((await call("/v1/balance", { key: third })).body.remain_balance).toBe(0.02);
+});
+
+test("a key that was replaced, or works no more, is not rotated; nor for a time of one's own", async () => {
+  const { browser, account, name } = await newKey("");
+  for (const overlap of ["", "year", "constructor"]) expect((await rotate(browser, account.keyId, overlap)).status).toBe(400);
+  expect(await listed(browser, name)).toHaveLength(1);
+  expect((await rotate(browser, account.keyId, "now")).status).toBe(200);
+  wait(1000);
+  const again = await rotate(browser, account.keyId, "week");
+  expect(again.status).toBe(400);
+  expect(await again.text()).not.toMatch(/sk-[0-9A-Za-z]{49}/);
+  expect(await statusOf(account.key)).toBe(401);
+});
+
+test("a key's name and quota are changed, the quota not below what is used and reserved", async () => {
+  const { browser, account, name } = await newKey("1");
+  await submit(account, "/v1/images/generations", image());
+  const path = `/console/keys/${account.keyId}/change`;
+  expect(await browser.read(path)).toContain('value="1"');
+  const refused = await browser.ask(path, { name: "other", quota: "0.029999" });
+  expect(refused.status).toBe(400);
+  expect(await refused.text()).toContain("less than what is used and reserved");
+  expect((await browser.ask(path, { name: "", quota: "1" })).status).toBe(400);
+  expect(await listed(browser, name)).toHaveLength(1);
+  expect((await browser.ask(path, { name: "exact", quota: "0.030001" })).status).toBe(303);
+  expect((await call("/v1/balance", { key: account.key })).body.remain_balance).toBe(0.000001);
+  expect(await listed(browser, "exact")).toHaveLength(1);
+  expect((await browser.ask(path, { name: "exact", quota: "" })).status).toBe(303);
+  expect((await call("/v1/balance", { key: account.key })).body.unlimited_quota).toBe(true);
+});
+
+test("when a key was last spent from is told, and looking at tasks is not spending", async () => {
+  const { browser, account, name } = await newKey("");
+  expect((await listed(browser, name))[0]).toContain("none yet");
+  const at = new Date().toISOString().slice(0, 16).replace("T", " ");
+  const id = await submit(account, "/v1/images/generations", image());
+  wait(600_000);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(200);
+  expect((await listed(browser, name))[0]).toContain(`${at} UTC`);
+});
+
+test("another account's key is neither changed nor rotated", async () => {
+  const { browser, account, name } = await newKey("1");
+  const stranger = new Browser();
+  await stranger.signUp();
+  for (const action of ["change", "rotate"]) {
+    expect((await stranger.ask(`/console/keys/${account.keyId}/${action}`)).status).toBe(404);
+    expect((await stranger.ask(`/console/keys/${account.keyId}/${action}`, { overlap: "now", name: "x", quota: "" })).status).toBe(404);
+  }
+  expect(await statusOf(account.key)).toBe(200);
+  expect(await listed(browser, name)).toHaveLength(1);
+});

@@ -1,0 +1,179 @@
+/** What was spent: its sums against the books, the ledger one by one, the file. */
+
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { accountByEmail, callerOf } from "../../src/accounts.ts";
+import { listEntries, spentByDay, startOfDays } from "../../src/ledger.ts";
+import { reserve } from "../../src/quota.ts";
+import { type Account, books, call, complete, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+const dayMs = 86_400_000;
+const formula = '=1+1, "sum"';
+
+/** A person with a key of a name that spreadsheets would take for a formula. */
+async function person(): Promise<{ browser: Browser; account: Account; email: string }> {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const { id } = (await accountByEmail(env.DB, email))!;
+  const shown = await (await browser.ask("/console/keys", { name: formula, quota: "", expires: "" })).text();
+  const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
+  return { browser, account: { id, key, keyId: (await callerOf(env.DB, key))!.keyId }, email };
+}
+
+const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
+
+async function chat(account: Account): Promise<void> {
+  const body = { model: "textA-1", messages: [{ role: "user", content: "hi" }] }; // costs 0.000036
+  expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
+}
+
+/** The fields of a file as RFC 4180 has them. */
+function parse(text: string): string[][] {
+  const rows: string[][] = [[]];
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    rows.at(-1)!.push(match[1]?.replaceAll('""', '"') ?? match.at(2)!);
+    if (match[3] === "\r\n") rows.push([]);
+    if (pattern.lastIndex === text.length) return rows.slice(0, -1);
+  }
+  throw new Error(`no CSV: ${text}`);
+}
+
+async function file(browser: Browser, days: number) {
+  const response = await browser.ask(`/console/usage/charges.csv?days=${days}`);
+  expect(response.status).toBe(200);
+  const [head = [], ...rows] = parse(await response.text());
+  return { response, rows: rows.map((row) => Object.fromEntries(head.map((name, at) => [name, row[at]]))) };
+}
+
+const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+const sum = (amounts: number[]) => Math.round(amounts.reduce((total, amount) => total + amount * 1e6, 0)) / 1e6;
+
+test("tasks and chats of several days: by day and model, one by one and as a file, each with the balance's sum", async () => {
+  const { browser, account, email } = await person();
+  // Forward only: alarms that are set for the past go off at once. Sessions end after a week.
+  const noon = startOfDays(1, Date.now()) + 42 * dayMs + dayMs / 2;
+  vi.setSystemTime(noon - 40 * dayMs);
+  const first = await complete(account, "/v1/images/generations", image());
+  vi.setSystemTime(noon - dayMs);
+  await chat(account);
+  const failed = await submit(account, "/v1/images/generations", image());
+  await call(`/v1/tasks/${failed}/cancel`, { key: account.key, method: "POST" });
+  vi.setSystemTime(noon);
+  await complete(account, "/v1/images/generations", image());
+  await chat(account);
+  const open = await submit(account, "/v1/images/generations", image());
+  await vi.waitFor(async () => expect((await books(account)).reserved).toBe(0.03));
+  await browser.ask("/console/sign-in", { email, password: "correct horse battery" });
+
+  const { used, reserved } = await books(account);
+  expect({ used, reserved }).toEqual({ used: 0.060072, reserved: 0.03 });
+  const spent = await spentByDay(env.DB, account.id, startOfDays(90, Date.now()));
+  expect(spent.map(({ day: ms, model, charged }) => [new Date(ms).toISOString(), model, charged])).toEqual([
+    [`${day(noon)}T00:00:00.000Z`, "imgA-4", 30_000],
+    [`${day(noon)}T00:00:00.000Z`, "textA-1", 36],
+    [`${day(noon - dayMs)}T00:00:00.000Z`, "textA-1", 36],
+    [`${day(noon - 40 * dayMs)}T00:00:00.000Z`, "imgA-4", 30_000],
+  ]);
+  const { rows, response } = await file(browser, 90);
+  expect(response.headers.get("content-type")).toContain("text/csv");
+  expect(response.headers.get("content-disposition")).toContain("attachment");
+  expect(sum(rows.map(({ charged }) => Number(charged)))).toBe(used);
+  expect(sum(rows.map(({ reserved: held, charged, returned }) => Number(held) - Number(charged) - Number(returned)))).toBe(reserved);
+  expect(rows.map(({ kind, outcome }) => `${kind} ${outcome}`).sort()).toEqual([
+    "chat completed",
+    "chat completed",
+    "image ",
+    "image cancelled",
+    "image completed",
+    "image completed",
+  ]);
+  expect(rows.at(-1)).toEqual({
+    submitted: new Date(noon - 40 * dayMs).toISOString(),
+    ended: expect.stringMatching(day(noon - 40 * dayMs)),
+    task: first,
+    kind: "image",
+    model: "imgA-4",
+    key: `'${formula}`,
+    reserved: "0.03",
+    charged: "0.03",
+    returned: "0",
+    outcome: "completed",
+  });
+
+  const month = await browser.read("/console/usage");
+  expect(month).toContain(`<time datetime="${day(noon - dayMs)}">`);
+  expect(month).not.toContain(`<time datetime="${day(noon - 40 * dayMs)}">`);
+  expect(month).toContain('<data value="30000">0.03</data>');
+  expect(month).toContain('<data value="72">0.000072</data>');
+  expect(month).toContain(`href="/console/tasks/${failed}"`);
+  expect(month).toContain("<code>cancelled</code>");
+  expect(month).not.toContain(first);
+  // No period is longer than ninety days.
+  expect(await browser.read("/console/usage?days=9999")).not.toContain(first);
+  expect(await browser.read("/console/usage?days=90")).toContain(first);
+  expect((await file(browser, 7)).rows).toHaveLength(5);
+  expect(await browser.read("/console")).toMatch(/Spent in 7 days<\/a><\/dt><dd>0\.030072 USD/);
+
+  const stranger = new Browser();
+  await stranger.signUp();
+  expect(await stranger.read("/console/usage?days=90")).toContain("There are no charges in this period.");
+  expect((await file(stranger, 90)).rows).toEqual([]);
+  const { submitted = "", task = "" } = rows.at(1)!;
+  expect(await stranger.read(`/console/usage?days=90&after=${Date.parse(submitted)}_${task}`)).not.toContain("/console/tasks/");
+  await finish(account, open);
+});
+
+test("pages of the ledger and the whole file leave nothing out and tell nothing twice, also of one millisecond", async () => {
+  const { browser, account } = await person();
+  const ids = Array.from({ length: 2_101 }, (_, at) => `${at % 3 ? "chatcmpl-" : "task_"}${String(at).padStart(6, "0")}`);
+  const at = Date.now();
+  for (const taskId of ids.slice(0, 3))
+    await reserve(
+      env.DB,
+      { taskId, accountId: account.id, keyId: account.keyId, kind: taskId.startsWith("chat") ? "chat" : "image", model: "m" },
+      1,
+    );
+  // The others in one statement: two thousand calls take long.
+  await env.DB.prepare(
+    `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, at)
+     SELECT value, 'reserve', ?1, ?2, CASE WHEN value LIKE 'chat%' THEN 'chat' ELSE 'image' END, 'm', 1, ?3 - key / 5 FROM json_each(?4)`,
+  )
+    .bind(account.id, account.keyId, at, JSON.stringify(ids.slice(3)))
+    .run();
+  const { rows } = await file(browser, 7);
+  expect(rows.map(({ task }) => task).sort()).toEqual([...ids].sort());
+  const seen: string[] = [];
+  for (let path: string | undefined = "/console/usage?days=7"; path && seen.length < 120;) {
+    const text = await browser.read(path);
+    seen.push(...[...text.matchAll(/<code>((?:task_|chatcmpl-)\d+)<\/code>/g)].map((match) => match.at(1)!));
+    path = /href="([^"]*after=[^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+  }
+  expect(seen).toEqual(rows.slice(0, seen.length).map(({ task }) => task));
+  expect(seen).toHaveLength(150);
+});
+
+test("neither a page of the ledger nor one of the tasks is sorted or looks at more than it shows", async () => {
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  const since = startOfDays(90, Date.now());
+  await listEntries(env.DB, "nobody", { since, limit: 10 });
+  await listEntries(env.DB, "nobody", { since, limit: 10, after: { at: Date.now(), taskId: "x" } });
+  await spentByDay(env.DB, "nobody", since);
+  const account = { key: (await person()).account.key };
+  await call("/v1/tasks", account);
+  const asked = prepare.mock.calls.map(([sql]) => sql).filter((sql) => sql.includes("FROM entry"));
+  prepare.mockRestore();
+  expect(asked).toHaveLength(4);
+  for (const sql of asked) {
+    const values = Array.from({ length: Math.max(...[...sql.matchAll(/\?(\d)/g)].map(([, at]) => Number(at))) }, () => 1);
+    const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .bind(...values)
+      .run<{ detail: string }>();
+    const plan = results.map(({ detail }) => detail).join("\n");
+    expect(plan).toContain("USING INDEX entry_by_account (account_id=? AND <expr>=?");
+    expect(plan).not.toContain("SCAN");
+    expect(plan).not.toContain("ORDER BY");
+  }
+});
