@@ -23,6 +23,11 @@ declare module "*/client/console.js" {
   export default text;
 }
 
+declare module "*/client/countdown.js" {
+  const text: string;
+  export default text;
+}
+
 declare module "*.css" {
   const text: string;
   export default text;

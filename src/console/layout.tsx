@@ -42,6 +42,12 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
                   <a href="/console">{say("overview")}</a>
                 </li>
                 <li>
+                  <a href="/console/tasks">{say("tasks")}</a>
+                </li>
+                <li>
+                  <a href="/console/characters">{say("characters")}</a>
+                </li>
+                <li>
                   <a href="/console/keys">{say("api_keys")}</a>
                 </li>
               </>

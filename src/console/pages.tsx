@@ -5,16 +5,25 @@ import htmx from "htmx.org/dist/htmx.min.js";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
+import { characters } from "./characters.tsx";
 import ownScript from "./client/console.js";
+import countdown from "./client/countdown.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys.tsx";
 import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
 import { signIn } from "./sign-in.tsx";
+import { tasks } from "./tasks/pages.ts";
 
 /** Part of this Worker, from npm packages at build time. */
-const files: Record<string, string> = { "pico.css": pico, "console.css": ownStyle, "htmx.js": htmx, "console.js": ownScript };
+const files: Record<string, string> = {
+  "pico.css": pico,
+  "console.css": ownStyle,
+  "htmx.js": htmx,
+  "console.js": ownScript,
+  "countdown.js": countdown,
+};
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
 export const pages = new Hono<ConsoleEnvironment>()
@@ -45,4 +54,6 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .route("/console", signIn)
   .route("/console/keys", keys)
+  .route("/console/tasks", tasks)
+  .route("/console/characters", characters)
   .route("/console", overview);
