@@ -48,6 +48,9 @@ const film = (account: Account, body: object = {}) => complete(account, videos, 
 const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
 const isLive = (text: string) => /<section id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
 
+/** An address that a page has in this place. */
+const within = (text: string, place: RegExp) => (place.exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
+
 /** A page's form: where it goes, and its hidden key. */
 function formOf(text: string, name: string): { action: string; key: string } {
   const [, action = "", key = ""] = new RegExp(`action="([^"]*/${name})".*?name="key" value="([^"]*)"`, "s").exec(text) ?? [];
@@ -97,7 +100,7 @@ test("the gallery is filtered by kind, status and model, and goes on where a pag
   const show = async (query: string) => shown(await browser.read(`/console/tasks${query}`));
   const first = await browser.read("/console/tasks?kind=image&status=queued&model=imgA-4");
   expect(shown(first)).toEqual(pictures.slice(0, 20));
-  const older = /href="([^"]*after=[^"]*)"/.exec(first)![1]!.replaceAll("&amp;", "&");
+  const older = within(first, /href="([^"]*after=[^"]*)"/);
   const second = await browser.read(older);
   expect(shown(second)).toEqual(pictures.slice(20));
   expect([first, second].map((text) => text.includes(">Older</a>"))).toEqual([true, false]);
@@ -125,7 +128,7 @@ test("a task's page is live until the task ends, and shows its pictures, paramet
   expect(text).toContain("completed");
   expect(text.match(/<figure><img src="https:\/\/gateway\.example\/assets\//g)).toHaveLength(2);
   expect(text).toContain(`download="${id}-2.png"`);
-  const url = /<img src="([^"]*)"/.exec(text)![1]!.replaceAll("&amp;", "&");
+  const url = within(text, /<img src="([^"]*)"/);
   expect((await call(url)).status).toBe(200);
   expect(text).toMatch(/<code>size<\/code><\/th><td>16:9/);
   expect(text).toMatch(/Charged<\/th><td>0\.06 USD/);
@@ -293,9 +296,9 @@ test("characters are shown with picture and user name, and deleted once that is 
   const text = await browser.read("/console/characters");
   expect(text).toMatch(/<code id="name-ch_[\w-]+">@amber\.fox<\/code>/);
   expect(text).not.toContain("<script>alert");
-  const picture = /<img class="preview" src="([^"]*)"/.exec(text)![1]!.replaceAll("&amp;", "&");
+  const picture = within(text, /<img class="preview" src="([^"]*)"/);
   expect((await call(picture)).headers.get("content-type")).toBe("image/png");
-  const path = /href="(\/console\/characters\/ch_[\w-]+\/delete)"/.exec(text)![1]!;
+  const path = within(text, /href="(\/console\/characters\/ch_[\w-]+\/delete)"/);
   const { browser: stranger } = await somebody();
   expect((await stranger.ask(path)).status).toBe(404);
   expect((await stranger.ask(path, {})).status).toBe(404);

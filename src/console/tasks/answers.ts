@@ -29,15 +29,6 @@ export const isOpen = ({ status }: TaskData) => status === "queued" || status ==
 /** Whether its files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
 
-/** A task as its caller and as its record see it; undefined when there is none of this account. */
-export async function readTask(c: ConsoleContext, id: string): Promise<{ data: TaskData; record: Task } | undefined> {
-  const record = await c.env.API.record(c.get("account").id, id);
-  if (!record) return undefined;
-  const answer = await askGateway(c, `/v1/tasks/${id}`);
-  // It may have been forgotten between the two.
-  return answer.ok ? { data: (await answer.json<{ data: TaskData }>()).data, record } : undefined;
-}
-
 /** An entry of `GET /v1/models`, as far as the pages of tasks look at it. */
 export interface ModelEntry {
   id: string;
@@ -61,7 +52,7 @@ export const usableModels = async (c: ConsoleContext): Promise<ModelEntry[]> =>
 /** What the API refused, in its own words and the person's language. */
 export interface Refusal {
   text: string;
-  status: 400 | 404 | 429;
+  status: 400 | 404 | 429 | 500;
 }
 
 interface ErrorBody {
@@ -73,5 +64,6 @@ export async function refusalOf(answer: Response): Promise<Refusal> {
   const { error } = await answer.json<ErrorBody>();
   const { details = [] } = error;
   const text = details.length > 1 ? details.map(({ param, message }) => `${param}: ${message}`).join("; ") : error.message;
-  return { text, status: answer.status === 404 || answer.status === 429 ? answer.status : 400 };
+  const { status } = answer;
+  return { text, status: status >= 500 ? 500 : status === 404 || status === 429 ? status : 400 };
 }

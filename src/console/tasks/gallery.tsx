@@ -22,7 +22,7 @@ export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (
 const longestTitle = /^[^]{0,120}/u;
 
 /** What a task is called where there is little room. */
-export function titleOf(task: TaskData, say: Say): string {
+function titleOf(task: TaskData, say: Say): string {
   const character = task.result?.data?.characters[0];
   const text = task.metadata.prompt ?? (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
   const [title] = longestTitle.exec(text)!;

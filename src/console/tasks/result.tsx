@@ -15,7 +15,7 @@ interface Props {
 const typeNames: Record<string, string> = { "image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "video/mp4": "MP4" };
 
 /** A file's link, which says what will be downloaded. Its name is the task's, and its number where there are several. */
-function Download({ url, asset, name, say }: { url: string; asset: Asset; name: string; say: Say }) {
+function Download({ url, asset, name, say }: { url: string | undefined; asset: Asset; name: string; say: Say }) {
   const extension = asset.key.slice(asset.key.lastIndexOf("."));
   const size = asset.bytes < 1e6 ? `${Math.ceil(asset.bytes / 1e3)} KB` : `${(asset.bytes / 1e6).toFixed(1)} MB`;
   return (
@@ -26,15 +26,16 @@ function Download({ url, asset, name, say }: { url: string; asset: Asset; name: 
 }
 
 export function Result({ task, result, say }: Props) {
-  if (!result) return null;
+  const { result: answered } = task;
+  if (!result || !answered) return null;
   if (isGone(task) && result.kind !== "character") return <p>{say("files_gone_hint")}</p>;
   const { prompt } = task.metadata;
   switch (result.kind) {
     case "images":
       return (
         <div class="results">
-          {task.result?.images?.map(({ url: [url] }, at) => {
-            const image = result.images[at]!;
+          {result.images.map((image, at) => {
+            const url = answered.images?.[at]?.url[0];
             return (
               <figure>
                 <img src={url} alt={prompt} />
@@ -47,7 +48,7 @@ export function Result({ task, result, say }: Props) {
         </div>
       );
     case "video": {
-      const film = task.result!.videos![0];
+      const film = answered.videos![0];
       return (
         <figure class="film">
           <video
@@ -65,7 +66,7 @@ export function Result({ task, result, say }: Props) {
             {result.thumbnail && (
               <>
                 {" · "}
-                {say("film_thumbnail")}: <Download url={film.thumbnail!} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
+                {say("film_thumbnail")}: <Download url={film.thumbnail} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
               </>
             )}
           </figcaption>
@@ -75,7 +76,7 @@ export function Result({ task, result, say }: Props) {
     case "character":
       return (
         <figure class="film">
-          {!isGone(task) && <img src={task.result!.data!.characters[0].profile_picture_url} alt={result.displayName} />}
+          {!isGone(task) && <img src={answered.data!.characters[0].profile_picture_url} alt={result.displayName} />}
           <figcaption>
             {result.displayName}, <code>@{result.username}</code> · <a href="/console/characters">{say("characters")}</a>
           </figcaption>
