@@ -61,9 +61,9 @@ export async function charactersNamed(db: D1Database, accountId: string, usernam
   return [...new Map(results.map((character) => [character.username, character])).values()];
 }
 
-/** Whether the account has this character. */
-export const hasCharacter = async (db: D1Database, accountId: string, id: string): Promise<boolean> =>
-  (await db.prepare("SELECT id FROM character WHERE id = ?1 AND account_id = ?2").bind(id, accountId).first()) !== null;
+/** The account's character of this id, or null. */
+export const characterById = (db: D1Database, accountId: string, id: string): Promise<Character | null> =>
+  db.prepare(`SELECT ${characterColumns} FROM character WHERE id = ?1 AND account_id = ?2`).bind(id, accountId).first<Character>();
 
 export const deleteCharacter = (db: D1Database, accountId: string, id: string) =>
   db.prepare("DELETE FROM character WHERE id = ?1 AND account_id = ?2").bind(id, accountId).run();

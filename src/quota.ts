@@ -116,6 +116,7 @@ export async function listTasks(
     limit: number;
     after?: string | undefined;
     kind?: string | undefined;
+    model?: string | undefined;
     outcome?: "open" | "completed" | "failed" | undefined;
     /** Milliseconds: tasks that ended before have no record any more. */
     endedSince: number;
@@ -127,14 +128,28 @@ export async function listTasks(
       `SELECT r.task_id AS taskId FROM entry r LEFT JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
        WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') = 0
          AND (?2 IS NULL OR (r.at, r.task_id) < (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve' AND account_id = ?1))
-         AND (?3 IS NULL OR r.kind = ?3)
+         AND (?3 IS NULL OR r.kind = ?3) AND (?6 IS NULL OR r.model = ?6)
          AND (c.task_id IS NULL OR (c.at > ?5 AND ${page.outcome ? outcomes[page.outcome] : "true"}))
        ORDER BY r.at DESC, r.task_id DESC LIMIT ?4`,
     )
-    .bind(accountId, page.after ?? null, page.kind ?? null, page.limit, page.endedSince)
+    .bind(accountId, page.after ?? null, page.kind ?? null, page.limit, page.endedSince, page.model ?? null)
     .run<{ taskId: string }>();
   return results;
 }
+
+/** What a task of the account cost: what was held for it and, once its books are closed, what was charged of that; undefined when it held nothing. */
+export const costOf = async (
+  db: D1Database,
+  accountId: string,
+  taskId: string,
+): Promise<{ held: number; charged: number | null } | undefined> =>
+  (await db
+    .prepare(
+      `SELECT r.held, c.charged FROM entry r LEFT JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
+       WHERE r.task_id = ?1 AND r.account_id = ?2 AND r.step = 'reserve'`,
+    )
+    .bind(taskId, accountId)
+    .first<{ held: number; charged: number | null }>()) ?? undefined;
 
 export interface Audit {
   accounts: number;

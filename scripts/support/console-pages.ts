@@ -34,6 +34,13 @@ export const consolePages: ConsolePage[] = [
     as: "demo",
     reach: (page) => createKey(page, "An old key").then(() => follow(page, "/console/keys", 'a[href$="/delete"]')),
   },
+  { name: "tasks", as: "demo", reach: at("/console/tasks") },
+  { name: "task-images", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=image&status=completed", "#tasks a") },
+  { name: "task-video", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=video", "#tasks a") },
+  { name: "task-character", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=character", "#tasks a") },
+  { name: "task-failed", as: "demo", reach: (page) => follow(page, "/console/tasks?status=failed", "#tasks a") },
+  { name: "characters", as: "demo", reach: at("/console/characters") },
+  { name: "character-delete", as: "demo", reach: (page) => follow(page, "/console/characters", 'a[href$="/delete"]') },
   { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
 ];
 

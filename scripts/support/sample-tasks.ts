@@ -1,24 +1,27 @@
-/** What an account has done before its pages are looked at: pictures, a film, a failure. */
+/** What an account has done before its pages are looked at: pictures, a film and a character from it, a failure. */
 
 import { ApiClient } from "./api-client.ts";
 
-const samples = [
-  { path: "/v1/images/generations", body: { model: "imgA-4", prompt: "A lighthouse at dawn, the sea calm", size: "16:9", n: 2 } },
-  { path: "/v1/videos/generations", body: { model: "vidA-2", prompt: "Waves break over the rocks below it", duration: 10 } },
-  { path: "/v1/images/generations", body: { model: "imgA-4", prompt: "What nobody should see sandbox:flag" } },
-];
+const films = "/v1/videos/generations";
+const images = "/v1/images/generations";
 
 /** Has the sample tasks made and waits for their ends, whatever they are. */
 export async function makeSamples(baseUrl: string, apiKey: string): Promise<void> {
   const api = new ApiClient(baseUrl, apiKey);
-  await Promise.all(
-    samples.map(async ({ path, body }) => {
-      const { id } = await api.submit(path, body);
-      const status = await fetch(`${baseUrl}/v1/tasks/${id}?wait=60`, {
-        headers: { authorization: `Bearer ${apiKey}` },
-        signal: AbortSignal.timeout(90_000),
-      });
-      if (!/"status":"(completed|failed)"/.test(await status.text())) throw new Error(`${path}: the sample task did not end`);
-    }),
-  );
+  const make = async (path: string, body: object): Promise<string> => {
+    const { id } = await api.submit(path, body);
+    const status = await fetch(`${baseUrl}/v1/tasks/${id}?wait=60`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+      signal: AbortSignal.timeout(90_000),
+    });
+    if (!/"status":"(completed|failed)"/.test(await status.text())) throw new Error(`${path}: the sample task did not end`);
+    return id;
+  };
+  await Promise.all([
+    make(images, { model: "imgA-4", prompt: "A lighthouse at dawn, the sea calm", size: "16:9", n: 2 }),
+    make(images, { model: "imgA-4", prompt: "What nobody should see sandbox:flag" }),
+    make(films, { model: "vidA-2", prompt: "Waves break over the rocks below it", duration: 10 }).then((film) =>
+      make(films, { model: "vidA-2", from_task: film, timestamps: "0,3" }),
+    ),
+  ]);
 }

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { signedUrl } from "../asset-urls.ts";
 import { characterPicture, removeAssets } from "../assets.ts";
-import { deleteCharacter, hasCharacter, listCharacters } from "../characters.ts";
+import { characterById, deleteCharacter, listCharacters } from "../characters.ts";
 import { databaseOf, lifeTimes, signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
@@ -41,7 +41,7 @@ export const characters = new Hono<AppEnv>()
     const { accountId } = c.get("caller");
     const id = c.req.param("id");
     const db = databaseOf(c.env, accountId);
-    if (!(await hasCharacter(db, accountId, id))) throw new ApiError("not_found");
+    if (!(await characterById(db, accountId, id))) throw new ApiError("not_found");
     // The picture first: whoever repeats a deletion that failed half-way still finds the character.
     await removeAssets(c.env.ASSETS, [characterPicture(id)]);
     await deleteCharacter(db, accountId, id);

@@ -1,6 +1,7 @@
 /** `/v1/tasks`: the list, cancelling. */
 
 import { Hono } from "hono";
+import { modelNamed, modelNames } from "../catalog/models.ts";
 import { databaseOf, lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { objectIdOf } from "../ids.ts";
@@ -45,6 +46,7 @@ async function list(c: AppContext): Promise<Response> {
   const { limit, after } = pageOf(c);
   const status = choiceOf(c, "status", statuses);
   const kind = choiceOf(c, "kind", kinds);
+  const model = modelNamed(choiceOf(c, "model", modelNames) ?? "")?.id;
   const { accountId } = c.get("caller");
   const outcome = status === "completed" || status === "failed" ? status : status && "open";
   const endedSince = Date.now() - lifeTimes(c.env).recordMs;
@@ -52,7 +54,14 @@ async function list(c: AppContext): Promise<Response> {
   let cursor = after;
   let hasMore = true;
   while (found.length <= limit && hasMore) {
-    const rows = await listTasks(databaseOf(c.env, accountId), accountId, { limit: limit + 1, after: cursor, kind, outcome, endedSince });
+    const rows = await listTasks(databaseOf(c.env, accountId), accountId, {
+      limit: limit + 1,
+      after: cursor,
+      kind,
+      model,
+      outcome,
+      endedSince,
+    });
     hasMore = rows.length > limit;
     cursor = rows.at(-1)?.taskId;
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));

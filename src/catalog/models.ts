@@ -77,6 +77,9 @@ const byName = new Map(models.flatMap((model) => [model.id, ...(model.aliases ??
 /** The model of a name or alias, or undefined. */
 export const modelNamed = (name: string): Model | undefined => byName.get(name);
 
+/** Every name and alias. */
+export const modelNames: readonly string[] = [...byName.keys()];
+
 export const allModels = (): readonly Model[] => models;
 
 /** The most seconds a task may take from its submission; then it ends as `deadline_exceeded`. */

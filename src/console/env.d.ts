@@ -24,6 +24,7 @@ declare module "*/client/console.js" {
 }
 
 declare module "*/client/usage.js" {
+declare module "*/client/countdown.js" {
   const text: string;
   export default text;
 }

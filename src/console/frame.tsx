@@ -56,6 +56,8 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 /** Lets in who is signed in and has an account; all others to the sign-in page. */
 export const signedIn: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const session = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  // A live part of a page asks behind the person's back: it must not get the sign-in page put in its place.
+  if (!session && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": "/console/sign-in" });
   if (!session) return c.redirect("/console/sign-in", 303);
   c.set("user", session.user);
   const member = await memberOf(c.env.DB, session.user.id);

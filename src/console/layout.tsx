@@ -43,6 +43,10 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
                 </li>
                 <li>
                   <a href="/console/usage">{say("usage")}</a>
+                  <a href="/console/tasks">{say("tasks")}</a>
+                </li>
+                <li>
+                  <a href="/console/characters">{say("characters")}</a>
                 </li>
                 <li>
                   <a href="/console/keys">{say("api_keys")}</a>

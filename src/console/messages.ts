@@ -1,11 +1,13 @@
 /** Every sentence of the console: one table for each part of it, four languages in each. */
 
 import { type Language, languageOf } from "../views/messages.ts";
+import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
 import signIn from "./messages/sign-in.ts";
 import usage from "./messages/usage.ts";
+import tasks from "./messages/tasks.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
@@ -13,6 +15,7 @@ type Part<Key extends string> = Record<Language, Record<Key, string>>;
 const part = <Key extends string>(table: Part<Key>) => table;
 
 const parts = [part(common), part(keys), part(overview), part(signIn), part(usage)] as const;
+const parts = [part(common), part(keys), part(overview), part(signIn), part(tasks), part(characters)] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

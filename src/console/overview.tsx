@@ -62,7 +62,9 @@ export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async 
                 {tasks.map((task) => (
                   <tr>
                     <th scope="row">
-                      <code>{task.id}</code>
+                      <a href={`/console/tasks/${task.id}`}>
+                        <code>{task.id}</code>
+                      </a>
                     </th>
                     <td>{task.model}</td>
                     <td>{say(task.status === "failed" ? "failed_status" : task.status)}</td>

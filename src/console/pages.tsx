@@ -9,6 +9,9 @@ import uPlot from "uplot/dist/uPlot.iife.min.js";
 import uPlotStyle from "uplot/dist/uPlot.min.css";
 import ownScript from "./client/console.js";
 import usageScript from "./client/usage.js";
+import { characters } from "./characters.tsx";
+import ownScript from "./client/console.js";
+import countdown from "./client/countdown.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
@@ -16,6 +19,7 @@ import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
 import { signIn } from "./sign-in.tsx";
 import { usage } from "./usage/page.tsx";
+import { tasks } from "./tasks/pages.ts";
 
 /** Part of this Worker, from npm packages at build time. */
 const files: Record<string, string> = {
@@ -26,6 +30,7 @@ const files: Record<string, string> = {
   "uplot.js": uPlot,
   "uplot.css": uPlotStyle,
   "usage.js": usageScript,
+  "countdown.js": countdown,
 };
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
@@ -58,4 +63,6 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console", signIn)
   .route("/console/usage", usage)
   .route("/console/keys", keys)
+  .route("/console/tasks", tasks)
+  .route("/console/characters", characters)
   .route("/console", overview);

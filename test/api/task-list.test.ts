@@ -126,10 +126,25 @@ test("kind filters", async () => {
   expect(await idsIn(account, "?kind=video&status=failed")).toEqual([]);
 });
 
+test("model filters, by any of its names", async () => {
+  const account = await newAccount();
+  const first = await image(account);
+  tick();
+  const other = await submit(account, images, { model: "imgC-alias-pro", prompt: unique() });
+  const last = await image(account);
+  expect(await idsIn(account, "?model=imgA-4")).toEqual([last, first]);
+  for (const name of ["imgC-3-pro-image-preview", "imgC-alias-pro"]) expect(await idsIn(account, `?model=${name}`)).toEqual([other]);
+  const page = (await list(account, "?model=imgA-4&limit=1")).body;
+  expect([page.data[0].id, page.has_more]).toEqual([last, true]);
+  expect(await idsIn(account, `?model=imgA-4&limit=1&after=${last}`)).toEqual([first]);
+  expect(await idsIn(account, "?model=imgA-4&kind=video")).toEqual([]);
+});
+
 test.each([
   ["limit", ["0", "101", "x", "", "-1", "1.5"]],
   ["status", ["submitted", "done", "", "QUEUED"]],
   ["kind", ["chat", "images", ""]],
+  ["model", ["imgA", "IMGA-4", ""]],
 ])("a bad %s is 400 in the envelope of the family", async (param, values) => {
   const account = await newAccount();
   for (const value of values) {

@@ -9,3 +9,8 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     void navigator.clipboard.writeText(source?.textContent ?? "").then(() => (button.textContent = button.dataset["copied"] ?? ""));
   });
 }
+
+// A page that is left needs no answers any more. Cut off by the browser, what a live part has asked for would be an error in its console.
+addEventListener("pagehide", () => {
+  for (const part of document.querySelectorAll("[data-htmx-powered]")) part.dispatchEvent(new Event("htmx:abort"));
+});

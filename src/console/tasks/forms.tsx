@@ -1,0 +1,152 @@
+/** What can be done with a task: cancelled while it runs, run again, its film remixed or made a character of. */
+
+import type { Child } from "hono/jsx";
+import type { Say } from "../messages.ts";
+import type { Submission } from "../../tasks/record.ts";
+import { isGone, isOpen, type ModelEntry, type Refusal, type TaskData } from "./answers.ts";
+import { isRepeatable } from "./request.ts";
+
+export type FormName = "again" | "cancel" | "remix" | "character";
+
+/** A form that was refused: why, and what had been typed. */
+export interface Refused {
+  form: FormName;
+  refusal: Refusal;
+  typed: (name: string) => string;
+}
+
+interface FormsProps {
+  task: TaskData;
+  submission: Submission;
+  /** The models that can be asked for now; looked at for films alone. */
+  models: ModelEntry[];
+  /** An amount in balance units as people read it. */
+  amount: (units: number) => string;
+  refused: Refused | undefined;
+  say: Say;
+}
+
+/** One form of a task's page. Its key makes sure that sending it twice runs it once. */
+const Form = ({ task, name, children }: { task: TaskData; name: FormName; children: Child }) => (
+  <form method="post" action={`/console/tasks/${task.id}/${name}`}>
+    <input type="hidden" name="key" value={crypto.randomUUID()} />
+    {children}
+  </form>
+);
+
+/** Whether its film is still there for a remix or a character. Private films are not remixed. */
+const hasFilm = (task: TaskData) => task.result?.videos !== undefined && !isGone(task);
+
+/** The models, each with its seconds and what they cost: which seconds there are depends on the model. */
+function Remix({ task, models, amount, refused, say }: FormsProps) {
+  const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
+    (actions?.remix?.properties["duration"]?.enum ?? []).map((seconds) => ({
+      value: `${id}/${seconds}`,
+      text: `${id}, ${seconds} s, ${amount(second * Number(seconds))}`,
+    })),
+  );
+  const schema = models.find(({ id }) => id === task.model)?.actions?.remix?.properties;
+  if (!schema || !hasFilm(task) || task.metadata.private) return null;
+  const typed = (name: string) => (refused?.form === "remix" ? refused.typed(name) : undefined);
+  const size = typed("size") ?? task.metadata.size;
+  const wish = typed("wish") ?? `${task.model}/${schema["duration"]?.default}`;
+  return (
+    <article>
+      <h2>{say("remix")}</h2>
+      <Form task={task} name="remix">
+        <label>
+          {say("remix_prompt")}
+          <textarea name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
+            {typed("prompt")}
+          </textarea>
+        </label>
+        <div class="grid">
+          <label>
+            {say("model_and_length")}
+            <select name="wish">
+              {remixes.map(({ value, text }) => (
+                <option value={value} selected={value === wish}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            {say("remix_size")}
+            <select name="size">
+              {schema["size"]?.enum?.map((ratio) => (
+                <option selected={ratio === size}>{ratio}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <button>{say("remix")}</button>
+      </Form>
+    </article>
+  );
+}
+
+function Character({ task, models, amount, refused, say }: FormsProps) {
+  const { actions, price } = models.find(({ id }) => id === task.model) ?? {};
+  if (!actions?.character || !hasFilm(task)) return null;
+  const typed = (name: string, otherwise: number) => (refused?.form === "character" ? refused.typed(name) : otherwise);
+  const { duration } = task.result!.videos![0];
+  const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
+  return (
+    <article>
+      <h2>{say("make_character")}</h2>
+      <p>{say("make_character_hint")}</p>
+      <Form task={task} name="character">
+        <div class="grid">
+          <label>
+            {say("from_second")}
+            <input {...seconds} name="start" value={typed("start", 0)} />
+          </label>
+          <label>
+            {say("to_second")}
+            <input {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
+          </label>
+        </div>
+        <button>{say("make_character_for", { price: amount(price?.character ?? 0) })}</button>
+      </Form>
+    </article>
+  );
+}
+
+/** Runs it again as it was, or leads to where it can be changed first. */
+function Again({ task, submission, say }: FormsProps) {
+  const playground = (
+    <a href={`/console/playground?from=${task.id}`} role="button" class="secondary">
+      {say("change_and_run")}
+    </a>
+  );
+  if (!isRepeatable(submission))
+    return (
+      <>
+        <p>{say("pictures_deleted")}</p>
+        <p>{playground}</p>
+      </>
+    );
+  return (
+    <Form task={task} name="again">
+      <div class="buttons">
+        <button>{say("run_again")}</button>
+        {playground}
+      </div>
+    </Form>
+  );
+}
+
+/** Everything that can be done with the task as it is now. */
+export const Forms = (props: FormsProps) =>
+  isOpen(props.task) ? (
+    <Form task={props.task} name="cancel">
+      <button class="secondary">{props.say("cancel_task")}</button>
+    </Form>
+  ) : (
+    <>
+      <Again {...props} />
+      <Remix {...props} />
+      <Character {...props} />
+    </>
+  );

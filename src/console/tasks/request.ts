@@ -1,0 +1,39 @@
+/** The request behind a task, made again from its record, and sent so that a double click runs it once. */
+
+import { sha256Hex } from "../../ids.ts";
+import type { Submission } from "../../tasks/record.ts";
+import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { type ModelEntry, usableModels } from "./answers.ts";
+
+interface ApiRequest {
+  path: string;
+  body: object;
+}
+
+/** Whether all of the request is still there: inline pictures are deleted when a task ends, and the record says `inline` in their place. */
+export const isRepeatable = ({ parameters: { images = [], image_with_roles = [] } }: Submission) =>
+  ![...images, ...image_with_roles.map(({ url }) => url)].includes("inline");
+
+/** What was asked for, as the API takes it. Records have the fields of a body's `metadata` beside the others; the model's schema says which those are. */
+export async function requestOf(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
+  if (kind === "remix") return { path: `/v1/videos/${source!.taskId!}/remix`, body: { model, ...parameters } };
+  const entry = (await usableModels(c)).find(({ id }) => id === model);
+  return { path: kind === "image" ? "/v1/images/generations" : "/v1/videos/generations", body: { model, ...nested(parameters, entry) } };
+}
+
+function nested(parameters: object, entry: ModelEntry | undefined): object {
+  const within = entry?.parameters.properties["metadata"]?.properties ?? {};
+  const fields = Object.entries(parameters);
+  const metadata = fields.filter(([name]) => name in within);
+  return {
+    ...Object.fromEntries(fields.filter(([name]) => !(name in within))),
+    ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata) }),
+  };
+}
+
+/** Submits. The same form with the same fields is one task, however often it is sent; a form that was changed is another. */
+export async function submitOnce(c: ConsoleContext, formKey: string, { path, body }: ApiRequest): Promise<Response> {
+  const text = JSON.stringify(body);
+  const key = await sha256Hex(`${formKey}\n${path}\n${text}`);
+  return askGateway(c, path, { method: "POST", body: text, headers: { "content-type": "application/json", "idempotency-key": key } });
+}

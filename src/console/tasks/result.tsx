@@ -1,0 +1,86 @@
+/** What came of a task: its pictures, its film or its character, with links to keep them. */
+
+import type { Asset } from "../../assets.ts";
+import type { Task } from "../../tasks/record.ts";
+import type { Say } from "../messages.ts";
+import { isGone, type TaskData } from "./answers.ts";
+
+interface Props {
+  task: TaskData;
+  /** The record's own result: it knows the files' types and sizes. */
+  result: Task["result"];
+  say: Say;
+}
+
+const typeNames: Record<string, string> = { "image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "video/mp4": "MP4" };
+
+/** A file's link, which says what will be downloaded. Its name is the task's, and its number where there are several. */
+function Download({ url, asset, name, say }: { url: string | undefined; asset: Asset; name: string; say: Say }) {
+  const extension = asset.key.slice(asset.key.lastIndexOf("."));
+  const size = asset.bytes < 1e6 ? `${Math.ceil(asset.bytes / 1e3)} KB` : `${(asset.bytes / 1e6).toFixed(1)} MB`;
+  return (
+    <a href={url} download={`${name}${extension}`}>
+      {say("download")} ({typeNames[asset.type] ?? asset.type}, {size})
+    </a>
+  );
+}
+
+export function Result({ task, result, say }: Props) {
+  const { result: answered } = task;
+  if (!result || !answered) return null;
+  if (isGone(task) && result.kind !== "character") return <p>{say("files_gone_hint")}</p>;
+  const { prompt } = task.metadata;
+  switch (result.kind) {
+    case "images":
+      return (
+        <div class="results">
+          {result.images.map((image, at) => {
+            const url = answered.images?.[at]?.url[0];
+            return (
+              <figure>
+                <img src={url} alt={prompt} />
+                <figcaption>
+                  <Download url={url} asset={image} name={result.images.length > 1 ? `${task.id}-${at + 1}` : task.id} say={say} />
+                </figcaption>
+              </figure>
+            );
+          })}
+        </div>
+      );
+    case "video": {
+      const film = answered.videos![0];
+      return (
+        <figure class="film">
+          <video
+            src={film.url[0]}
+            poster={film.thumbnail}
+            width={result.width}
+            height={result.height}
+            controls
+            playsinline
+            preload="metadata"
+            aria-label={prompt}
+          />
+          <figcaption>
+            {film.size}, {film.duration} s · <Download url={film.url[0]} asset={result.video} name={task.id} say={say} />
+            {result.thumbnail && (
+              <>
+                {" · "}
+                {say("film_thumbnail")}: <Download url={film.thumbnail} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
+              </>
+            )}
+          </figcaption>
+        </figure>
+      );
+    }
+    case "character":
+      return (
+        <figure class="film">
+          {!isGone(task) && <img src={answered.data!.characters[0].profile_picture_url} alt={result.displayName} />}
+          <figcaption>
+            {result.displayName}, <code>@{result.username}</code> · <a href="/console/characters">{say("characters")}</a>
+          </figcaption>
+        </figure>
+      );
+  }
+}

@@ -1,0 +1,78 @@
+/** One task's page: what came of it, what can be done with it, what was asked for; it renews itself while the task runs. */
+
+import { costOf } from "../../quota.ts";
+import { askGateway, type ConsoleContext, page } from "../frame.tsx";
+import { Problem } from "../layout.tsx";
+import { isGone, isOpen, refusalOf, type TaskData, usableModels } from "./answers.ts";
+import { amountOf, Cost, Parameters, Times } from "./facts.tsx";
+import { Forms, type Refused } from "./forms.tsx";
+import { Progress, statusWord } from "./gallery.tsx";
+import { live } from "./live.ts";
+import { Result } from "./result.tsx";
+
+/** `GET /console/tasks/{id}`, and the answer to a form of that page that was refused. */
+export async function taskPage(c: ConsoleContext, id: string, refused?: Refused) {
+  const { say } = c.var;
+  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
+  if (!answer.ok) {
+    const { text, status } = await refusalOf(answer);
+    return page(c, text, null, status);
+  }
+  const { data: task } = await answer.json<{ data: TaskData }>();
+  // Read second, so that what the answer calls final is final in the record.
+  const record = await c.env.API.record(c.get("account").id, task.id);
+  if (!record) return page(c, say("not_found"), null, 404);
+  const models = record.result?.kind === "video" ? await usableModels(c) : [];
+  const cost = await costOf(c.env.DB, c.get("account").id, task.id);
+  const path = `/console/tasks/${task.id}`;
+  // A page at rest is renewed when its files expire.
+  const renewal = isOpen(task) ? "every 2s" : task.expires_at !== undefined && !isGone(task) ? "expired" : undefined;
+  return page(
+    c,
+    `${say(`kind_${task.metadata.kind}`)} · ${task.model}`,
+    <>
+      <p>
+        <code id="task-id">{task.id}</code>{" "}
+        <button type="button" class="outline small" hidden data-copy="task-id" data-copied={say("copied")}>
+          {say("copy")}
+        </button>
+      </p>
+      <section {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
+        <Problem text={refused?.refusal.text} />
+        <p role="status">
+          <strong>{statusWord(say, task.status)}</strong>
+        </p>
+        {isOpen(task) && (
+          <p>
+            <Progress task={task} say={say} /> <small>{say("seconds_left", { seconds: task.estimated_time ?? 1 })}</small>
+          </p>
+        )}
+        {isOpen(task) && (
+          <noscript>
+            <p>
+              <a href={path}>{say("reload_progress")}</a>
+            </p>
+          </noscript>
+        )}
+        {task.error && (
+          <p class="failure">
+            {task.error.message} <code>{task.error.code}</code>
+            <br />
+            {say(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c)(task.metadata.reserved) })}
+          </p>
+        )}
+        <Result task={task} result={record.result} say={say} />
+        <Forms task={task} submission={record.submission} models={models} amount={amountOf(c)} refused={refused} say={say} />
+        <Parameters c={c} task={task} record={record} />
+        <div class="grid">
+          <div>{cost && <Cost c={c} cost={cost} />}</div>
+          <div>
+            <Times c={c} task={task} record={record} />
+          </div>
+        </div>
+      </section>
+      <script src="/console/static/countdown.js" type="module" />
+    </>,
+    refused?.refusal.status ?? 200,
+  );
+}

@@ -1,0 +1,310 @@
+/** The tasks of an account as people see them: the gallery, a task's page, and what can be done there. */
+
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { png } from "../media/images.ts";
+import {
+  type Account,
+  asAdmin,
+  books,
+  call,
+  complete,
+  deliver,
+  finish,
+  holdTime,
+  pass,
+  script,
+  submit,
+  unique,
+} from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+
+const images = "/v1/images/generations";
+const videos = "/v1/videos/generations";
+const attack = `"><script>alert(1)</script>`;
+
+/** A person of the console with a key of their account's, as programs have it. */
+async function person(add = 95): Promise<{ browser: Browser; account: Account }> {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
+  const { id } = body.data[0];
+  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { add } });
+  const key = await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } });
+  return { browser, account: { id, key: key.body.key, keyId: key.body.id } };
+}
+
+let known: ReturnType<typeof person> | undefined;
+/** Somebody for tests that look at one task alone: signing up takes its time. */
+const somebody = () => (known ??= person());
+
+const tick = () => vi.setSystemTime(Date.now() + 1_000);
+const image = (account: Account, body: object = {}) => submit(account, images, { model: "imgA-4", prompt: unique(), ...body });
+const film = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
+
+/** The tasks that a page of the gallery shows, in their order. */
+const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
+const isLive = (text: string) => /<section id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
+
+/** An address that a page has in this place. */
+const within = (text: string, place: RegExp) => (place.exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
+
+/** A page's form: where it goes, and its hidden key. */
+function formOf(text: string, name: string): { action: string; key: string } {
+  const [, action = "", key = ""] = new RegExp(`action="([^"]*/${name})".*?name="key" value="([^"]*)"`, "s").exec(text) ?? [];
+  expect(action, text).not.toBe("");
+  return { action, key };
+}
+
+/** Where a form led to. */
+async function led(response: Response): Promise<string> {
+  expect(response.status, response.status === 303 ? "" : await response.text()).toBe(303);
+  return response.headers.get("location")!.replace("/console/tasks/", "");
+}
+
+test("the gallery shows each kind with its picture or film, newest first, and is live while one runs", async () => {
+  const { browser, account } = await person();
+  expect(await browser.read("/console/tasks")).toContain("There are no tasks yet.");
+  const picture = await complete(account, images, { model: "imgA-4", prompt: `a ${attack}` });
+  tick();
+  const video = await film(account);
+  tick();
+  const character = await complete(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
+  tick();
+  const remix = await complete(account, `/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() });
+  const text = await browser.read("/console/tasks");
+  expect(shown(text)).toEqual([remix, character, video, picture]);
+  for (const id of [picture, character])
+    expect(text).toMatch(new RegExp(`<img class="preview" src="https://gateway.example/assets/${id}/`));
+  for (const id of [video, remix]) expect(text).toMatch(new RegExp(`<video class="preview" src="https://gateway.example/assets/${id}/`));
+  expect(text).toContain("@amber.fox");
+  expect(text).not.toContain("<script>alert");
+  expect(text).toContain("a &quot;&gt;&lt;script&gt;");
+  expect(isLive(text)).toBe(false);
+  const running = await image(account);
+  expect(isLive(await browser.read("/console/tasks"))).toBe(true);
+  await finish(account, running);
+  expect(isLive(await browser.read("/console/tasks"))).toBe(false);
+});
+
+test("the gallery is filtered by kind, status and model, and goes on where a page ends", async () => {
+  const { browser, account } = await person();
+  const video = await film(account);
+  const pictures: string[] = [];
+  for (let count = 0; count < 21; count++) {
+    tick();
+    pictures.unshift(await image(account));
+  }
+  const show = async (query: string) => shown(await browser.read(`/console/tasks${query}`));
+  const first = await browser.read("/console/tasks?kind=image&status=queued&model=imgA-4");
+  expect(shown(first)).toEqual(pictures.slice(0, 20));
+  const older = within(first, /href="([^"]*after=[^"]*)"/);
+  const second = await browser.read(older);
+  expect(shown(second)).toEqual(pictures.slice(20));
+  expect([first, second].map((text) => text.includes(">Older</a>"))).toEqual([true, false]);
+  expect(await show("?kind=video")).toEqual([video]);
+  expect(await show("?status=completed&kind=&model=")).toEqual([video]);
+  expect(await show("?model=vidA-2")).toEqual([video]);
+  expect(await browser.read("/console/tasks?model=vidB-3.1-fast")).toContain("There are no such tasks.");
+  const refused = await browser.ask("/console/tasks?kind=%3Cscript%3E");
+  expect([refused.status, shown(await refused.text())]).toEqual([400, []]);
+});
+
+test("a task's page is live until the task ends, and shows its pictures, parameters, cost and times then", async () => {
+  const { browser, account } = await somebody();
+  const prompt = `${unique()} ${attack}`;
+  const id = await image(account, { prompt, n: 2, size: "16:9" });
+  const running = await browser.read(`/console/tasks/${id}`);
+  expect(isLive(running)).toBe(true);
+  expect(running).toContain(`hx-get="/console/tasks/${id}"`);
+  expect(running).toContain("queued");
+  expect(running).toMatch(/Reserved<\/th><td>0\.06 USD/);
+  expect(running).toMatch(/Charged<\/th><td>not yet/);
+  await finish(account, id);
+  const text = await browser.read(`/console/tasks/${id}`);
+  expect(isLive(text)).toBe(false);
+  expect(text).toContain("completed");
+  expect(text.match(/<figure><img src="https:\/\/gateway\.example\/assets\//g)).toHaveLength(2);
+  expect(text).toContain(`download="${id}-2.png"`);
+  const url = within(text, /<img src="([^"]*)"/);
+  expect((await call(url)).status).toBe(200);
+  expect(text).toMatch(/<code>size<\/code><\/th><td>16:9/);
+  expect(text).toMatch(/Charged<\/th><td>0\.06 USD/);
+  expect(text).toMatch(/Returned<\/th><td>0 USD/);
+  for (const word of ["Submitted", "Started", "Ended", "data-countdown="]) expect(text).toContain(word);
+  expect(text).not.toContain("<script>alert");
+});
+
+test("a film plays on its page, with its thumbnail, and leads to what it came from", async () => {
+  const { browser, account } = await somebody();
+  const source = await film(account, { metadata: { thumbnail: true, style: "anime" } });
+  const text = await browser.read(`/console/tasks/${source}`);
+  expect(text).toMatch(/<video src="https:[^"]*" poster="https:[^"]*" width="\d+" height="\d+" controls/);
+  const remix = await complete(account, `/v1/videos/${source}/remix`, { model: "vidA-2", prompt: unique() });
+  expect(await browser.read(`/console/tasks/${remix}`)).toContain(`href="/console/tasks/${source}"`);
+});
+
+test("a task that failed says why and that its money came back", async () => {
+  const { browser, account } = await somebody();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const id = await image(account, { prompt });
+  await finish(account, id);
+  const text = await browser.read(`/console/tasks/${id}`);
+  for (const words of ["The content violates the content policy.", "content_policy_violation", "0.03 USD came back"])
+    expect(text).toContain(words);
+  expect(text).toMatch(/Returned<\/th><td>0\.03 USD/);
+});
+
+test("files that have expired are gone from the pages, and what needs them too", async () => {
+  const { browser, account } = await somebody();
+  const id = await film(account);
+  expect(await browser.read(`/console/tasks/${id}`)).toContain(`action="/console/tasks/${id}/remix"`);
+  vi.setSystemTime(Date.now() + 86_401_000);
+  await pass(id, 0);
+  const text = await browser.read(`/console/tasks/${id}`);
+  expect(text).toContain("The files have expired and are deleted.");
+  for (const gone of ["<video", `${id}/remix`, `${id}/character`, "data-countdown"]) expect(text).not.toContain(gone);
+  const gallery = await browser.read("/console/tasks");
+  expect(gallery).toContain("Files expired");
+  expect(gallery).not.toContain("<video");
+  const late = await browser.ask(`/console/tasks/${id}/remix`, { key: "x", prompt: "at night", wish: "vidA-2/10", size: "16:9" });
+  expect(late.status).toBe(400);
+  expect(await late.text()).toContain("the video of the task has expired");
+});
+
+test("running again submits the same once, however often the form is sent", async () => {
+  const { browser, account } = await somebody();
+  const body = { model: "vidA-2", prompt: unique(), duration: 15, size: "9:16", metadata: { style: "anime", watermark: true } };
+  const id = await complete(account, videos, body);
+  const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "again");
+  const before = (await books(account)).reserved;
+  const [first, second] = await Promise.all([browser.ask(action, { key }), browser.ask(action, { key })]);
+  const again = await led(first);
+  expect(again).not.toBe(id);
+  expect(await led(second)).toBe(again);
+  expect((await books(account)).reserved - before).toBe(1.5);
+  const { metadata } = (await call(`/v1/tasks/${again}`, { key: account.key })).body.data;
+  expect(metadata).toEqual((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.metadata);
+  // The page opened anew is another wish.
+  const later = formOf(await browser.read(`/console/tasks/${id}`), "again");
+  expect(await led(await browser.ask(later.action, { key: later.key }))).not.toBe(again);
+});
+
+test("a task whose pictures were sent along cannot be repeated: its page leads to the playground", async () => {
+  const { browser, account } = await somebody();
+  const inline = `data:image/png;base64,${png.toBase64()}`;
+  const id = await complete(account, images, { model: "imgB-4o-image", prompt: unique(), images: [inline] });
+  const text = await browser.read(`/console/tasks/${id}`);
+  expect(text).toContain("cannot be repeated as it was");
+  expect(text).toContain("a picture sent along");
+  expect(text).toContain(`href="/console/playground?from=${id}"`);
+  expect(text).not.toContain(`${id}/again`);
+  const before = await books(account);
+  expect((await browser.ask(`/console/tasks/${id}/again`, { key: "x" })).status).toBe(400);
+  expect(await books(account)).toEqual(before);
+});
+
+test("a film is remixed by the choices of the catalog; what is refused is said beside what was typed", async () => {
+  const { browser, account } = await person(0);
+  const id = await film(account);
+  const text = await browser.read(`/console/tasks/${id}`);
+  for (const choice of ["vidA-2, 15 s, 1.5 USD", "vidA-2-pro, 25 s, 7.5 USD"]) expect(text).toContain(choice);
+  const { action, key } = formOf(text, "remix");
+  const form = { key, prompt: `at night ${attack}`, wish: "vidA-2-pro/25", size: "1:1" };
+  const refused = await browser.ask(action, form);
+  expect(refused.status).toBe(400);
+  const told = await refused.text();
+  expect(told).toContain("The balance is insufficient.");
+  expect(told).toContain("at night &quot;&gt;&lt;script&gt;");
+  expect(told).not.toContain("<script>alert");
+  expect(told).toMatch(/<option value="vidA-2-pro\/25" selected/);
+  expect((await books(account)).reserved).toBe(0);
+  // The same form, changed: another request under the same key of the form.
+  const remix = await led(await browser.ask(action, { ...form, wish: "vidA-2/15" }));
+  const other = await led(await browser.ask(action, { ...form, prompt: "by day", wish: "vidA-2/15" }));
+  expect(other).not.toBe(remix);
+  const { model, metadata } = (await call(`/v1/tasks/${remix}`, { key: account.key })).body.data;
+  expect([model, metadata]).toEqual([
+    "vidA-2",
+    { kind: "remix", prompt: form.prompt, duration: 15, size: "1:1", reserved: 1.5, source_task: id },
+  ]);
+  const spoken = await browser.ask(action, { ...form, prompt: " " }, undefined, { "accept-language": "ko" });
+  expect(await spoken.text()).toContain("prompt: 비워 둘 수 없습니다");
+});
+
+test("private films and films of models that cannot are not remixed", async () => {
+  const { browser, account } = await somebody();
+  const hidden = await film(account, { metadata: { private: true } });
+  const other = await film(account, { model: "vidB-3.1-fast" });
+  for (const id of [hidden, other]) expect(await browser.read(`/console/tasks/${id}`)).not.toContain(`${id}/remix`);
+});
+
+test("a character is made of a film", async () => {
+  const { browser, account } = await somebody();
+  const id = await film(account);
+  const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "character");
+  const refused = await browser.ask(action, { key, start: "1", end: "9" });
+  expect(await refused.text()).toMatch(/timestamps: must be at least 1 and at most 3 seconds long.*value="9"/s);
+  const made = await led(await browser.ask(action, { key, start: "1", end: "3.5" }));
+  await finish(account, made);
+  const text = await browser.read(`/console/tasks/${made}`);
+  for (const words of ["Amber Fox", "@amber.fox", `href="/console/tasks/${id}"`]) expect(text).toContain(words);
+});
+
+test("cancelling returns the money; a task that had ended is told kindly", async () => {
+  const { browser, account } = await somebody();
+  const before = await books(account);
+  const id = await image(account);
+  await deliver(id);
+  const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "cancel");
+  expect(await books(account)).not.toEqual(before);
+  expect(await led(await browser.ask(action, { key }))).toBe(id);
+  expect(await books(account)).toEqual(before);
+  expect(await browser.read(`/console/tasks/${id}`)).toContain("0.03 USD came back");
+  const late = await browser.ask(action, { key });
+  expect(late.status).toBe(400);
+  expect(await late.text()).toContain("The task has already ended.");
+});
+
+test("another account's task is not there, whatever is done with it", async () => {
+  const { account } = await somebody();
+  const id = await film(account);
+  const { browser: stranger, account: theirs } = await person();
+  const form = { key: "x", prompt: "mine now", wish: "vidA-2/10", size: "16:9", start: "0", end: "1" };
+  expect((await stranger.ask(`/console/tasks/${id}`)).status).toBe(404);
+  expect((await stranger.ask(`/console/tasks/${id}`, undefined, null, { "hx-request": "true" })).status).toBe(404);
+  for (const name of ["cancel", "again", "remix", "character"])
+    expect((await stranger.ask(`/console/tasks/${id}/${name}`, form)).status, name).toBe(404);
+  for (const odd of ["task_x", "..%2Fmodels", `${id}A`]) expect((await stranger.ask(`/console/tasks/${odd}`)).status).toBe(404);
+  expect(await books(theirs)).toMatchObject({ reserved: 0, used: 0 });
+  expect(shown(await stranger.read("/console/tasks"))).toEqual([]);
+});
+
+test("a part of a page that asks after the session has ended leads to the sign-in page", async () => {
+  const response = await new Browser().ask("/console/tasks", undefined, null, { "hx-request": "true" });
+  expect([response.status, response.headers.get("hx-redirect")]).toEqual([401, "/console/sign-in"]);
+});
+
+test("characters are shown with picture and user name, and deleted once that is confirmed", async () => {
+  const { browser, account } = await person();
+  expect(await browser.read("/console/characters")).toContain("There are no characters yet.");
+  await complete(account, videos, { model: "vidA-2", from_task: await film(account), timestamps: "0,1" });
+  await env.DB.prepare("UPDATE character SET display_name = ?2 WHERE account_id = ?1").bind(account.id, `Amber ${attack}`).run();
+  const text = await browser.read("/console/characters");
+  expect(text).toMatch(/<code id="name-ch_[\w-]+">@amber\.fox<\/code>/);
+  expect(text).not.toContain("<script>alert");
+  const picture = within(text, /<img class="preview" src="([^"]*)"/);
+  expect((await call(picture)).headers.get("content-type")).toBe("image/png");
+  const path = within(text, /href="(\/console\/characters\/ch_[\w-]+\/delete)"/);
+  const { browser: stranger } = await somebody();
+  expect((await stranger.ask(path)).status).toBe(404);
+  expect((await stranger.ask(path, {})).status).toBe(404);
+  const confirm = await browser.read(path);
+  expect(confirm).toContain("Delete the character Amber &quot;&gt;&lt;script&gt;");
+  expect((await browser.ask(path, {})).status).toBe(303);
+  expect(await browser.read("/console/characters")).toContain("There are no characters yet.");
+  expect((await browser.ask(path, {})).status).toBe(404);
+});
