@@ -81,7 +81,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
 }
 
 /** Millionths, null for no limit, undefined for what is no quota. */
-function quotaOf(text: string): number | null | undefined {
+export function quotaOf(text: string): number | null | undefined {
   if (text === "") return null;
   return /^\d{1,10}(\.\d{1,6})?$/.test(text) && Number(text) <= 1e9 ? Math.round(Number(text) * 1e6) : undefined;
 }

@@ -5,6 +5,7 @@ import htmx from "htmx.org/dist/htmx.min.js";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
+import { admin } from "./admin/pages.tsx";
 import ownScript from "./client/console.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
@@ -45,4 +46,5 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .route("/console", signIn)
   .route("/console/keys", keys)
+  .route("/console/admin", admin)
   .route("/console", overview);
