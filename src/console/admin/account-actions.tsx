@@ -77,7 +77,7 @@ async function inviteInto(c: ConsoleContext, account: Account) {
         {say("admin_invitation_shown", { email: account.email })} {say("expires")}: <Moment ms={expiresAt} />
       </p>
       <code class="secret" id="invitation">{`${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`}</code>
-      <p class="actions">
+      <p class="choices">
         <button type="button" hidden data-copy="invitation" data-copied={say("copied")}>
           {say("copy")}
         </button>

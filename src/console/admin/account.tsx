@@ -59,7 +59,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
       {isOwn ? (
         <p>{say("admin_not_oneself")}</p>
       ) : (
-        <p class="actions">
+        <p class="choices">
           <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class="secondary">
             {say(account.disabled ? "admin_enable" : "admin_disable")}
           </a>
@@ -129,7 +129,9 @@ async function keysOf(c: ConsoleContext, account: Account) {
         <tbody>
           {rows.map((key) => (
             <tr>
-              <th scope="row">{key.name}</th>
+              <th scope="row" class="wide">
+                {key.name}
+              </th>
               <td>
                 <code>{key.prefix}…</code>
               </td>
@@ -172,7 +174,7 @@ async function tasksOf(c: ConsoleContext, account: Account) {
         <tbody>
           {tasks.map((task) => (
             <tr>
-              <th scope="row">
+              <th scope="row" class="wide">
                 <a href={`/console/admin/accounts/${account.id}/tasks/${task.id}`}>
                   <code>{task.id}</code>
                 </a>

@@ -30,14 +30,16 @@ async function list(c: ConsoleContext, refused?: Refused) {
     c,
     say("admin_accounts"),
     <>
-      <form role="search">
-        <label>
-          {say("admin_search")}
-          <input type="search" name="q" value={text} maxlength={254} aria-describedby="search-hint" />
-          <small id="search-hint">{say("admin_search_hint")}</small>
-        </label>
-        <button>{say("admin_find")}</button>
-      </form>
+      <search>
+        <form>
+          <label>
+            {say("admin_search")}
+            <input type="search" name="q" value={text} maxlength={254} aria-describedby="search-hint" />
+            <small id="search-hint">{say("admin_search_hint")}</small>
+          </label>
+          <button>{say("admin_find")}</button>
+        </form>
+      </search>
       {rows.length === 0 ? (
         <p role="status">{say("admin_no_accounts")}</p>
       ) : (
@@ -45,8 +47,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
           <table>
             <thead>
               <tr>
-                <th scope="col">{say("email")}</th>
-                <th scope="col">{say("name")}</th>
+                <th scope="col">{say("admin_account")}</th>
                 <th scope="col">{say("quota")}</th>
                 <th scope="col">{say("used")}</th>
                 <th scope="col">{say("reserved")}</th>
@@ -57,10 +58,15 @@ async function list(c: ConsoleContext, refused?: Refused) {
             <tbody>
               {rows.map(({ account, balance }) => (
                 <tr>
-                  <th scope="row">
+                  <th scope="row" class="wide">
                     <a href={`/console/admin/accounts/${account.id}`}>{account.email}</a>
+                    {account.name && (
+                      <>
+                        <br />
+                        <small>{account.name}</small>
+                      </>
+                    )}
                   </th>
-                  <td>{account.name}</td>
                   <td>{amountOf(c, balance.quota)}</td>
                   <td>{amountOf(c, balance.used)}</td>
                   <td>{amountOf(c, balance.reserved)}</td>

@@ -30,7 +30,7 @@ async function glance(c: ConsoleContext) {
           <dd>{count}</dd>
         </div>
         <div>
-          <dt>{say("admin_stuck")}</dt>
+          <dt>{say("admin_past_deadline")}</dt>
           <dd>{open.filter((row) => isLate(row, now)).length}</dd>
         </div>
         <div>

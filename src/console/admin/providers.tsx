@@ -62,7 +62,7 @@ async function list(c: ConsoleContext) {
           <ol>
             {configuredRoutes(model.id, upstreams.routes).map((route) => (
               <li>
-                {route.provider} · <code>{route.model}</code>: {say(`admin_route_${standing(upstreams, model.id, route)}`)}
+                {route.provider} · <code>{route.model}</code> · {say(`admin_route_${standing(upstreams, model.id, route)}`)}
               </li>
             ))}
           </ol>

@@ -42,12 +42,12 @@ async function show(c: ConsoleContext) {
       <ol>
         {task.submission.routes.map((route, at) => (
           <li>
-            {route.provider} · {route.model}: {fateOf(c, task, at)}
+            {route.provider} · <code>{route.model}</code> · {fateOf(c, task, at)}
           </li>
         ))}
       </ol>
       <p id="again-hint">{say("admin_again_hint")}</p>
-      <p class="actions">
+      <p class="choices">
         <a href={pathOf(c)} role="button" aria-describedby="again-hint">
           {say("admin_look_again")}
         </a>

@@ -10,7 +10,7 @@ import { isStuck, type State, stateOf } from "./task-state.ts";
 const pageSize = 20;
 const dayMs = 86_400_000;
 /** How far back is looked. A task that runs well ends within minutes: a day shows them all, more is for what was left behind. */
-const spans = ["1", "7", "90"];
+const spans = ["1", "7", "90"] as const;
 
 type Row = OpenTask & { state: State };
 
@@ -32,7 +32,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         <tbody>
           {rows.map((row) => (
             <tr>
-              <th scope="row">
+              <th scope="row" class="wide">
                 <a href={`/console/admin/accounts/${row.accountId}/tasks/${row.taskId}`}>
                   <code>{row.taskId}</code>
                 </a>
@@ -80,7 +80,7 @@ async function list(c: ConsoleContext) {
           <select name="days">
             {spans.map((span) => (
               <option value={span} selected={span === days}>
-                {say("admin_days", { count: span })}
+                {say(`admin_days_${span}`)}
               </option>
             ))}
           </select>
