@@ -87,7 +87,7 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
   return (
     <>
       <p role="alert">{say("admin_books_differ", { count: rows.length })}</p>
-      <div class="overflow-auto">
+      <div class="overflow-auto" role="region" aria-label={say("admin_books")} tabindex={0}>
         <table>
           <thead>
             <tr>

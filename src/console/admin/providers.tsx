@@ -28,7 +28,7 @@ async function list(c: ConsoleContext) {
     c,
     say("admin_providers"),
     <>
-      <div class="overflow-auto">
+      <div class="overflow-auto" role="region" aria-label={say("admin_providers")} tabindex={0}>
         <table>
           <thead>
             <tr>
