@@ -26,18 +26,16 @@ async function show(c: ConsoleContext) {
         <code class="whole">{task.id}</code>
       </p>
       {isStuck(state) && <p role="alert">{say(`admin_state_${state}`)}</p>}
-      <div class="overflow-auto">
-        <table>
-          <tbody>
-            {facts(c, task).map(([name, value]) => (
-              <tr>
-                <th scope="row">{name}</th>
-                <td>{value}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <table class="facts">
+        <tbody>
+          {facts(c, task).map(([name, value]) => (
+            <tr>
+              <th scope="row">{name}</th>
+              <td>{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
       <h2>{say("admin_routes")}</h2>
       <ol>
         {task.submission.routes.map((route, at) => (
