@@ -3,19 +3,21 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { Caller } from "./accounts.ts";
 import { vouchFor } from "./api/auth.ts";
-import type { Api } from "./console/api.ts";
+import { tablesOf } from "./config.ts";
+import type { Api, Upstreams } from "./console/api.ts";
 import { objectIdOf } from "./ids.ts";
+import { providerStates } from "./providers/index.ts";
 import type { Task } from "./tasks/record.ts";
 
 /** Handed to the console with each request, so neither Worker needs an address that others could ask. */
 export class ConsoleApi extends RpcTarget implements Api {
   readonly #answer: (request: Request) => Promise<Response>;
-  readonly #tasks: Env["TASKS"];
+  readonly #env: Env;
 
   /** `answer` is the gateway's own way with requests. */
   constructor(env: Env, answer: (request: Request) => Promise<Response>) {
     super();
-    this.#tasks = env.TASKS;
+    this.#env = env;
     this.#answer = answer;
   }
 
@@ -25,7 +27,12 @@ export class ConsoleApi extends RpcTarget implements Api {
   }
 
   async record(accountId: string, taskId: string): Promise<Task | null> {
-    const id = objectIdOf(this.#tasks, taskId);
-    return id ? await this.#tasks.get(id).read(accountId) : null;
+    const { TASKS } = this.#env;
+    const id = objectIdOf(TASKS, taskId);
+    return id ? await TASKS.get(id).read(accountId) : null;
+  }
+
+  async upstreams(): Promise<Upstreams> {
+    return { providers: providerStates(this.#env), ...tablesOf(this.#env) };
   }
 }

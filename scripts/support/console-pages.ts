@@ -41,6 +41,23 @@ export const consolePages: ConsolePage[] = [
   { name: "task-failed", as: "demo", reach: (page) => follow(page, "/console/tasks?status=failed", "#tasks a") },
   { name: "characters", as: "demo", reach: at("/console/characters") },
   { name: "character-delete", as: "demo", reach: (page) => follow(page, "/console/characters", 'a[href$="/delete"]') },
+  { name: "admin", as: "demo", reach: at("/console/admin") },
+  { name: "admin-audit", as: "demo", reach: at("/console/admin/audit") },
+  { name: "admin-accounts", as: "demo", reach: at("/console/admin/accounts") },
+  { name: "admin-account", as: "demo", reach: ownAccount },
+  { name: "admin-task", as: "demo", reach: (page) => ownAccount(page).then(() => press(page, 'main a[href*="/tasks/"]')) },
+  {
+    name: "admin-disable",
+    as: "demo",
+    reach: (page) => openAccount(page, "team@example.com").then(() => press(page, 'main a[href$="/disable"]')),
+  },
+  {
+    name: "admin-invitation",
+    as: "demo",
+    reach: (page) => openAccount(page, "guest@example.com").then(() => press(page, 'main form[action$="/invite"] button')),
+  },
+  { name: "admin-providers", as: "demo", reach: at("/console/admin/providers") },
+  { name: "admin-tasks", as: "demo", reach: at("/console/admin/tasks") },
   { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
 ];
 
@@ -72,6 +89,18 @@ async function createKey(page: Page, name: string): Promise<void> {
   await submit(page);
 }
 
+/** Opens an account as its operator: the browser is on its page. */
+async function openAccount(page: Page, email: string): Promise<void> {
+  await page.goto("/console/admin/accounts");
+  await page.locator("main [name=email]").fill(email);
+  await press(page, 'main form[method="post"] button');
+}
+
+/** The demo account as its operator sees it. */
+async function ownAccount(page: Page): Promise<void> {
+  await follow(page, "/console/admin/accounts?q=demo@example.com", "main th a");
+}
+
 /** Presses the button of the page's own form and waits for what it answers. */
 async function submit(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent("load"), page.locator("main form button").click()]);
@@ -80,5 +109,10 @@ async function submit(page: Page): Promise<void> {
 /** Opens a page and follows the first such link on it. */
 async function follow(page: Page, from: string, link: string): Promise<void> {
   await page.goto(from);
-  await Promise.all([page.waitForEvent("load"), page.locator(link).first().click()]);
+  await press(page, link);
+}
+
+/** Presses the first such link or button and waits for the next page. */
+async function press(page: Page, what: string): Promise<void> {
+  await Promise.all([page.waitForEvent("load"), page.locator(what).first().click()]);
 }

@@ -34,7 +34,7 @@ export async function signUpDemo(baseUrl: string): Promise<void> {
   if (response.status >= 500) throw new Error(`POST /console/sign-up answered ${response.status}`);
 }
 
-/** Makes sure that the demo account exists, and creates a key for it. */
+/** Makes sure that the demo account exists and sees the operator's pages, and creates a key for it. */
 export async function createDemoKey(baseUrl: string, adminToken: string): Promise<DemoAccount> {
   const ask = async <T>(shape: z.ZodMiniType<T>, method: string, path: string, body?: object): Promise<T> => {
     const response = await fetch(`${baseUrl}/admin${path}`, {
@@ -49,6 +49,7 @@ export async function createDemoKey(baseUrl: string, adminToken: string): Promis
   };
   const found = await ask(accounts, "GET", `/accounts?email=${encodeURIComponent(email)}`);
   const { id, remaining } = found.data[0] ?? (await ask(account, "POST", "/accounts", { email, name: "Demo", quota: demoQuota }));
+  await ask(account, "PATCH", `/accounts/${id}`, { admin: true });
   const { key } = await ask(createdKey, "POST", `/accounts/${id}/keys`, { name: "demo", quota: null });
   return { email, password, apiKey: key, remaining };
 }

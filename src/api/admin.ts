@@ -51,7 +51,12 @@ const newAccount = z.object({
   name: z.optional(z.string().check(z.maxLength(200))),
   quota: quota(),
 });
-const accountChange = z.object({ quota: z.optional(quota()), add: z.optional(units(-1e9)), disabled: z.optional(z.boolean()) });
+const accountChange = z.object({
+  quota: z.optional(quota()),
+  add: z.optional(units(-1e9)),
+  disabled: z.optional(z.boolean()),
+  admin: z.optional(z.boolean()),
+});
 const newKey = z.object({
   name: z.string().check(z.minLength(1), z.maxLength(200)),
   quota: quota(),
@@ -130,6 +135,7 @@ const accountView = async (c: AppContext, account: accounts.Account) => ({
   email: account.email,
   name: account.name,
   disabled: account.disabled === 1,
+  admin: account.admin === 1,
   created_at: Math.floor(account.createdAt / 1000),
   ...(await balanceView(c, account.id, account.id)),
 });
@@ -168,12 +174,13 @@ async function listAccounts(c: AppContext): Promise<Response> {
 
 async function changeAccount(c: AppContext): Promise<Response> {
   const account = await accountOf(c);
-  const { quota, add, disabled } = await readFields(c, accountChange, ["quota"]);
+  const { quota, add, disabled, admin } = await readFields(c, accountChange, ["quota"]);
   if (quota !== undefined && add !== undefined) throw invalid("add", "not_both", { a: "quota", b: "add" });
   const change = quota !== undefined ? { quota } : add !== undefined ? { add } : undefined;
   if (change && (await changeQuota(databaseOf(c.env, account.id), account.id, change)) === "below_use")
     throw invalid(quota !== undefined ? "quota" : "add", "below_use");
   if (disabled !== undefined) await accounts.setDisabled(c.env.DB, account.id, disabled);
+  if (admin !== undefined) await accounts.setAdmin(c.env.DB, account.id, admin);
   return answer(c, await accountView(c, await accountOf(c)));
 }
 

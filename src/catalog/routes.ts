@@ -26,9 +26,12 @@ export function checkRoutes(configured: unknown): Routes {
   return configured as Routes;
 }
 
+/** The routes of a model as they are configured. */
+export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? [{ provider: sandbox, model }];
+
 /** The routes of a model whose providers are switched on; none means that it cannot be asked for. */
 export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean): Route[] {
-  const routes = (configured[model] ?? [{ provider: sandbox, model }]).filter((route) => isOn(route.provider));
+  const routes = configuredRoutes(model, configured).filter((route) => isOn(route.provider));
   // Never beside a real one: who pays for the real thing gets no picture of a sandbox when that fails.
   const real = routes.filter((route) => route.provider !== sandbox);
   return real.length > 0 ? real : routes;

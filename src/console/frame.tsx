@@ -70,8 +70,9 @@ export const signedIn: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =
 /** A whole page. */
 export function page(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 401 | 403 | 404 | 429 | 500 = 200) {
   const user = c.get("user") as ConsoleEnvironment["Variables"]["user"] | undefined;
+  const account = c.get("account") as Account | undefined;
   const html = (
-    <Layout title={title} language={c.get("language")} say={c.get("say")} email={user?.email}>
+    <Layout title={title} language={c.get("language")} say={c.get("say")} email={user?.email} isAdmin={account?.admin === 1}>
       {children}
     </Layout>
   );

@@ -9,6 +9,7 @@ interface Page {
   say: Say;
   /** Who is signed in. */
   email?: string | undefined;
+  isAdmin?: boolean;
   children?: Child;
 }
 
@@ -16,7 +17,7 @@ interface Page {
 const drawing = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#3c8ae0" stroke-width="2"><path d="M2 15V8a6 6 0 0 1 12 0v7M6 15V8a2 2 0 0 1 4 0v7"/></svg>`;
 const icon = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
 
-export const Layout = ({ title, language, say, email, children }: Page) => (
+export const Layout = ({ title, language, say, email, isAdmin, children }: Page) => (
   <html lang={language}>
     <head>
       <meta charset="utf-8" />
@@ -51,6 +52,11 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
                 <li>
                   <a href="/console/keys">{say("api_keys")}</a>
                 </li>
+                {isAdmin && (
+                  <li>
+                    <a href="/console/admin">{say("admin")}</a>
+                  </li>
+                )}
               </>
             )}
           </ul>

@@ -23,6 +23,15 @@ export async function memberOf(db: D1Database, userId: string): Promise<Member |
   return account ? { account, keyId: row.keyId } : undefined;
 }
 
+/** The e-mail address of the person who signs in to an account, or null when there is none. */
+export const personOf = async (db: D1Database, accountId: string) =>
+  (
+    await db
+      .prepare("SELECT u.email FROM member m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1")
+      .bind(accountId)
+      .first<{ email: string }>()
+  )?.email ?? null;
+
 /** The name of the key that pays for what is run from the pages. */
 const consoleKeyName = "Console";
 

@@ -2,6 +2,7 @@
 
 import { type Language, languageOf } from "../views/messages.ts";
 import characters from "./messages/characters.ts";
+import admin from "./messages/admin.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
@@ -16,6 +17,7 @@ const part = <Key extends string>(table: Part<Key>) => table;
 
 const parts = [part(common), part(keys), part(overview), part(signIn), part(usage)] as const;
 const parts = [part(common), part(keys), part(overview), part(signIn), part(tasks), part(characters)] as const;
+const parts = [part(common), part(keys), part(overview), part(signIn), part(admin)] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

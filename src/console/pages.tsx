@@ -7,6 +7,7 @@ import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
 import uPlot from "uplot/dist/uPlot.iife.min.js";
 import uPlotStyle from "uplot/dist/uPlot.min.css";
+import { admin } from "./admin/pages.tsx";
 import ownScript from "./client/console.js";
 import usageScript from "./client/usage.js";
 import { characters } from "./characters.tsx";
@@ -65,4 +66,5 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/keys", keys)
   .route("/console/tasks", tasks)
   .route("/console/characters", characters)
+  .route("/console/admin", admin)
   .route("/console", overview);

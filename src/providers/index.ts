@@ -42,6 +42,9 @@ export const isAside = (name: string): boolean => (aside.get(name) ?? 0) > Date.
 /** Whether the operator switched the provider on. */
 export const isOn = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
 
+/** Each provider that there is, and how it stands with this isolate. */
+export const providerStates = (env: Env) => Object.keys(providers).map((name) => ({ name, on: isOn(env, name), aside: isAside(name) }));
+
 /** The provider of a route. Throws when it was switched off since the route was chosen. */
 export function providerNamed(env: Env, name: string): Provider {
   const provider = providers[name]?.(env);

@@ -126,6 +126,16 @@ test("a quota is set, lifted and added to; adding to none leaves none", async ()
   expect((await patch(account, { quota: 1, add: 1 })).status).toBe(400);
 });
 
+test("the role of an admin is given and taken by yes and no alone", async () => {
+  const account = await newAccount();
+  expect((await asAdmin(`/accounts/${account.id}`)).body.admin).toBe(false);
+  expect((await patch(account, { admin: true })).body.admin).toBe(true);
+  for (const admin of [1, "true"])
+    expect(await patch(account, { admin })).toMatchObject({ status: 400, body: { error: { param: "admin" } } });
+  expect((await patch(account, { quota: 5 })).body.admin).toBe(true);
+  expect((await patch(account, { admin: false })).body.admin).toBe(false);
+});
+
 test("a quota cannot fall below what is used and reserved", async () => {
   const account = await newAccount(1);
   await finish(account, await submit(account, images, image()));

@@ -10,10 +10,12 @@ const origin = "https://gateway.example";
 export class Browser {
   readonly #cookies = new Map<string, string>();
   readonly #vars: Partial<ConsoleEnv>;
+  readonly #gatewayVars: Partial<Env>;
 
-  /** Variables that the console has for this browser's requests. */
-  constructor(vars: Partial<ConsoleEnv> = {}) {
+  /** Variables that the console, and the gateway before it, have for this browser's requests. */
+  constructor(vars: Partial<ConsoleEnv> = {}, gatewayVars: Partial<Env> = {}) {
     this.#vars = vars;
+    this.#gatewayVars = gatewayVars;
   }
 
   /** Sends a request as it is. */
@@ -22,7 +24,7 @@ export class Browser {
     const CONSOLE: Env["CONSOLE"] = {
       open: async (asked, api) => pages.fetch(asked, { ...env, ...this.#vars, API: api }, ctx),
     };
-    return gateway.fetch(request, { ...env, CONSOLE }, ctx);
+    return gateway.fetch(request, { ...env, ...this.#gatewayVars, CONSOLE }, ctx);
   }
 
   /** Asks for a page, or sends a form from `from`. Redirects are not followed. */

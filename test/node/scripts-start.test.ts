@@ -56,6 +56,8 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   const apiKey = await printed(first, apiKeyLine, startMs);
   expect(first.output()).toContain(`BASE_URL=${baseUrl}\n`);
   expect(first.output()).toContain(`${baseUrl}/console, sign in as demo@example.com with the password demo-password.`);
+  // Whoever begins here sees the operator's pages.
+  expect(await call(`${baseUrl}/admin/accounts?email=demo@example.com`, "admin's-$ecret")).toMatchObject({ data: [{ admin: true }] });
   const task = await call(`${baseUrl}/v1/images/generations`, apiKey, { model: "imgA-4", prompt: "A lighthouse" });
   const { id } = z.object({ id: z.string() }).parse(task);
   const status = imageTask.parse(await call(`${baseUrl}/v1/tasks/${id}?wait=30`, apiKey));

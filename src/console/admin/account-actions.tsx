@@ -1,0 +1,121 @@
+/** What an admin does to an account: quota, disabling, the role, an invitation, deleting a key. Each leaves a line in the log. */
+
+import { Hono } from "hono";
+import { type Account, deleteKey, invite, listKeys, setAdmin, setDisabled } from "../../accounts.ts";
+import { balanceOf, changeQuota } from "../../quota.ts";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
+import { quotaOf } from "../keys.tsx";
+import { Moment } from "../layout.tsx";
+import { personOf } from "../members.ts";
+import { accountPage } from "./account.tsx";
+import { accountAsked, adminPage, amountOf, nameOf, note, notFound, Question } from "./frame.tsx";
+
+type Change = Parameters<typeof changeQuota>[2];
+
+/** The change that a form asks for, or undefined. No limit is said by the choice alone: an empty field may be a slip. */
+function changeAsked(how: string, amount: string): Change | undefined {
+  if (how === "unlimited") return { quota: null };
+  const [, minus = "", digits = ""] = /^([-−]?)(\d.*)$/.exec(amount) ?? [];
+  const millionths = digits === "" ? undefined : quotaOf(digits);
+  if (millionths === undefined || millionths === null) return undefined;
+  if (how === "add") return { add: minus ? -millionths : millionths };
+  return how === "set" && !minus ? { quota: millionths } : undefined;
+}
+
+async function setQuota(c: ConsoleContext, account: Account) {
+  const { say } = c.var;
+  const field = await fieldsOf(c);
+  const change = changeAsked(field("how"), field("amount"));
+  if (!change) return accountPage(c, account, say("bad_quota"));
+  if ((await changeQuota(c.env.DB, account.id, change)) === "below_use") {
+    const { used, reserved } = (await balanceOf(c.env.DB, account.id))!;
+    return accountPage(c, account, say("admin_below_use", { amount: amountOf(c, used + reserved) }));
+  }
+  note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
+  return c.redirect(`/console/admin/accounts/${account.id}`, 303);
+}
+
+/** What is asked about first. Nobody does these to themselves: the last admin would shut everybody out. */
+const deeds = {
+  disable: { title: "admin_disable_ask", text: "admin_disable_warning", yes: "admin_disable", outcome: "disabled" },
+  enable: { title: "admin_enable_ask", text: "admin_enable_warning", yes: "admin_enable", outcome: "enabled" },
+  appoint: { title: "admin_appoint_ask", text: "admin_appoint_warning", yes: "admin_appoint", outcome: "admin_given" },
+  dismiss: { title: "admin_dismiss_ask", text: "admin_dismiss_warning", yes: "admin_dismiss", outcome: "admin_taken" },
+} as const;
+type Deed = keyof typeof deeds;
+
+const doers: Record<Deed, (db: D1Database, id: string) => Promise<void>> = {
+  disable: (db, id) => setDisabled(db, id, true),
+  enable: (db, id) => setDisabled(db, id, false),
+  appoint: (db, id) => setAdmin(db, id, true),
+  dismiss: (db, id) => setAdmin(db, id, false),
+};
+
+async function deed(c: ConsoleContext, account: Account, name: Deed) {
+  const { say } = c.var;
+  const { title, text, yes, outcome } = deeds[name];
+  const back = `/console/admin/accounts/${account.id}`;
+  if (account.id === c.get("account").id) return adminPage(c, nameOf(account), <p role="alert">{say("admin_not_oneself")}</p>, 403);
+  if (c.req.method !== "POST")
+    return adminPage(c, say(title, { name: nameOf(account) }), <Question say={say} text={say(text)} yes={say(yes)} back={back} />);
+  await doers[name](c.env.DB, account.id);
+  note(c, outcome, account.id);
+  return c.redirect(back, 303);
+}
+
+async function inviteInto(c: ConsoleContext, account: Account) {
+  const { say } = c.var;
+  if (c.env.SIGNUP === "closed" || (await personOf(c.env.DB, account.id)) !== null)
+    return adminPage(c, nameOf(account), <p role="alert">{say("admin_no_invitation")}</p>, 400);
+  const { token, expiresAt } = await invite(c.env.DB, account.id);
+  note(c, "invited", account.id);
+  return adminPage(
+    c,
+    say("admin_invitation_for", { name: nameOf(account) }),
+    <>
+      <p role="status">
+        {say("admin_invitation_shown", { email: account.email })} {say("expires")}: <Moment ms={expiresAt} />
+      </p>
+      <code class="secret" id="invitation">{`${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`}</code>
+      <p class="choices">
+        <button type="button" hidden data-copy="invitation" data-copied={say("copied")}>
+          {say("copy")}
+        </button>
+        <a href={`/console/admin/accounts/${account.id}`} role="button">
+          {say("admin_done")}
+        </a>
+      </p>
+    </>,
+  );
+}
+
+async function removeKey(c: ConsoleContext, account: Account) {
+  const { say } = c.var;
+  const key = (await listKeys(c.env.DB, account.id)).find(({ id }) => id === c.req.param("key"));
+  if (!key) return notFound(c);
+  const back = `/console/admin/accounts/${account.id}`;
+  if (c.req.method !== "POST")
+    return adminPage(
+      c,
+      say("delete_key", { name: key.name }),
+      <Question say={say} text={`${nameOf(account)}: ${say("delete_warning")}`} yes={say("delete")} back={back} />,
+    );
+  await deleteKey(c.env.DB, key.id);
+  note(c, "key_deleted", account.id, { key: key.id });
+  return c.redirect(back, 303);
+}
+
+/** A handler for the account that the path names. */
+const of = (act: (c: ConsoleContext, account: Account) => Promise<Response>) => async (c: ConsoleContext) => {
+  const account = await accountAsked(c);
+  return account ? act(c, account) : notFound(c);
+};
+
+export const accountActions = new Hono<ConsoleEnvironment>()
+  .post("/quota", of(setQuota))
+  .post("/invite", of(inviteInto))
+  .on(["GET", "POST"], "/keys/:key", of(removeKey))
+  .on(["GET", "POST"], "/:deed", (c) => {
+    const name = c.req.param("deed");
+    return Object.hasOwn(deeds, name) ? of((c, account) => deed(c, account, name as Deed))(c) : notFound(c);
+  });

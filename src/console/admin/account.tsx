@@ -1,0 +1,198 @@
+/** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
+
+import { Hono } from "hono";
+import { type Account, listKeys } from "../../accounts.ts";
+import { balanceOf, remaining } from "../../quota.ts";
+import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
+import { Moment, Problem } from "../layout.tsx";
+import { personOf } from "../members.ts";
+import { accountAsked, adminPage, amountOf, askAs, nameOf, notFound } from "./frame.tsx";
+
+interface TaskRow {
+  id: string;
+  model: string;
+  status: "queued" | "in_progress" | "completed" | "failed";
+  created_at: number;
+}
+
+/** The account's page; `problem` says why its quota was not changed. */
+export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
+  const { say } = c.var;
+  const { DB } = c.env;
+  const balance = (await balanceOf(DB, account.id))!;
+  const person = await personOf(DB, account.id);
+  const isOwn = account.id === c.get("account").id;
+  const path = `/console/admin/accounts/${account.id}`;
+  return adminPage(
+    c,
+    nameOf(account),
+    <>
+      <dl class="figures">
+        <div>
+          <dt>{say("quota")}</dt>
+          <dd>{amountOf(c, balance.quota)}</dd>
+        </div>
+        <div>
+          <dt>{say("used")}</dt>
+          <dd>{amountOf(c, balance.used)}</dd>
+        </div>
+        <div>
+          <dt>{say("reserved")}</dt>
+          <dd>{amountOf(c, balance.reserved)}</dd>
+        </div>
+        <div>
+          <dt>{say("remaining")}</dt>
+          <dd>{amountOf(c, remaining(balance))}</dd>
+        </div>
+      </dl>
+      <ul>
+        <li>
+          <code>{account.id}</code>
+        </li>
+        <li>
+          {say("created")}: <Moment ms={account.createdAt} />
+        </li>
+        <li>{say(account.disabled ? "admin_is_disabled" : "admin_is_enabled")}</li>
+        <li>{say(account.admin ? "admin_is_admin" : "admin_is_no_admin")}</li>
+        <li>{person === null ? say("admin_nobody_signs_in") : say("admin_signs_in", { email: person })}</li>
+      </ul>
+      {isOwn ? (
+        <p>{say("admin_not_oneself")}</p>
+      ) : (
+        <p class="choices">
+          <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class="secondary">
+            {say(account.disabled ? "admin_enable" : "admin_disable")}
+          </a>
+          <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="secondary">
+            {say(account.admin ? "admin_dismiss" : "admin_appoint")}
+          </a>
+        </p>
+      )}
+      {person === null && c.env.SIGNUP !== "closed" && (
+        <form method="post" action={`${path}/invite`}>
+          <button>{say("admin_invite")}</button>
+        </form>
+      )}
+      <h2>{say("admin_change_quota")}</h2>
+      <form method="post" action={`${path}/quota`} class="narrow">
+        <Problem text={problem} />
+        <fieldset>
+          <legend>{say("admin_how")}</legend>
+          <label>
+            <input type="radio" name="how" value="add" checked />
+            {say("admin_add")}
+          </label>
+          <label>
+            <input type="radio" name="how" value="set" />
+            {say("admin_set")}
+          </label>
+          <label>
+            <input type="radio" name="how" value="unlimited" />
+            {say("admin_without_limit")}
+          </label>
+        </fieldset>
+        <label>
+          {say("admin_quota_in", { unit: c.env.BALANCE_UNIT })}
+          <input name="amount" inputmode="decimal" autocomplete="off" aria-describedby="amount-hint" />
+          <small id="amount-hint">{say("admin_amount_hint")}</small>
+        </label>
+        <button>{say("admin_change_quota")}</button>
+      </form>
+      <h2>{say("api_keys")}</h2>
+      {await keysOf(c, account)}
+      <h2>{say("latest_tasks")}</h2>
+      {await tasksOf(c, account)}
+    </>,
+    problem === undefined ? 200 : 400,
+  );
+}
+
+async function keysOf(c: ConsoleContext, account: Account) {
+  const { say } = c.var;
+  const keys = await listKeys(c.env.DB, account.id);
+  const rows = await Promise.all(keys.map(async (key) => ({ ...key, balance: (await balanceOf(c.env.DB, key.id))! })));
+  if (rows.length === 0) return <p>{say("admin_no_keys")}</p>;
+  return (
+    <div class="overflow-auto">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{say("key_name")}</th>
+            <th scope="col">{say("prefix")}</th>
+            <th scope="col">{say("quota")}</th>
+            <th scope="col">{say("used")}</th>
+            <th scope="col">{say("created")}</th>
+            <th scope="col">{say("expires")}</th>
+            <td></td>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((key) => (
+            <tr>
+              <th scope="row" class="wide">
+                {key.name}
+              </th>
+              <td>
+                <code>{key.prefix}…</code>
+              </td>
+              <td>{amountOf(c, key.balance.quota)}</td>
+              <td>{amountOf(c, key.balance.used)}</td>
+              <td>
+                <Moment ms={key.createdAt} />
+              </td>
+              <td>{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
+              <td>
+                <a href={`/console/admin/accounts/${account.id}/keys/${key.id}`} aria-label={say("delete_key", { name: key.name })}>
+                  {say("delete")}
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+async function tasksOf(c: ConsoleContext, account: Account) {
+  const { say } = c.var;
+  const response = await askAs(c, account.id, "/v1/tasks?limit=10");
+  if (!response.ok) return <p role="alert">{say("failed")}</p>;
+  const { data: tasks } = await response.json<{ data: TaskRow[] }>();
+  if (tasks.length === 0) return <p>{say("admin_no_tasks")}</p>;
+  return (
+    <div class="overflow-auto">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{say("task")}</th>
+            <th scope="col">{say("model")}</th>
+            <th scope="col">{say("status")}</th>
+            <th scope="col">{say("created")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map((task) => (
+            <tr>
+              <th scope="row" class="wide">
+                <a href={`/console/admin/accounts/${account.id}/tasks/${task.id}`}>
+                  <code>{task.id}</code>
+                </a>
+              </th>
+              <td>{task.model}</td>
+              <td>{say(task.status === "failed" ? "failed_status" : task.status)}</td>
+              <td>
+                <Moment ms={1000 * task.created_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export const account = new Hono<ConsoleEnvironment>().get("/", async (c) => {
+  const found = await accountAsked(c);
+  return found ? accountPage(c, found) : notFound(c);
+});

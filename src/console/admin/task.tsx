@@ -1,0 +1,134 @@
+/** One task as its operator sees it: its step, routes and faults, never what was asked or made. It can be ended here, and its money returned. */
+
+import { Hono } from "hono";
+import type { Child } from "hono/jsx";
+import { isFinal, type Task } from "../../tasks/record.ts";
+import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
+import { Moment, Problem } from "../layout.tsx";
+import { adminPage, amountOf, askAs, note, notFound, Question } from "./frame.tsx";
+import { isStuck, stateOf } from "./task-state.ts";
+
+/** The account and the task that the path names. */
+const asked = (c: ConsoleContext) => ({ accountId: c.req.param("id") ?? "", taskId: c.req.param("task") ?? "" });
+const pathOf = (c: ConsoleContext) => `/console/admin/accounts/${asked(c).accountId}/tasks/${asked(c).taskId}`;
+
+async function show(c: ConsoleContext) {
+  const { say } = c.var;
+  const { accountId, taskId } = asked(c);
+  const task = await c.env.API.record(accountId, taskId);
+  if (!task) return notFound(c);
+  const state = stateOf(task, task.createdAt, Date.now());
+  return adminPage(
+    c,
+    say("task"),
+    <>
+      <p>
+        <code class="whole">{task.id}</code>
+      </p>
+      {isStuck(state) && <p role="alert">{say(`admin_state_${state}`)}</p>}
+      <table class="facts">
+        <tbody>
+          {facts(c, task).map(([name, value]) => (
+            <tr>
+              <th scope="row">{name}</th>
+              <td>{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <h2>{say("admin_routes")}</h2>
+      <ol>
+        {task.submission.routes.map((route, at) => (
+          <li>
+            {route.provider} · <code>{route.model}</code> · {fateOf(c, task, at)}
+          </li>
+        ))}
+      </ol>
+      <p id="again-hint">{say("admin_again_hint")}</p>
+      <p class="choices">
+        <a href={pathOf(c)} role="button" aria-describedby="again-hint">
+          {say("admin_look_again")}
+        </a>
+        {!isFinal(task) && (
+          <a href={`${pathOf(c)}/cancel`} role="button" class="secondary">
+            {say("admin_end_task")}
+          </a>
+        )}
+      </p>
+    </>,
+  );
+}
+
+function facts(c: ConsoleContext, task: Task): [string, Child][] {
+  const { say } = c.var;
+  const { submission, step } = task;
+  const rows: [string, Child][] = [
+    [
+      say("admin_account"),
+      <a href={`/console/admin/accounts/${submission.accountId}`}>
+        <code>{submission.accountId}</code>
+      </a>,
+    ],
+    [say("model"), `${submission.model} · ${submission.kind}`],
+    [say("status"), `${say(task.status === "failed" ? "failed_status" : task.status)}${task.error ? ` · ${task.error}` : ""}`],
+    [say("created"), <Moment ms={task.createdAt} />],
+    [say("admin_deadline"), <Moment ms={task.deadline} />],
+    [say("admin_step"), say(`admin_step_${step.do}`)],
+    [say("admin_step_at"), <Moment ms={step.at} />],
+    [say("admin_faults"), task.faults],
+    [say("reserved"), amountOf(c, submission.price)],
+  ];
+  if (task.charged !== undefined) rows.push([say("admin_charged"), amountOf(c, task.charged)]);
+  return rows;
+}
+
+/** What became of a route: the attempts are told in the order of the routes. */
+function fateOf(c: ConsoleContext, { attempts, route, status }: Task, at: number): string {
+  const { say } = c.var;
+  const attempt = attempts[at];
+  if (attempt) return attempt.outcome;
+  if (at !== route) return say("admin_route_next");
+  return say(status === "failed" ? "failed_status" : status);
+}
+
+async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 400 | 404 = 200) {
+  const { say } = c.var;
+  const { taskId } = asked(c);
+  return adminPage(
+    c,
+    say("admin_end_ask"),
+    <>
+      <p>
+        <code class="whole">{taskId}</code>
+      </p>
+      <Question
+        say={say}
+        text={say("admin_end_warning")}
+        yes={say("admin_end_task")}
+        back={pathOf(c)}
+        problem={<Problem text={problem} />}
+      />
+    </>,
+    status,
+  );
+}
+
+/** As its owner would: the task object alone decides, and returns the money whatever stands in its way. */
+async function cancel(c: ConsoleContext) {
+  const { say } = c.var;
+  const { accountId, taskId } = asked(c);
+  const { status } = await askAs(c, accountId, `/v1/tasks/${encodeURIComponent(taskId)}/cancel`, { method: "POST" });
+  if (status === 404) return notFound(c);
+  if (status === 409) return confirmation(c, say("admin_ended_already"), 400);
+  if (status !== 200) throw new Error(`cancelling answered ${status}`);
+  note(c, "task_cancelled", accountId, { task: taskId });
+  return c.redirect(pathOf(c), 303);
+}
+
+export const task = new Hono<ConsoleEnvironment>()
+  .get("/:task", show)
+  .get("/:task/cancel", async (c) => {
+    const { accountId, taskId } = asked(c);
+    return (await c.env.API.record(accountId, taskId)) ? confirmation(c) : notFound(c);
+  })
+  .post("/:task/cancel", cancel);

@@ -1,0 +1,105 @@
+/** Everybody's tasks whose books are open, oldest first; the stuck ones apart. */
+
+import { Hono } from "hono";
+import { listOpenTasks, type OpenTask } from "../../quota.ts";
+import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
+import { Moment } from "../layout.tsx";
+import { adminPage, amountOf } from "./frame.tsx";
+import { isStuck, type State, stateOf } from "./task-state.ts";
+
+const pageSize = 20;
+const dayMs = 86_400_000;
+/** How far back is looked. A task that runs well ends within minutes: a day shows them all, more is for what was left behind. */
+const spans = ["1", "7", "90"] as const;
+
+type Row = OpenTask & { state: State };
+
+const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
+  const { say } = c.var;
+  return (
+    <div class="overflow-auto">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{say("task")}</th>
+            <th scope="col">{say("status")}</th>
+            <th scope="col">{say("model")}</th>
+            <th scope="col">{say("reserved")}</th>
+            <th scope="col">{say("admin_since")}</th>
+            <th scope="col">{say("admin_account")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              <th scope="row" class="wide">
+                <a href={`/console/admin/accounts/${row.accountId}/tasks/${row.taskId}`}>
+                  <code>{row.taskId}</code>
+                </a>
+              </th>
+              <td>{say(`admin_state_${row.state}`)}</td>
+              <td>{row.model}</td>
+              <td>{amountOf(c, row.held)}</td>
+              <td>
+                <Moment ms={row.at} />
+              </td>
+              <td>
+                <a href={`/console/admin/accounts/${row.accountId}`}>
+                  <code>{row.accountId}</code>
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+};
+
+async function list(c: ConsoleContext) {
+  const { say } = c.var;
+  const now = Date.now();
+  const days = spans.find((span) => span === c.req.query("days")) ?? "1";
+  const found = await listOpenTasks(c.env.DB, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: c.req.query("after") });
+  // Reading a record wakes its object, and an alarm that was lost is set again by that.
+  const rows = await Promise.all(
+    found
+      .slice(0, pageSize)
+      .map(async (row) => ({ ...row, state: stateOf(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
+  );
+  const stuck = rows.filter(({ state }) => isStuck(state));
+  const others = rows.filter(({ state }) => !isStuck(state));
+  return adminPage(
+    c,
+    say("admin_open_tasks"),
+    <>
+      <p>{say("admin_open_hint")}</p>
+      <form>
+        <label>
+          {say("admin_span")}
+          <select name="days">
+            {spans.map((span) => (
+              <option value={span} selected={span === days}>
+                {say(`admin_days_${span}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button>{say("admin_look_again")}</button>
+      </form>
+      <h2>{say("admin_stuck")}</h2>
+      {stuck.length === 0 ? <p role="status">{say("admin_none_stuck")}</p> : <Rows c={c} rows={stuck} />}
+      <h2>{say("admin_running")}</h2>
+      {others.length === 0 ? <p>{say("admin_none_running")}</p> : <Rows c={c} rows={others} />}
+      {found.length > pageSize && (
+        <p>
+          <a href={`/console/admin/tasks?${new URLSearchParams({ days, after: rows.at(-1)!.taskId })}`} rel="next">
+            {say("admin_next")}
+          </a>
+        </p>
+      )}
+    </>,
+  );
+}
+
+export const tasks = new Hono<ConsoleEnvironment>().get("/", list);

@@ -1,0 +1,367 @@
+/** The operator's pages: for admins alone, what they show, what they do. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { accountByEmail, insertAccount } from "../../src/accounts.ts";
+import { admin } from "../../src/console/admin/pages.tsx";
+import messages from "../../src/console/messages/admin.ts";
+import { objectIdOf, taskIdOf } from "../../src/ids.ts";
+import { putAside } from "../../src/providers/index.ts";
+import { close, openWallet, reserve } from "../../src/quota.ts";
+import { bindings, spyOn } from "../support/faults.ts";
+import { type Account, alarm, asAdmin, books, call, complete, deliver, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const root = "/console/admin";
+const images = "/v1/images/generations";
+const image = () => ({ model: "imgA-4", prompt: unique() });
+const pageOf = (account: Pick<Account, "id">) => `${root}/accounts/${account.id}`;
+const give = (id: string, role: boolean) => asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: role } });
+
+async function person(): Promise<{ browser: Browser; id: string; email: string }> {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  return { browser, id: (await accountByEmail(env.DB, email))!.id, email };
+}
+
+/** Somebody with the admin role, and somebody without. */
+let operator: Awaited<ReturnType<typeof person>>;
+let other: Awaited<ReturnType<typeof person>>;
+let browser: Browser;
+
+beforeAll(async () => {
+  [operator, other] = await Promise.all([person(), person()]);
+  browser = operator.browser;
+  expect((await give(operator.id, true)).body).toMatchObject({ id: operator.id, admin: true });
+});
+
+/** A page as the operator sees it on a gateway that is configured otherwise. */
+async function readWith(vars: Partial<Env>, path: string): Promise<string> {
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  return (await new Browser({}, vars).ask(path, undefined, null, { cookie })).text();
+}
+
+/** Opens an account whose person, if any, chose its name. */
+async function accountNamed(name: string): Promise<{ id: string; email: string }> {
+  const { account, statement } = insertAccount(env.DB, `${unique()}@example.com`, name);
+  await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000)]);
+  return account;
+}
+
+const lines = (spy: { mock: { calls: unknown[][] } }) =>
+  spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>).filter(({ unit }) => unit === "admin");
+
+test("who is no admin finds nothing at any of the paths, whatever is sent, and sees no link", async () => {
+  const caller = await newAccount();
+  const taskId = await submit(caller, images, image());
+  const routes = admin.routes.filter(({ method }) => method !== "ALL");
+  expect(routes.length).toBeGreaterThan(12);
+  const names = new Map([
+    ["id", other.id],
+    ["key", caller.keyId],
+    ["task", taskId],
+    ["deed", "appoint"],
+  ]);
+  const paths = new Set(
+    routes.map(({ path }) => root + path.replace(/:(\w+)/g, (_, name: string) => names.get(name) ?? "").replace(/^\/$/, "")),
+  );
+  for (const path of [...paths, `${root}/unknown`, `${pageOf(caller)}/disable`]) {
+    expect((await other.browser.ask(path)).status, path).toBe(404);
+    expect((await other.browser.ask(path, { how: "unlimited", email: "a@b.c", quota: "1" })).status, path).toBe(404);
+  }
+  expect((await new Browser().ask(root)).headers.get("location")).toBe("/console/sign-in");
+  expect(await accountByEmail(env.DB, other.email)).toMatchObject({ admin: 0, disabled: 0 });
+  expect((await asAdmin(`/accounts/${caller.id}`)).body).toMatchObject({ quota: 100, reserved: 0.03, disabled: false, admin: false });
+  expect(await other.browser.read("/console")).not.toContain(root);
+});
+
+test("the role holds from the next request on, and so does its end", async () => {
+  expect((await other.browser.ask(root)).status).toBe(404);
+  expect(await browser.read(`${pageOf(other)}/appoint`)).toContain("Make A &lt;b&gt;person&lt;/b&gt;");
+  expect((await browser.ask(`${pageOf(other)}/appoint`, {})).status).toBe(303);
+  expect((await other.browser.ask(root)).status).toBe(200);
+  expect(await other.browser.read("/console")).toContain(`href="${root}"`);
+  expect((await browser.ask(`${pageOf(other)}/dismiss`, {})).status).toBe(303);
+  expect((await other.browser.ask(root)).status).toBe(404);
+});
+
+test("nobody disables themselves or gives up their own role", async () => {
+  for (const deed of ["disable", "dismiss"]) expect((await browser.ask(`${pageOf(operator)}/${deed}`, {})).status).toBe(403);
+  expect((await browser.ask(pageOf(operator))).status).toBe(200);
+});
+
+test.each(["disable", "quota", "invite"])("a form to %s from elsewhere changes nothing", async (action) => {
+  const account = await newAccount();
+  expect((await browser.ask(`${pageOf(account)}/${action}`, { how: "unlimited" }, "https://evil.example")).status).toBe(403);
+  expect((await asAdmin(`/accounts/${account.id}`)).body).toMatchObject({ quota: 100, disabled: false });
+});
+
+test("accounts are found by a part of the name or address, or by the id; nothing in the text is a wildcard", async () => {
+  const mark = unique();
+  const percent = await accountNamed(`${mark} 100%_"o'clock"`);
+  const plain = await accountNamed(`${mark} Plain ÄÖ`);
+  const found = async (text: string) => {
+    const page = await browser.read(`${root}/accounts?q=${encodeURIComponent(text)}`);
+    return [percent, plain].map(({ id }) => page.includes(`href="${root}/accounts/${id}"`));
+  };
+  expect(await found(mark.toUpperCase())).toEqual([true, true]);
+  expect(await found(`${mark} 100%_"O'`)).toEqual([true, false]);
+  expect(await found(`${mark}%`)).toEqual([false, false]);
+  expect(await found(`${mark}_100`)).toEqual([false, false]);
+  expect(await found("plain ÄÖ")).toEqual([false, true]);
+  expect(await found(plain.email.slice(0, 9).toUpperCase())).toEqual([false, true]);
+  expect(await found(percent.id)).toEqual([true, false]);
+  expect(await found(percent.id.slice(0, -1))).toEqual([false, false]);
+  expect(await found("'; DROP TABLE account; --".repeat(20))).toEqual([false, false]);
+});
+
+test("the list comes in pages that hold each account once", async () => {
+  const mark = unique();
+  const made = await Promise.all(Array.from({ length: 23 }, () => accountNamed(mark)));
+  const seen: string[] = [];
+  for (let path: string | undefined = `${root}/accounts?q=${mark}`; path;) {
+    const page: string = await browser.read(path);
+    seen.push(...[...page.matchAll(/accounts\/(acc_\w+)"/g)].map(([, id]) => id ?? ""));
+    path = /href="([^"]+)" rel="next"/.exec(page)?.[1]?.replaceAll("&amp;", "&");
+  }
+  expect(seen.sort()).toEqual(made.map(({ id }) => id).sort());
+});
+
+test("a quota is added to, set and lifted, and refused kindly below what is used", async () => {
+  const account = await newAccount(1);
+  await submit(account, images, image());
+  const quota = async (form: Record<string, string>) => {
+    const response = await browser.ask(`${pageOf(account)}/quota`, form);
+    return [response.status, (await books(account)).quota, await response.text()] as const;
+  };
+  expect((await quota({ how: "add", amount: "0.5" })).slice(0, 2)).toEqual([303, 1.5]);
+  expect((await quota({ how: "add", amount: "-1" })).slice(0, 2)).toEqual([303, 0.5]);
+  const [status, left, text] = await quota({ how: "set", amount: "0.029999" });
+  expect([status, left]).toEqual([400, 0.5]);
+  expect(text).toContain("used and reserved: 0.03 USD");
+  for (const form of [
+    { how: "set", amount: "" },
+    { how: "add", amount: "" },
+    { how: "set", amount: "-1" },
+    { how: "other", amount: "1" },
+    { how: "add", amount: "1e3" },
+  ])
+    expect((await quota(form)).slice(0, 2), JSON.stringify(form)).toEqual([400, 0.5]);
+  expect((await quota({ how: "set", amount: "0.03" })).slice(0, 2)).toEqual([303, 0.03]);
+  expect((await quota({ how: "unlimited", amount: "" })).slice(0, 2)).toEqual([303, null]);
+});
+
+test("a disabled account's key is refused, an enabled one's again; each deed is a line in the log", async () => {
+  const account = await newAccount();
+  const log = vi.spyOn(console, "log");
+  const asked = await browser.read(`${pageOf(account)}/disable`);
+  expect(asked).toContain("Disable caller-");
+  expect((await call("/v1/balance", { key: account.key })).status).toBe(200);
+  expect((await browser.ask(`${pageOf(account)}/disable`, {})).status).toBe(303);
+  expect((await call("/v1/balance", { key: account.key })).status).toBe(401);
+  expect(await browser.read(pageOf(account))).toContain("Disabled: its keys");
+  expect((await browser.ask(`${pageOf(account)}/enable`, {})).status).toBe(303);
+  expect((await call("/v1/balance", { key: account.key })).status).toBe(200);
+  expect(await browser.read(`${pageOf(account)}/keys/${account.keyId}`)).toContain("Delete the key test?");
+  expect((await browser.ask(`${pageOf(account)}/keys/${account.keyId}`, {})).status).toBe(303);
+  expect((await call("/v1/balance", { key: account.key })).status).toBe(401);
+  expect(lines(log)).toEqual([
+    { unit: "admin", by: operator.id, account: account.id, outcome: "disabled" },
+    { unit: "admin", by: operator.id, account: account.id, outcome: "enabled" },
+    { unit: "admin", by: operator.id, account: account.id, outcome: "key_deleted", key: account.keyId },
+  ]);
+});
+
+test("a key is deleted only under its own account's address", async () => {
+  const [one, other] = [await newAccount(), await newAccount()];
+  expect((await browser.ask(`${pageOf(one)}/keys/${other.keyId}`, {})).status).toBe(404);
+  expect((await call("/v1/balance", { key: other.key })).status).toBe(200);
+});
+
+test("an account is opened, and its person comes in by the link that is shown once", async () => {
+  const email = `${unique()}@Example.com`;
+  const opened = await browser.ask(`${root}/accounts`, { email, name: "Team", quota: "12.5" });
+  const path = opened.headers.get("location")!;
+  expect(await browser.read(path)).toContain("12.5 USD");
+  const again = await browser.ask(`${root}/accounts`, { email: email.toLowerCase(), name: "Other", quota: "1" });
+  expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("exists already")]);
+  const shown = await (await browser.ask(`${path}/invite`, {})).text();
+  const link = new URL(/https:\/\/[^<"]+invitation=inv_\w+/.exec(shown)![0]);
+  expect(link.origin).toBe("https://gateway.example");
+  const guest = new Browser({ SIGNUP: "invite" });
+  expect(await guest.read(link.pathname + link.search)).toContain(email.toLowerCase());
+  const form = { name: "Ann", email: "", password: "correct horse battery", invitation: link.searchParams.get("invitation")! };
+  expect((await guest.ask("/console/sign-up", form)).status).toBe(303);
+  expect(await guest.read("/console")).toContain("12.5 USD");
+  const page = await browser.read(path);
+  expect(page).toContain(`Signs in as ${email.toLowerCase()}`);
+  expect(page).not.toContain(link.searchParams.get("invitation"));
+  expect((await browser.ask(`${path}/invite`, {})).status).toBe(400);
+});
+
+test.each([
+  [{ email: "nobody", name: "", quota: "1" }, "not an e-mail address"],
+  [{ email: "a@b.example", name: "x".repeat(201), quota: "1" }, "1 to 200"],
+  [{ email: "a@b.example", name: "", quota: "" }, "at most six decimals"],
+  [{ email: "a@b.example", name: "", quota: "-1" }, "at most six decimals"],
+])("an account of %o is refused", async (form, reason) => {
+  const response = await browser.ask(`${root}/accounts`, form);
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(reason)]);
+  expect(await accountByEmail(env.DB, form.email)).toBeNull();
+});
+
+test("what others wrote is text: names, keys, and what was searched for", async () => {
+  const evil = `<script>alert("x")</script>`;
+  const account = await accountNamed(evil);
+  await asAdmin(`/accounts/${account.id}/keys`, { body: { name: evil, quota: null } });
+  const paths = [pageOf(account), `${pageOf(account)}/disable`, `${root}/accounts?q=${encodeURIComponent(evil)}`];
+  for (const path of paths) {
+    const page = await browser.read(path);
+    expect(page).toContain("&lt;script&gt;alert(");
+    expect(page).not.toContain("<script>alert");
+  }
+});
+
+test("an account's tasks are shown without what was asked for", async () => {
+  const account = await newAccount();
+  const body = image();
+  const id = await complete(account, images, body);
+  const page = await browser.read(pageOf(account));
+  expect(page).toContain(id);
+  const task = await browser.read(`${pageOf(account)}/tasks/${id}`);
+  expect(task).toContain("its files are kept until they expire");
+  expect(task).toContain("sandbox · <code>imgA-4</code> · completed");
+  expect(page + task).not.toContain(body.prompt);
+  expect((await browser.ask(`${pageOf(account)}/tasks/${id}/cancel`, {})).status).toBe(400);
+  expect((await browser.ask(`${pageOf(await newAccount())}/tasks/${id}`)).status).toBe(404);
+});
+
+test("a task past its deadline is stuck; ended from its page, it returns the money", async () => {
+  const account = await newAccount(1);
+  const id = await submit(account, images, image());
+  const sections = async () => (await browser.read(`${root}/tasks`)).split("<h2>").map((text) => text.includes(id));
+  expect(await sections()).toEqual([false, false, true]);
+  await deliver(id);
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(await sections()).toEqual([false, true, false]);
+  expect(await browser.read(`${pageOf(account)}/tasks/${id}`)).toContain("its next step is overdue");
+  vi.setSystemTime(Date.now() + 70_000);
+  expect(await sections()).toEqual([false, true, false]);
+  const page = await browser.read(`${pageOf(account)}/tasks/${id}`);
+  expect(page).toContain("stuck: past its deadline");
+  expect(await browser.read(`${pageOf(account)}/tasks/${id}/cancel`)).toContain(id);
+  expect((await books(account)).reserved).toBe(0.03);
+  const log = vi.spyOn(console, "log");
+  expect((await browser.ask(`${pageOf(account)}/tasks/${id}/cancel`, {})).status).toBe(303);
+  expect(lines(log)).toEqual([{ unit: "admin", by: operator.id, account: account.id, outcome: "task_cancelled", task: id }]);
+  expect(await books(account)).toEqual({ quota: 1, used: 0, reserved: 0, remaining: 1 });
+  expect(await sections()).toEqual([false, false, false]);
+});
+
+test("looking at an overdue task sets its lost alarm again", async () => {
+  const account = await newAccount(1);
+  const id = await submit(account, images, image());
+  const object = env.TASKS.get(objectIdOf(env.TASKS, id) as DurableObjectId);
+  await runInDurableObject(object, (_, state) => state.storage.deleteAlarm());
+  vi.setSystemTime(Date.now() + 130_000);
+  expect(await alarm(id)).toBe(false);
+  expect(await browser.read(`${root}/tasks`)).toContain(id);
+  expect(await alarm(id)).toBe(true);
+  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test("a hold without a record is stuck, and has no page", async () => {
+  const account = await newAccount(1);
+  const charge = { taskId: taskIdOf(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
+  await reserve(env.DB, charge, 30_000);
+  vi.setSystemTime(Date.now() + 61_000);
+  expect(await browser.read(`${root}/tasks`)).toContain("it has no record");
+  expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}`)).status).toBe(404);
+  expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}/cancel`, {})).status).toBe(404);
+  await close(env.DB, charge, 0, "cancelled");
+});
+
+test("the list of open tasks reads nothing of what was closed by accounts that hold nothing", async () => {
+  const holding = await newAccount(1);
+  await submit(holding, images, image());
+  const rowsRead = async () => {
+    const spy = spyOn(bindings.statement(), "run");
+    await browser.read(`${root}/tasks`);
+    const results = (await Promise.all(spy.mock.results.map(({ value }) => value))) as { meta: { rows_read: number }; results: object[] }[];
+    spy.mockRestore();
+    return results.filter(({ results: rows }) => rows.some((row) => "held" in row)).reduce((sum, { meta }) => sum + meta.rows_read, 0);
+  };
+  const before = await rowsRead();
+  expect(before).toBeGreaterThan(0);
+  const quiet = await newAccount();
+  const wallets = 2;
+  for (let task = 0; task < 20; task++) {
+    const charge = { taskId: `task_${unique()}`, accountId: quiet.id, keyId: quiet.keyId, kind: "image", model: "imgA-4" };
+    await reserve(env.DB, charge, 10);
+    await close(env.DB, charge, 10, "completed");
+  }
+  expect(await rowsRead()).toBe(before + wallets);
+});
+
+test("the books are checked when asked, and what disagrees is named", async () => {
+  const account = await newAccount(1);
+  expect(await browser.read(root)).toContain("Check the books");
+  expect(await browser.read(`${root}/audit`)).toContain("Every balance agrees with the ledger.");
+  await env.DB.prepare("UPDATE wallet SET used = used + 7 WHERE id = ?1").bind(account.id).run();
+  const page = await browser.read(`${root}/audit`);
+  expect(page).toContain("disagree with the ledger: 1");
+  expect(page).toContain(account.id);
+  await env.DB.prepare("UPDATE wallet SET used = used - 7 WHERE id = ?1").bind(account.id).run();
+});
+
+test("providers are shown with their state, without secrets and addresses", async () => {
+  const vars = { FAL_KEY: "secret-of-fal", FAL_BASE_URL: "https://user:pass@fal.example", ARK_API_KEY: "secret-of-ark" };
+  putAside("fal");
+  const page = await readWith(vars, `${root}/providers`);
+  for (const text of ["secret-of", "fal.example", "user:pass", "test-admin", "test-signing-secret"]) expect(page).not.toContain(text);
+  const row = (name: string) => new RegExp(`<tr><th scope="row">${name}</th>.*?</tr>`).exec(page)![0];
+  expect(row("fal")).toContain("put aside");
+  expect(row("modelark")).toContain("asked in its turn");
+  expect(row("openai")).toContain("off: no secret");
+  const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
+  expect(section).toContain("image 0.03 USD · HD image 0.06 USD");
+  expect([...section.matchAll(/<li>(\w+) · .*?<\/code> · (.*?)<\/li>/g)].map(([, name, state]) => [name, state])).toEqual([
+    ["modelark", "asked in its turn"],
+    ["fal", "asked last: put aside on this machine"],
+    ["replicate", "passed over: off"],
+    ["cloudflare", "passed over: off"],
+    ["sandbox", "passed over: never beside a real provider"],
+  ]);
+});
+
+test("a model that nobody serves is called so", async () => {
+  expect(await readWith({ SANDBOX: undefined as never }, `${root}/providers`)).toContain("the model cannot be asked for");
+});
+
+test("every page is whole, its headings in order", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image());
+  await browser.ask("/console/language?to=ja");
+  const paths = ["", "/audit", "/accounts", `/accounts/${account.id}`, `/accounts/${account.id}/tasks/${id}`, "/providers", "/tasks"];
+  for (const path of paths) {
+    const response = await browser.ask(root + path);
+    const page = await response.text();
+    expect(response.status, path).toBe(200);
+    expect(page, path).toContain('<html lang="ja">');
+    expect(page, path).not.toMatch(/\{\w+\}|undefined|\[object|NaN/);
+    const levels = [...page.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
+    expect(levels.every((level, at) => (at === 0 ? level === 1 : level > 1 && level <= (levels[at - 1] ?? 0) + 1))).toBe(true);
+  }
+  await browser.ask("/console/language?to=en");
+});
+
+test("a sentence has the same places to fill in every language", () => {
+  const places = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
+  for (const [key, text] of Object.entries(messages.en))
+    for (const table of [messages.zh, messages.ko, messages.ja])
+      expect(places(table[key as keyof typeof table]), key).toEqual(places(text));
+});
