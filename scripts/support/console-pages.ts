@@ -20,6 +20,8 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-in-refused", as: "nobody", status: 401, reach: (page) => signIn(page, { email: "nobody@example.com", password: "wrong" }) },
   { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
   { name: "overview", as: "demo", reach: at("/console") },
+  { name: "playground", as: "demo", reach: at("/console/playground?model=vidC-1-0-pro-fast&prompt=A+lighthouse+at+dawn") },
+  { name: "playground-chat", as: "demo", reach: at("/console/playground?model=textA-1") },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
   {

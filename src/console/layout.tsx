@@ -42,6 +42,9 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
                   <a href="/console">{say("overview")}</a>
                 </li>
                 <li>
+                  <a href="/console/playground">{say("playground")}</a>
+                </li>
+                <li>
                   <a href="/console/keys">{say("api_keys")}</a>
                 </li>
               </>

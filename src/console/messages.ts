@@ -4,6 +4,7 @@ import { type Language, languageOf } from "../views/messages.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
+import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
@@ -11,7 +12,7 @@ type Part<Key extends string> = Record<Language, Record<Key, string>>;
 /** A part's table; a sentence that lacks a language is a type error. */
 const part = <Key extends string>(table: Part<Key>) => table;
 
-const parts = [part(common), part(keys), part(overview), part(signIn)] as const;
+const parts = [part(common), part(keys), part(overview), part(playground), part(signIn)] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

@@ -6,15 +6,23 @@ import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
 import ownScript from "./client/console.js";
+import playgroundScript from "./client/playground.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys.tsx";
 import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
+import { playground } from "./playground/playground.ts";
 import { signIn } from "./sign-in.tsx";
 
 /** Part of this Worker, from npm packages at build time. */
-const files: Record<string, string> = { "pico.css": pico, "console.css": ownStyle, "htmx.js": htmx, "console.js": ownScript };
+const files: Record<string, string> = {
+  "pico.css": pico,
+  "console.css": ownStyle,
+  "htmx.js": htmx,
+  "console.js": ownScript,
+  "playground.js": playgroundScript,
+};
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
 export const pages = new Hono<ConsoleEnvironment>()
@@ -44,5 +52,6 @@ export const pages = new Hono<ConsoleEnvironment>()
     return c.redirect("/console", 303);
   })
   .route("/console", signIn)
+  .route("/console/playground", playground)
   .route("/console/keys", keys)
   .route("/console", overview);
