@@ -21,6 +21,8 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
+  { name: "playground", as: "demo", reach: at("/console/playground?model=vidC-1-0-pro-fast&prompt=A+lighthouse+at+dawn") },
+  { name: "playground-chat", as: "demo", reach: at("/console/playground?model=textA-1") },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
   { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },

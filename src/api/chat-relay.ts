@@ -2,6 +2,7 @@
 
 import { textTokens } from "../catalog/chat-schema.ts";
 import { alert } from "../log.ts";
+import { eventData } from "../net/event-data.ts";
 import { ProviderError } from "../providers/provider.ts";
 
 interface Usage {
@@ -59,7 +60,7 @@ const drainMs = 20_000;
 export function relayStream(response: Response, chat: Chat): { body: ReadableStream<Uint8Array>; done: Promise<void> } {
   if (!response.body) throw new ProviderError("chat: no stream", { retryable: false });
   const encoder = new TextEncoder();
-  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(lines());
+  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(eventData());
   const out = new TransformStream<Uint8Array, Uint8Array>();
   const writer = out.writable.getWriter();
   let isListening = true;
@@ -99,19 +100,4 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     if (isListening) await writer.abort(error);
   });
   return { body: out.readable, done };
-}
-
-/** The data of server-sent events, one string for each event with a single data line, as OpenAI's format has them. */
-function lines(): TransformStream<string, string> {
-  let rest = "";
-  return new TransformStream({
-    transform(chunk, controller) {
-      const parts = (rest + chunk).split(/\r?\n/);
-      rest = parts.pop() ?? "";
-      for (const part of parts) if (part.startsWith("data:")) controller.enqueue(part.slice(5).trim());
-    },
-    flush(controller) {
-      if (rest.startsWith("data:")) controller.enqueue(rest.slice(5).trim());
-    },
-  });
 }

@@ -18,6 +18,11 @@ declare module "*.min.js" {
   export default text;
 }
 
+declare module "*/client/playground.js" {
+  const text: string;
+  export default text;
+}
+
 declare module "*/client/console.js" {
   const text: string;
   export default text;

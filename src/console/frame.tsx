@@ -68,7 +68,12 @@ export const signedIn: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =
 };
 
 /** A whole page. */
-export function page(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 401 | 403 | 404 | 429 | 500 = 200) {
+export function page(
+  c: ConsoleContext,
+  title: string,
+  children: Child,
+  status: 200 | 400 | 401 | 402 | 403 | 404 | 413 | 422 | 429 | 500 | 503 = 200,
+) {
   const user = c.get("user") as ConsoleEnvironment["Variables"]["user"] | undefined;
   const account = c.get("account") as Account | undefined;
   const html = (

@@ -48,6 +48,7 @@ export const Layout = ({ title, language, say, email, isAdmin, children }: Page)
                 </li>
                 <li>
                   <a href="/console/characters">{say("characters")}</a>
+                  <a href="/console/playground">{say("playground")}</a>
                 </li>
                 <li>
                   <a href="/console/keys">{say("api_keys")}</a>

@@ -6,6 +6,7 @@ import admin from "./messages/admin.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
+import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
 import usage from "./messages/usage.ts";
 import tasks from "./messages/tasks.ts";
@@ -18,6 +19,7 @@ const part = <Key extends string>(table: Part<Key>) => table;
 const parts = [part(common), part(keys), part(overview), part(signIn), part(usage)] as const;
 const parts = [part(common), part(keys), part(overview), part(signIn), part(tasks), part(characters)] as const;
 const parts = [part(common), part(keys), part(overview), part(signIn), part(admin)] as const;
+const parts = [part(common), part(keys), part(overview), part(playground), part(signIn)] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

@@ -13,11 +13,13 @@ import usageScript from "./client/usage.js";
 import { characters } from "./characters.tsx";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
+import playgroundScript from "./client/playground.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
+import { playground } from "./playground/playground.ts";
 import { signIn } from "./sign-in.tsx";
 import { usage } from "./usage/page.tsx";
 import { tasks } from "./tasks/pages.ts";
@@ -32,6 +34,7 @@ const files: Record<string, string> = {
   "uplot.css": uPlotStyle,
   "usage.js": usageScript,
   "countdown.js": countdown,
+  "playground.js": playgroundScript,
 };
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
@@ -63,6 +66,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .route("/console", signIn)
   .route("/console/usage", usage)
+  .route("/console/playground", playground)
   .route("/console/keys", keys)
   .route("/console/tasks", tasks)
   .route("/console/characters", characters)

@@ -30,7 +30,7 @@ export class Browser {
   /** Asks for a page, or sends a form from `from`. Redirects are not followed. */
   async ask(
     path: string,
-    form?: Record<string, string>,
+    form?: Record<string, string> | FormData,
     from: string | null = origin,
     headers: Record<string, string> = {},
   ): Promise<Response> {
@@ -40,10 +40,10 @@ export class Browser {
         cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "),
         "cf-connecting-ip": this.address,
         ...(form && from !== null && { origin: from }),
-        ...(form && { "content-type": "application/x-www-form-urlencoded" }),
+        ...(form && !(form instanceof FormData) && { "content-type": "application/x-www-form-urlencoded" }),
         ...headers,
       },
-      ...(form && { body: new URLSearchParams(form).toString() }),
+      ...(form && { body: form instanceof FormData ? form : new URLSearchParams(form).toString() }),
       redirect: "manual",
     });
     const response = await this.#send(request);

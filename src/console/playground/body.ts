@@ -1,0 +1,90 @@
+/** The JSON body that a filled form stands for, and what it will cost. Values that do not fit are left to the API, which says so best. Pure. */
+
+import { type ChatBody, estimatePromptTokens, maxTokensOf } from "../../catalog/chat-schema.ts";
+import { parametersOf, parseBody } from "../../catalog/parse.ts";
+import { chatPrice, priceFromShown, taskPrice } from "../../catalog/prices.ts";
+import type { Choice } from "./choices.ts";
+import type { Field, Typed } from "./fields.ts";
+import type { Picture } from "./picture.ts";
+
+export type Pictures = Map<string, Picture[]>;
+
+/** The body without `model`. Pictures that were given as files stand in it as they are. */
+export function bodyOf(fields: Field[], typed: Typed, pictures: Pictures): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = valueOf(field, typed, pictures);
+    if (value === undefined) continue;
+    const { group, key } = field;
+    if (group === undefined) body[key] = value;
+    else body[group] = { ...(body[group] as object | undefined), [key]: value };
+  }
+  return body;
+}
+
+/** The value of one field; undefined leaves it out. */
+function valueOf(field: Field, typed: Typed, pictures: Pictures): unknown {
+  const { name } = field;
+  // Browsers send lines of a text area with CR LF.
+  const textAt = (at: string) => (typed.get(at)?.[0] ?? "").replaceAll("\r\n", "\n");
+  const text = textAt(name);
+  switch (field.as) {
+    case "flag":
+      if (typed.has(name)) return true;
+      return field.fallback === true ? false : undefined;
+    case "choice":
+      return text === "" ? undefined : (field.options.find((option) => String(option) === text) ?? text);
+    case "number":
+      return text.trim() === "" ? undefined : Number.isFinite(Number(text)) ? Number(text) : text;
+    case "text":
+      return text === "" ? undefined : text;
+    case "json":
+      return text.trim() === "" ? undefined : jsonOf(text);
+    case "pictures": {
+      const addresses = textAt(`${name}.url`).split("\n");
+      const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(pictures.get(name) ?? [])];
+      return all.length === 0 ? undefined : all;
+    }
+    case "roles": {
+      const rows = Array.from({ length: field.most }, (_, at) => ({
+        url: pictures.get(`${name}.${at}`)?.[0] ?? textAt(`${name}.${at}.url`).trim(),
+        role: textAt(`${name}.${at}.role`),
+      })).filter(({ url }) => url !== "");
+      return rows.length === 0 ? undefined : rows;
+    }
+    case "messages":
+      return messagesIn(name, typed).map(({ role, content }) => ({ role, content: content.replaceAll("\r\n", "\n") }));
+  }
+}
+
+/** The turns of a conversation that say something. */
+export function messagesIn(name: string, typed: Typed): { role: string; content: string }[] {
+  const messages = [];
+  for (let at = 0; typed.has(`${name}.${at}.role`); at++) {
+    const [role = ""] = typed.get(`${name}.${at}.role`) ?? [];
+    const [content = ""] = typed.get(`${name}.${at}.content`) ?? [];
+    messages.push({ role, content });
+  }
+  return messages.filter(({ content }) => content.trim() !== "");
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // a word where one may stand, else a mistake that the API names
+  }
+}
+
+/** Millionths that a submission will hold; null while what is typed does not tell. */
+export function holdOf({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
+  const price = priceFromShown(shown);
+  if (action === "chat") {
+    const { violations, output } = parseBody({ ...body, model }, "chat");
+    const chat = output as ChatBody;
+    return violations.length > 0 ? null : chatPrice(price, estimatePromptTokens(chat), maxTokensOf(chat));
+  }
+  const defaults = Object.fromEntries(fields.flatMap(({ key, fallback }) => (fallback === undefined ? [] : [[key, fallback]])));
+  const amount = taskPrice(price, action, { ...defaults, ...parametersOf(body) });
+  return Number.isSafeInteger(amount) && amount >= 0 ? amount : null;
+}

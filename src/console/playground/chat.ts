@@ -1,0 +1,87 @@
+/** A chat's answer on the page, written as it comes: a browser shows a page while it arrives, without script. */
+
+import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
+import { eventData } from "../../net/event-data.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import type { Typed } from "./fields.ts";
+import { amountOf, playgroundPage, type Shown } from "./page.tsx";
+
+interface Delta {
+  content?: string | null;
+  tool_calls?: { function?: { name?: string; arguments?: string } }[];
+}
+
+interface Chunk {
+  choices?: { delta?: Delta }[];
+  usage?: { prompt_tokens: number; completion_tokens: number } | null;
+}
+
+/** How a chat is asked for here: streamed, with its tokens told at the end. */
+export const asStream = { stream: true, stream_options: { include_usage: true } };
+
+/** Text between tags. */
+const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+/**
+ * The page with the API's stream in it. What stands above the answer is sent at once; what stands below, the form among it,
+ * goes on with the conversation and is made when the answer is whole.
+ */
+export async function writtenPage(c: ConsoleContext, shown: Shown, upstream: ReadableStream<Uint8Array>): Promise<Response> {
+  const mark = crypto.randomUUID();
+  const around = async (typed: Typed, used: string) =>
+    (await (await playgroundPage(c, { ...shown, typed, answer: { text: mark, used } })).text()).split(mark);
+  const [above = ""] = await around(shown.typed, "");
+
+  async function* parts(): AsyncGenerator<string, void> {
+    yield above;
+    let text = "";
+    let used = c.var.say("answer_broken");
+    try {
+      for await (const data of upstream.pipeThrough(new TextDecoderStream()).pipeThrough(eventData())) {
+        if (data === "[DONE]") break;
+        const { choices, usage } = JSON.parse(data) as Chunk;
+        const said = saidIn(choices?.[0]?.delta ?? {});
+        text += said;
+        if (said !== "") yield escaped(said);
+        if (usage) used = usedOf(c, shown, usage);
+      }
+    } catch {
+      used = c.var.say("answer_broken"); // the API has told its log why
+    }
+    yield (await around(answered(shown.typed, text), used))[1] ?? "";
+  }
+
+  const rest = parts();
+  const page = new ReadableStream<string>(
+    {
+      async pull(controller) {
+        const { done, value } = await rest.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await rest.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  // Compressed on the way it would be held back until it is whole.
+  const headers = { "content-type": "text/html; charset=UTF-8", "content-encoding": "identity" };
+  return c.body(page.pipeThrough(new TextEncoderStream()), 200, headers);
+}
+
+/** A model that calls a tool says its name and what it hands to it. */
+const saidIn = ({ content, tool_calls: calls = [] }: Delta) =>
+  (content ?? "") + calls.map(({ function: called }) => `${called?.name ? `\n${called.name} ` : ""}${called?.arguments ?? ""}`).join("");
+
+function usedOf(c: ConsoleContext, { choice }: Shown, { prompt_tokens: input, completion_tokens: output }: NonNullable<Chunk["usage"]>) {
+  const cost = amountOf(c, chatPrice(priceFromShown(choice.price), input, output));
+  return c.var.say("answer_used", { input, output, cost });
+}
+
+/** The conversation goes on: what was answered is part of it. */
+function answered(typed: Typed, text: string): Typed {
+  let at = 0;
+  while (typed.has(`messages.${at}.role`)) at++;
+  return new Map([...typed, [`messages.${at}.role`, ["assistant"]], [`messages.${at}.content`, [text]]]);
+}

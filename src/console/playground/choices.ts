@@ -1,0 +1,61 @@
+/** What can be chosen in the playground: the usable models, each with what it does, as `/v1/models` tells them. */
+
+import type { Action } from "../../catalog/models.ts";
+import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { type Field, fieldsOf, type Schema } from "./fields.ts";
+
+export interface Choice {
+  /** `vidA-2`, and `vidA-2:character` for what else a model does. */
+  id: string;
+  model: string;
+  aliases: string[];
+  action: Action;
+  fields: Field[];
+  /** As `/v1/models` shows it. */
+  price: Record<string, number>;
+}
+
+interface ModelView {
+  id: string;
+  kind: "chat" | "image" | "video";
+  aliases: string[];
+  parameters: Schema;
+  actions?: Partial<Record<"character" | "remix", Schema>>;
+  price: Record<string, number>;
+}
+
+/** A remix is of a film that its path names; the schema speaks of the body. */
+const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_id", isRequired: true };
+
+/** The groups of the list, in its order. */
+export const groups: readonly Action[] = ["chat", "image", "video", "character", "remix"];
+
+export async function choicesOf(c: ConsoleContext): Promise<Choice[]> {
+  const answer = await askGateway(c, "/v1/models");
+  if (!answer.ok) throw new Error(`the models were refused: ${answer.status}`);
+  const { data } = await answer.json<{ data: ModelView[] }>();
+  return data.flatMap(({ id, kind, aliases, parameters, actions, price }): Choice[] => [
+    { id, model: id, aliases, action: kind, fields: fieldsOf(parameters), price },
+    ...Object.entries(actions ?? {}).map(([action, schema]) => ({
+      id: `${id}:${action}`,
+      model: id,
+      aliases: [],
+      action: action as Action,
+      fields: [...(action === "remix" ? [source] : []), ...fieldsOf(schema)],
+      price,
+    })),
+  ]);
+}
+
+/** Where a request goes, and the rest of its body. */
+export function requestOf({ model, action }: Choice, body: Record<string, unknown>): { path: string; body: Record<string, unknown> } {
+  const { video_id: film = "task_", ...rest } = body as { video_id?: string };
+  const paths: Record<Action, string> = {
+    chat: "/v1/chat/completions",
+    image: "/v1/images/generations",
+    video: "/v1/videos/generations",
+    character: "/v1/videos/generations",
+    remix: `/v1/videos/${encodeURIComponent(film)}/remix`,
+  };
+  return { path: paths[action], body: { model, ...rest } };
+}

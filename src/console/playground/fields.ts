@@ -1,0 +1,140 @@
+/** A form's fields out of the JSON Schema that `/v1/models` shows: what is asked for and its limits are written in the catalog alone. Pure. */
+
+/** What of a JSON Schema the catalog's have. */
+export interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: unknown;
+  required?: string[];
+  items?: Schema;
+  enum?: (string | number)[];
+  const?: string | number;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  maxItems?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: string;
+}
+
+type Shape =
+  | { as: "choice"; options: (string | number)[] }
+  | { as: "flag" }
+  | { as: "number"; isWhole: boolean; minimum?: number | undefined; maximum?: number | undefined }
+  | { as: "text"; most?: number | undefined; pattern?: string | undefined; isUrl: boolean }
+  | { as: "pictures"; most: number }
+  /** Pictures with a part to play each. */
+  | { as: "roles"; most: number; roles: string[] }
+  /** Turns of a conversation. */
+  | { as: "messages"; roles: string[] }
+  /** Whatever has no better form: JSON. */
+  | { as: "json" };
+
+export type Field = Shape & {
+  /** The path in the body, as errors name it: `metadata.style`. */
+  name: string;
+  /** The last part of it, by which a task's record and the labels know the field. */
+  key: string;
+  /** The object that the field is part of: `metadata`. */
+  group?: string | undefined;
+  isRequired: boolean;
+  fallback?: unknown;
+};
+
+/** What stands in a form, by the names of its inputs. */
+export type Typed = Map<string, string[]>;
+
+/** How an answer travels is not what is asked for: the page shows it whole. `model` is chosen before. */
+const notAsked = new Set(["model", "stream", "stream_options"]);
+
+/** The fields of a body, in the schema's order. */
+export function fieldsOf(schema: Schema, group?: string): Field[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
+    const name = group === undefined ? key : `${group}.${key}`;
+    if (notAsked.has(name)) return [];
+    if (property.properties && property.additionalProperties === undefined) return fieldsOf(property, name);
+    const isRequired = schema.required?.includes(key) ?? false;
+    return [{ ...shapeOf(property), name, key, group, isRequired, fallback: property.default }];
+  });
+}
+
+function shapeOf(schema: Schema): Shape {
+  const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
+  if (options) return { as: "choice", options };
+  switch (schema.type) {
+    case "boolean":
+      return { as: "flag" };
+    case "integer":
+    case "number":
+      return { as: "number", isWhole: schema.type === "integer", minimum: schema.minimum, maximum: schema.maximum };
+    case "string":
+      return { as: "text", most: schema.maxLength, pattern: schema.pattern, isUrl: schema.format === "uri" };
+    case "array":
+      return listOf(schema.items ?? {}, schema.maxItems ?? 1);
+    default:
+      return { as: "json" };
+  }
+}
+
+/** The catalog's lists of texts are pictures, its lists of roles pictures with a role or a conversation. */
+function listOf({ type, properties }: Schema, most: number): Shape {
+  if (type === "string") return { as: "pictures", most };
+  const roles = properties?.["role"]?.enum?.map(String);
+  if (roles && properties?.["url"]) return { as: "roles", most, roles };
+  return roles && properties?.["content"] ? { as: "messages", roles } : { as: "json" };
+}
+
+/** The field that an error's `param` is about: `images[1]` is about `images`. */
+export const fieldAt = (fields: Field[], param: string) =>
+  fields.find(({ name }) => param === name || param.startsWith(`${name}[`) || param.startsWith(`${name}.`));
+
+/** What the form shows for parameters as a task's record has them, and the defaults for all others. */
+export function typedOf(fields: Field[], parameters: Record<string, unknown> = {}): Typed {
+  const typed: Typed = new Map();
+  for (const field of fields) {
+    const value = parameters[field.key] ?? field.fallback;
+    for (const [name, text] of value === undefined ? [] : textsOf(field, value)) typed.set(name, [text]);
+  }
+  return typed;
+}
+
+/** Words as they are, everything else as JSON. */
+const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** Uploaded pictures are not in a record: only those with an address come back. */
+const isAddress = (text: unknown): text is string => typeof text === "string" && /^https?:/i.test(text);
+
+function textsOf(field: Field, value: unknown): [name: string, text: string][] {
+  const { name, as } = field;
+  switch (as) {
+    case "flag":
+      return value === true ? [[name, "on"]] : [];
+    case "pictures":
+      return [[`${name}.url`, (value as unknown[]).filter(isAddress).join("\n")]];
+    case "roles":
+      return (value as { url: string; role: string }[]).flatMap(({ url, role }, at): [string, string][] => [
+        [`${name}.${at}.url`, isAddress(url) ? url : ""],
+        [`${name}.${at}.role`, role],
+      ]);
+    case "messages":
+      return (value as { role: string; content: string }[]).flatMap(({ role, content }, at): [string, string][] => [
+        [`${name}.${at}.role`, role],
+        [`${name}.${at}.content`, content],
+      ]);
+    case "choice":
+    case "number":
+    case "text":
+    case "json":
+      return [[name, plain(value)]];
+  }
+}
+
+/** What was typed into another model's form, as far as it fits into this one; defaults for the rest. */
+export function carriedOver(fields: Field[], typed: Typed): Typed {
+  const carried: Typed = new Map([...typedOf(fields), ...typed]);
+  for (const { name, fallback, ...field } of fields)
+    if (field.as === "choice" && !field.options.some((option) => String(option) === carried.get(name)?.[0]))
+      carried.set(name, fallback === undefined ? [] : [plain(fallback)]);
+  return carried;
+}

@@ -1,0 +1,241 @@
+/** A form's fields on the page: one control for each kind of field, what is wrong with it beside it. */
+
+import type { Child } from "hono/jsx";
+import type { Action } from "../../catalog/models.ts";
+import { hintOf, labelOf, wordOf } from "../messages/playground-fields.ts";
+import type { Language, Say } from "../messages.ts";
+import { messagesIn } from "./body.ts";
+import type { Field, Typed } from "./fields.ts";
+import { maxPictureBytes } from "./pictures.ts";
+
+export interface FormState {
+  action: Action;
+  fields: Field[];
+  typed: Typed;
+  /** What the API found wrong, by the field's name. */
+  problems: Map<string, string[]>;
+  language: Language;
+  say: Say;
+}
+
+/** Long texts get an area, short ones a line. */
+const longText = 200;
+const pictureTypes = "image/png,image/jpeg,image/webp";
+
+const one = (typed: Typed, name: string) => typed.get(name)?.[0];
+
+/** What a control says of itself to who cannot see what is around it. */
+const described = (name: string, { problems, language, action }: FormState) => {
+  const ids = [hintOf(language, name, action) && `hint-${name}`, problems.has(name) && `problem-${name}`].filter(Boolean);
+  return {
+    ...(ids.length > 0 && { "aria-describedby": ids.join(" ") }),
+    ...(problems.has(name) && { "aria-invalid": "true" as const }),
+  };
+};
+
+function Below({ name, state: { problems, language, action } }: { name: string; state: FormState }) {
+  const hint = hintOf(language, name, action);
+  return (
+    <>
+      {hint !== undefined && <small id={`hint-${name}`}>{hint}</small>}
+      {problems.has(name) && (
+        <small id={`problem-${name}`} class="problem">
+          {problems.get(name)!.join(" · ")}
+        </small>
+      )}
+    </>
+  );
+}
+
+const Options = ({ options, chosen, language }: { options: (string | number)[]; chosen: string | undefined; language: Language }) => (
+  <>
+    {options.map((option) => (
+      <option value={String(option)} selected={String(option) === chosen}>
+        {wordOf(language, String(option))}
+      </option>
+    ))}
+  </>
+);
+
+/** A picked file is shown and named by the script of this page; pictures may be dropped on the whole. */
+const PictureInput = ({ name, most, label, say }: { name: string; most: number; label: string; say: Say }) => (
+  <div class="drop" data-drop={say("drop_here")}>
+    <input
+      type="file"
+      name={name}
+      accept={pictureTypes}
+      multiple={most > 1}
+      aria-label={label}
+      data-most={most}
+      data-max-bytes={maxPictureBytes}
+      data-too-large={say("picture_too_large")}
+      data-too-many={say("too_many_pictures", { most })}
+    />
+    <input type="hidden" name={`${name}.names`} />
+    <div class="previews"></div>
+  </div>
+);
+
+function Control({ field, state }: { field: Field; state: FormState }): Child {
+  const { typed, language, say } = state;
+  const { name, isRequired: required } = field;
+  const common = { name, required, ...described(name, state) };
+  switch (field.as) {
+    case "choice":
+      return (
+        <select {...common}>
+          {field.fallback === undefined && <option value="">{say("not_set")}</option>}
+          <Options options={field.options} chosen={one(typed, name)} language={language} />
+        </select>
+      );
+    case "flag":
+      return <input {...common} type="checkbox" role="switch" required={false} checked={typed.has(name)} />;
+    case "number":
+      return (
+        <input
+          {...common}
+          type="number"
+          min={field.minimum}
+          max={field.maximum}
+          step={field.isWhole ? 1 : "any"}
+          value={one(typed, name)}
+        />
+      );
+    case "text":
+      if ((field.most ?? 0) >= longText)
+        return (
+          <textarea {...common} maxlength={field.most} rows={4}>
+            {one(typed, name)}
+          </textarea>
+        );
+      return (
+        <input
+          {...common}
+          type={field.isUrl ? "url" : "text"}
+          maxlength={field.most}
+          pattern={field.pattern}
+          value={one(typed, name)}
+          list={["video_id", "from_task"].includes(name) ? "films" : undefined}
+        />
+      );
+    case "json":
+      return (
+        <textarea {...common} rows={2} spellcheck={false}>
+          {one(typed, name)}
+        </textarea>
+      );
+    case "pictures":
+      return (
+        <>
+          <PictureInput name={name} most={field.most} label={labelOf(language, name)} say={say} />
+          <textarea
+            name={`${name}.url`}
+            rows={2}
+            aria-label={say("addresses", { field: labelOf(language, name) })}
+            placeholder={say("addresses_hint")}
+            {...described(name, state)}
+          >
+            {one(typed, `${name}.url`)}
+          </textarea>
+        </>
+      );
+    case "roles":
+      return Array.from({ length: field.most }, (_, at) => (
+        <div class="row">
+          <select name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })} {...described(name, state)}>
+            <Options
+              options={field.roles}
+              chosen={one(typed, `${name}.${at}.role`) ?? field.roles[Math.min(at, field.roles.length - 1)]}
+              language={language}
+            />
+          </select>
+          <div>
+            <PictureInput name={`${name}.${at}`} most={1} label={say("picture_of", { number: at + 1 })} say={say} />
+            <input
+              type="url"
+              name={`${name}.${at}.url`}
+              value={one(typed, `${name}.${at}.url`)}
+              aria-label={say("address_of", { number: at + 1 })}
+              placeholder={say("address_hint")}
+            />
+          </div>
+        </div>
+      ));
+    case "messages": {
+      const said = messagesIn(name, typed);
+      const rows = said.length === 0 ? [{ role: "system", content: "" }] : said;
+      return [...rows, { role: "user", content: "" }].map(({ role, content }, at) => (
+        <div class="row">
+          <select name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })}>
+            <Options options={field.roles} chosen={role} language={language} />
+          </select>
+          <textarea name={`${name}.${at}.content`} rows={3} aria-label={say("message_of", { number: at + 1 })} {...described(name, state)}>
+            {content}
+          </textarea>
+        </div>
+      ));
+    }
+  }
+}
+
+/** Fields of several controls are a group with a name, others a label around their control. */
+const isGroup = ({ as }: Field) => as === "pictures" || as === "roles" || as === "messages";
+
+function Labelled({ field, state }: { field: Field; state: FormState }) {
+  const { name, as } = field;
+  const label = labelOf(state.language, name);
+  if (isGroup(field))
+    return (
+      <fieldset data-field={name}>
+        <legend>{label}</legend>
+        <Control field={field} state={state} />
+        <Below name={name} state={state} />
+      </fieldset>
+    );
+  return (
+    <div data-field={name}>
+      <label>
+        {as === "flag" ? null : label}
+        <Control field={field} state={state} />
+        {as === "flag" ? label : null}
+      </label>
+      <Below name={name} state={state} />
+    </div>
+  );
+}
+
+/** Fields of the same object stand together. */
+function Grouped({ fields, state }: { fields: Field[]; state: FormState }) {
+  const groups = new Set(fields.flatMap(({ group }) => group ?? []));
+  return (
+    <>
+      {fields.map((field) => field.group === undefined && <Labelled field={field} state={state} />)}
+      {[...groups].map((group) => (
+        <fieldset>
+          <legend>{labelOf(state.language, group)}</legend>
+          {fields.map((field) => field.group === group && <Labelled field={field} state={state} />)}
+        </fieldset>
+      ))}
+    </>
+  );
+}
+
+/** More optional fields than these are folded away, unless something in them is set or wrong. */
+const mostInSight = 4;
+
+/** All fields of a form. */
+export function Fields(state: FormState) {
+  const { fields, typed, problems, say } = state;
+  const isExtra = (field: Field) => !field.isRequired && field.fallback === undefined && field.group === undefined && !isGroup(field);
+  const extra = fields.filter(isExtra);
+  if (extra.length <= mostInSight) return <Grouped fields={fields} state={state} />;
+  return (
+    <>
+      <Grouped fields={fields.filter((field) => !isExtra(field))} state={state} />
+      <details open={extra.some(({ name }) => problems.has(name) || (one(typed, name) ?? "") !== "")}>
+        <summary>{say("more_options")}</summary>
+        <Grouped fields={extra} state={state} />
+      </details>
+    </>
+  );
+}

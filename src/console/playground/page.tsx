@@ -1,0 +1,169 @@
+/** The playground's page: the choice of a model, its form, what it will cost, the same request as programs. */
+
+import { balanceOf, remaining, toUnits } from "../../quota.ts";
+import { type ConsoleContext, page } from "../frame.tsx";
+import { Problem } from "../layout.tsx";
+import { bodyOf, holdOf, type Pictures } from "./body.ts";
+import { type Choice, groups, requestOf } from "./choices.ts";
+import type { Typed } from "./fields.ts";
+import { Fields } from "./form.tsx";
+import { snippetsOf } from "./snippets.ts";
+
+/** An amount in millionths, in balance units. */
+export const amountOf = (c: ConsoleContext, millionths: number) =>
+  `${toUnits(millionths).toLocaleString(c.get("language"), { maximumFractionDigits: 6 })} ${c.env.BALANCE_UNIT}`;
+
+export interface Shown {
+  choices: Choice[];
+  choice: Choice;
+  typed: Typed;
+  pictures?: Pictures | undefined;
+  /** Of the form as a whole. */
+  problem?: string | undefined;
+  /** By field. */
+  problems?: Map<string, string[]>;
+  /** Pictures were lost on the way to this page. */
+  lostPictures?: boolean;
+  answer?: { text: string; used: string } | undefined;
+  /** The account's films, newest first, where one is asked for. */
+  films?: string[];
+}
+
+/** Everything that is typed, but no file: what is asked while somebody types. */
+const texts = "textarea, select, input:not([type=file])";
+const code = { curl: "curl", javascript: "JavaScript", python: "Python" } as const;
+const codeIds = Object.keys(code).map((language) => `#code-${language}`);
+
+export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Parameters<typeof page>[3] = 200) {
+  const { say, language } = c.var;
+  const { choices, choice, typed, pictures = new Map(), problem, problems = new Map<string, string[]>(), answer, films = [] } = shown;
+  const left = remaining((await balanceOf(c.env.DB, c.get("account").id))!);
+  const body = bodyOf(choice.fields, typed, pictures);
+  const request = requestOf(choice, body);
+  const snippets = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
+  return page(
+    c,
+    say("playground"),
+    <>
+      <form method="get" action="/console/playground">
+        <label>
+          {say("model")}
+          <select
+            name="model"
+            hx-post="/console/playground"
+            hx-vals='{"do": "choose"}'
+            hx-include={`#request :is(textarea, select, input:not([type=file], [name=model]))`}
+            hx-target="#request"
+            hx-select="#request"
+            hx-select-oob={codeIds.join(",")}
+            hx-swap="outerHTML"
+          >
+            {groups.map((action) => {
+              const members = choices.filter((one) => one.action === action);
+              return members.length === 0 ? null : (
+                <optgroup label={say(`model_group_${action}`)}>
+                  {members.map(({ id, model }) => (
+                    <option value={id} selected={id === choice.id}>
+                      {model}
+                    </option>
+                  ))}
+                </optgroup>
+              );
+            })}
+          </select>
+        </label>
+        <noscript>
+          <button class="secondary">{say("show_form")}</button>
+        </noscript>
+      </form>
+      {answer && (
+        <section id="answer">
+          <h2>{say("answer")}</h2>
+          <p class="said">{answer.text}</p>
+          <p>
+            <small>{answer.used}</small>
+          </p>
+        </section>
+      )}
+      <div id="work">
+        <form id="request" method="post" action="/console/playground" enctype="multipart/form-data" data-once>
+          <Problem text={problem} />
+          {shown.lostPictures && <p role="status">{say("add_pictures_again")}</p>}
+          <input type="hidden" name="model" value={choice.id} />
+          <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
+          <Fields action={choice.action} fields={choice.fields} typed={typed} problems={problems} language={language} say={say} />
+          {films.length > 0 && (
+            <datalist id="films">
+              {films.map((id) => (
+                <option value={id} />
+              ))}
+            </datalist>
+          )}
+          <div aria-live="polite">
+            <Cost c={c} choice={choice} amount={holdOf(choice, body)} left={left} />
+          </div>
+          <p class="actions">
+            <button name="do" value="run">
+              {say("run")}
+            </button>
+            <button name="do" value="preview" class="secondary outline" formnovalidate>
+              {say("preview")}
+            </button>
+          </p>
+        </form>
+      </div>
+      <div
+        hx-post="/console/playground"
+        hx-vals='{"do": "preview"}'
+        hx-trigger="input from:#work delay:400ms"
+        hx-include={`#request :is(${texts})`}
+        hx-target="#cost"
+        hx-select="#cost"
+        hx-select-oob={codeIds.join(",")}
+        hx-swap="outerHTML"
+        hx-sync="this:replace"
+      />
+      <h2>{say("same_as_code")}</h2>
+      <p>{say("code_hint")}</p>
+      {Object.entries(code).map(([name, title]) => (
+        <details name="code" open={name === "curl"}>
+          <summary>{title}</summary>
+          <button type="button" class="secondary outline" hidden data-copy={`code-${name}`} data-copied={say("copied")}>
+            {say("copy")}
+          </button>
+          <pre>
+            <code id={`code-${name}`}>{snippets[name as keyof typeof code]}</code>
+          </pre>
+        </details>
+      ))}
+      <script src="/console/static/playground.js" type="module" />
+    </>,
+    status,
+  );
+}
+
+/** What it will cost, beside what is left. */
+function Cost({ c, choice, amount, left }: { c: ConsoleContext; choice: Choice; amount: number | null; left: number | null }) {
+  const { say } = c.var;
+  const units = (name: string) => amountOf(c, Math.round((choice.price[name] ?? 0) * 1e6));
+  return (
+    <div id="cost">
+      <dl class="figures">
+        <div>
+          <dt>{say(choice.action === "chat" ? "price_at_most" : "price")}</dt>
+          <dd>{amount === null ? say("price_unknown") : amountOf(c, amount)}</dd>
+        </div>
+        <div>
+          <dt>{say("remaining")}</dt>
+          <dd>{left === null ? say("unlimited") : amountOf(c, left)}</dd>
+        </div>
+      </dl>
+      {choice.action === "chat" && (
+        <p>
+          <small>{say("by_tokens", { input: units("input_million_tokens"), output: units("output_million_tokens") })}</small>
+        </p>
+      )}
+      {amount !== null && left !== null && amount > left && <p role="alert">{say("too_dear")}</p>}
+    </div>
+  );
+}

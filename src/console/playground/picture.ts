@@ -1,0 +1,21 @@
+/** A picture given as a file; without content where only its name is known. */
+
+export class Picture {
+  readonly name: string;
+  readonly content: Uint8Array[];
+
+  constructor(name: string, content: Uint8Array[] = []) {
+    this.name = name;
+    this.content = content;
+  }
+
+  get size(): number {
+    return this.content.reduce((bytes, chunk) => bytes + chunk.length, 0);
+  }
+
+  /** The type that its name tells. The API looks at the bytes. */
+  get type(): string {
+    const ending = /\.(png|webp)$/i.exec(this.name)?.[1]?.toLowerCase();
+    return `image/${ending ?? "jpeg"}`;
+  }
+}

@@ -1,0 +1,16 @@
+/** Server-sent events, as chats are streamed. */
+
+/** The data of server-sent events, one string for each event with a single data line, as OpenAI's format has them. */
+export function eventData(): TransformStream<string, string> {
+  let rest = "";
+  return new TransformStream({
+    transform(chunk, controller) {
+      const parts = (rest + chunk).split(/\r?\n/);
+      rest = parts.pop() ?? "";
+      for (const part of parts) if (part.startsWith("data:")) controller.enqueue(part.slice(5).trim());
+    },
+    flush(controller) {
+      if (rest.startsWith("data:")) controller.enqueue(rest.slice(5).trim());
+    },
+  });
+}

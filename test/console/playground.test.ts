@@ -1,0 +1,418 @@
+/** The playground: every model's form, what it costs, what becomes of it. */
+
+import { env } from "cloudflare:workers";
+import { beforeAll, expect, test } from "vitest";
+import { callerOf } from "../../src/accounts.ts";
+import { allModels } from "../../src/catalog/models.ts";
+import { hintOf, labelOf } from "../../src/console/messages/playground-fields.ts";
+import { objectIdOf } from "../../src/ids.ts";
+import type { Task } from "../../src/tasks/record.ts";
+import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
+import { Browser } from "./support.ts";
+
+const path = "/console/playground";
+const rich = { SIGNUP_QUOTA: "1000" };
+const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
+
+/** Somebody who is signed in, and a key of their account. */
+async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browser: Browser; account: Account }> {
+  const browser = new Browser(vars);
+  await browser.signUp();
+  const shown = await (await browser.ask("/console/keys", { name: "test", quota: "", expires: "" })).text();
+  const [key] = /sk-[0-9A-Za-z]{49}/.exec(shown)!;
+  const { accountId: id, keyId } = (await callerOf(env.DB, key))!;
+  return { browser, account: { id, key, keyId } };
+}
+
+interface Form {
+  /** What a browser would send of it, but for files. */
+  values: Record<string, string>;
+  /** Each field's control, by the control's name. */
+  controls: Map<string, { tag: string; attributes: Record<string, string>; options: string[] }>;
+  fields: string[];
+}
+
+/** The playground's form in a page, as a browser understands it. */
+async function formIn(html: string): Promise<Form> {
+  const form: Form = { values: {}, controls: new Map(), fields: [] };
+  let select = "";
+  let area = "";
+  const plain = (text: string) =>
+    text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+  const control = (element: Element) => {
+    const name = element.getAttribute("name")!;
+    form.controls.set(name, { tag: element.tagName, attributes: Object.fromEntries(element.attributes), options: [] });
+    return name;
+  };
+  await new HTMLRewriter()
+    .on("#request [data-field]", { element: (element) => void form.fields.push(element.getAttribute("data-field") ?? "") })
+    .on("#request input", {
+      element(element) {
+        const name = control(element);
+        const type = element.getAttribute("type");
+        if (type === "file" || (type === "checkbox" && !element.hasAttribute("checked"))) return;
+        form.values[name] = plain(element.getAttribute("value") ?? (type === "checkbox" ? "on" : ""));
+      },
+    })
+    .on("#request select", { element: (element) => void (select = control(element)) })
+    .on("#request select option", {
+      element(element) {
+        const value = element.getAttribute("value")!;
+        if (!form.controls.has(select) || element.getAttribute("value") === null) return;
+        form.controls.get(select)!.options.push(value);
+        if (element.hasAttribute("selected") || form.values[select] === undefined) form.values[select] = value;
+      },
+    })
+    .on("#request textarea", {
+      element(element) {
+        area = control(element);
+        form.values[area] = "";
+      },
+      text: ({ text }) => void (form.values[area] += text),
+    })
+    .transform(new Response(html))
+    .text();
+  for (const [name, { tag }] of form.controls) if (tag === "textarea") form.values[name] = plain(form.values[name] ?? "");
+  return form;
+}
+
+const forms = new Map<string, Form>();
+
+/** A model's form, with a key of its own as each page has. It is the same for everybody, and read once. */
+async function formOf(browser: Browser, model: string): Promise<Form> {
+  const form = forms.get(model) ?? (await formIn(await browser.read(`${path}?model=${encodeURIComponent(model)}`)));
+  forms.set(model, form);
+  return { ...form, values: { ...form.values, key: crypto.randomUUID() } };
+}
+
+/** Fills a model's form and sends it. */
+async function send(browser: Browser, model: string, typed: Record<string, string>, way = "run"): Promise<Response> {
+  const { values } = await formOf(browser, model);
+  return browser.ask(path, { ...values, ...typed, do: way });
+}
+
+const recordOf = async (account: Account, taskId: string): Promise<Task> =>
+  (await env.TASKS.get(objectIdOf(env.TASKS, taskId) ?? env.TASKS.newUniqueId()).read(account.id))!;
+
+async function run(browser: Browser, account: Account, model: string, typed: Record<string, string>): Promise<Task> {
+  const response = await send(browser, model, typed);
+  expect(response.status, await response.clone().text()).toBe(303);
+  const [, id = ""] = /^\/console\/tasks\/(task_[\w-]+)$/.exec(response.headers.get("location")!)!;
+  return recordOf(account, id);
+}
+
+/** Everything that a model does. */
+const choices = allModels().flatMap(({ id, actions }) =>
+  Object.keys(actions).map((action) => (action === "character" || action === "remix" ? `${id}:${action}` : id)),
+);
+
+const shownPrice = (html: string) => /<dt>(?:Price|Held at most)<\/dt><dd>([\d.,]+) USD<\/dd>/.exec(html)?.[1];
+const held = async (account: Account) =>
+  (await env.DB.prepare("SELECT sum(held) AS held FROM entry WHERE account_id = ?1 AND step = 'reserve'")
+    .bind(account.id)
+    .first<{ held: number }>())!.held;
+
+let one: { browser: Browser; account: Account };
+let film: string;
+
+beforeAll(async () => {
+  holdTime();
+  one = await person();
+  film = await complete(one.account, "/v1/videos/generations", { model: "vidA-2", prompt: "waves" });
+});
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  additionalProperties?: unknown;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+}
+
+/** Each field of a schema by its path, but those that are not asked for in a form. */
+const leavesOf = (schema: Schema, prefix = ""): [string, Schema][] =>
+  Object.entries(schema.properties!).flatMap(([name, property]): [string, Schema][] =>
+    property.properties && property.additionalProperties === undefined
+      ? leavesOf(property, `${prefix}${name}.`)
+      : [[prefix + name, property]],
+  );
+const notAsked = new Set(["model", "stream", "stream_options.include_usage"]);
+
+test("every model's form has the fields and limits of its schema, each with a label in every language", async () => {
+  const { body } = await call("/v1/models", { key: one.account.key });
+  for (const { id, parameters, actions = {} } of body.data)
+    for (const [choice, schema] of [[id, parameters], ...Object.entries(actions).map(([action, other]) => [`${id}:${action}`, other])]) {
+      const { fields, controls } = await formOf(one.browser, choice);
+      const leaves = leavesOf(schema).filter(([name]) => !notAsked.has(name));
+      const own = fields.filter((name) => name !== "video_id");
+      expect([choice, own.toSorted()]).toEqual([choice, leaves.map(([name]) => name).toSorted()]);
+      expect(fields.includes("video_id")).toBe(choice.endsWith(":remix"));
+      for (const [name, limits] of leaves) {
+        for (const language of ["en", "zh", "ko", "ja"] as const) expect(labelOf(language, name)).not.toBe(name);
+        const control = controls.get(name);
+        if (limits.enum) expect(control!.options.filter(Boolean)).toEqual(limits.enum.map(String));
+        for (const [attribute, limit] of [
+          ["min", limits.minimum],
+          ["max", limits.maximum],
+          ["maxlength", limits.maxLength],
+        ] as const)
+          if (limit !== undefined) expect([name, attribute, control!.attributes[attribute]]).toEqual([name, attribute, String(limit)]);
+      }
+    }
+});
+
+test("hints are there in every language or in none", () => {
+  for (const name of ["prompt", "timestamps", "tools", "stop", "metadata.style", "image_with_roles"])
+    expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => hintOf(language, name, "video") !== undefined)).size).toBe(1);
+});
+
+test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with what its form shows", async (choice) => {
+  const { browser, account } = one;
+  const typed: Record<string, string> = choice.endsWith(":character")
+    ? { from_task: film, timestamps: "1,3" }
+    : { prompt: "A lighthouse\r\nat dawn", ...(choice.endsWith(":remix") && { video_id: film }) };
+  const { values } = await formOf(browser, choice);
+  const task = await run(browser, account, choice, typed);
+  const [model, action] = choice.split(":");
+  expect(task.submission).toMatchObject({ model, ...(action && { kind: action }) });
+  const parameters = task.submission.parameters as Record<string, unknown>;
+  if (typed["prompt"]) expect(parameters["prompt"]).toBe("A lighthouse\nat dawn");
+  else expect(parameters).toMatchObject(typed);
+  if (choice.endsWith(":remix")) expect(task.submission.source?.taskId).toBe(film);
+  for (const name of ["size", "n", "quality", "duration", "metadata.resolution"])
+    expect([name, parameters[name.replace("metadata.", "")]]).toEqual([name, values[name] && (Number(values[name]) || values[name])]);
+});
+
+test("what is set in every kind of field is in the task", async () => {
+  const { browser, account } = one;
+  const typed = {
+    prompt: "  <b>wide</b> ",
+    duration: "15",
+    size: "1:1",
+    "metadata.style": "anime",
+    "metadata.private": "on",
+    "images.url": "https://pictures.example/1.png\r\n\r\n https://pictures.example/2.png",
+  };
+  expect((await run(browser, account, "vidA-2", typed)).submission.parameters).toEqual({
+    prompt: "  <b>wide</b> ",
+    duration: 15,
+    size: "1:1",
+    style: "anime",
+    private: true,
+    watermark: false,
+    images: ["https://pictures.example/1.png", "https://pictures.example/2.png"],
+  });
+});
+
+test.each([
+  ["imgA-4", { n: "3", quality: "hd" }, "0.18"],
+  ["imgC-3-pro-image-preview", { n: "1" }, "0.12"],
+  ["vidA-2-pro", { duration: "25" }, "7.5"],
+  ["vidC-1-0-pro-fast", { duration: "7", "metadata.resolution": "1080p" }, "0.42"],
+  ["vidD-02", { duration: "10", "metadata.resolution": "512p" }, "0.5"],
+  ["vidB-3.1-quality", {}, "3.2"],
+])("the price shown for %s with %o is what is reserved", async (model, typed, price) => {
+  const { browser, account } = one;
+  const preview = await (await send(browser, model, { prompt: "x", ...typed }, "preview")).text();
+  expect(shownPrice(preview)).toBe(price);
+  expect((await run(browser, account, model, { prompt: "x", ...typed })).submission.price).toBe(Math.round(Number(price) * 1e6));
+});
+
+test("a character costs what its form says, before anything is typed", async () => {
+  const { browser, account } = one;
+  expect(shownPrice(await browser.read(`${path}?model=vidA-2:character`))).toBe("0.05");
+  expect((await run(browser, account, "vidA-2:character", { from_task: film, timestamps: "0,2" })).submission.price).toBe(50_000);
+});
+
+test("a form sent twice is one task; a changed one is another", async () => {
+  const { browser, account } = await person();
+  const { values } = await formOf(browser, "imgA-4");
+  const twice = { ...values, prompt: "once", do: "run" };
+  const [first, second] = await Promise.all([browser.ask(path, twice), browser.ask(path, twice)]);
+  expect(first.status).toBe(303);
+  expect(second.headers.get("location")).toBe(first.headers.get("location"));
+  expect(await held(account)).toBe(30_000);
+  const other = await browser.ask(path, { ...twice, prompt: "another" });
+  expect(other.headers.get("location")).not.toBe(first.headers.get("location"));
+  expect(await held(account)).toBe(60_000);
+});
+
+test("a refusal stands beside its field, in the language of the page, and what was typed is kept", async () => {
+  const { browser, account } = await person();
+  await browser.ask("/console/language?to=zh");
+  const response = await send(browser, "imgA-4", { prompt: "", n: "9", quality: "hd", size: "21:9" });
+  expect(response.status).toBe(400);
+  const html = await response.text();
+  const { values, controls } = await formIn(html);
+  for (const name of ["prompt", "n", "size"]) expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
+  expect(controls.get("quality")!.attributes["aria-invalid"]).toBeUndefined();
+  expect(/id="problem-n"[^>]*>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
+  expect(values).toMatchObject({ n: "9", quality: "hd" });
+  expect(await held(account)).toBeNull();
+});
+
+test("a refusal of an item stands beside its field and names the item", async () => {
+  const response = await send(one.browser, "imgB-4o-image", { prompt: "x", "images.url": "https://pictures.example/1.png\nnowhere" });
+  const html = await response.text();
+  expect(response.status).toBe(400);
+  expect(/id="problem-images"[^>]*>([^<]*)</.exec(html)![1]).toMatch(/^images\[1\]: /);
+  expect((await formIn(html)).values["images.url"]).toBe("https://pictures.example/1.png\nnowhere");
+});
+
+test.each([
+  ["sandbox:reject", 422, "The content violates the content policy."],
+  ["@nobody.here walks", 400, "names a character that does not exist: @nobody.here"],
+])("what is wrong with the prompt %s is told", async (prompt, status, sentence) => {
+  const response = await send(one.browser, "vidA-2", { prompt });
+  expect(response.status).toBe(status);
+  const html = await response.text();
+  expect(html).toContain(sentence);
+  expect((await formIn(html)).values["prompt"]).toBe(prompt);
+});
+
+test("who has too little is told before and after", async () => {
+  const { browser } = await person({ SIGNUP_QUOTA: "0.05" });
+  const preview = await (await send(browser, "imgA-4", { prompt: "x", n: "2" }, "preview")).text();
+  expect(preview).toContain("This is more than remains.");
+  const response = await send(browser, "imgA-4", { prompt: "x", n: "2" });
+  expect(response.status).toBe(402);
+  expect(await response.text()).toContain("The balance is insufficient.");
+});
+
+test("pictures that are picked are the task's inputs, to the byte", async () => {
+  const { browser, account } = one;
+  const { values } = await formOf(browser, "vidC-1-0-pro-fast");
+  const form = new FormData();
+  const large = new Uint8Array(200_001);
+  large.set(png);
+  for (const [name, value] of Object.entries({
+    ...values,
+    prompt: "x",
+    do: "run",
+    "image_with_roles.1.role": "reference",
+    "image_with_roles.2.role": "last_frame",
+    "image_with_roles.1.url": "https://pictures.example/1.png",
+  }))
+    form.set(name, value);
+  form.set("image_with_roles.0", new File([png], "first.png", { type: "image/png" }));
+  form.set("image_with_roles.2", new File([large], `"; $(last) '.png`, { type: "image/png" }));
+  form.set("images", new File([], "", { type: "application/octet-stream" }));
+  const response = await browser.ask(path, form);
+  expect(response.status, await response.clone().text()).toBe(303);
+  const id = response.headers.get("location")!.split("/").at(-1)!;
+  const { submission } = await recordOf(account, id);
+  expect(submission.inputs.map(({ role, url }) => [role, url])).toEqual(
+    [
+      ["first_frame", undefined],
+      ["reference", "https://pictures.example/1.png"],
+      ["last_frame", undefined],
+    ].map(([role, url]) => [role, url]),
+  );
+  const stored = await Promise.all([0, 2].map(async (at) => (await env.ASSETS.get(submission.inputs[at]?.key ?? ""))!.bytes()));
+  expect(stored[0]).toEqual(png);
+  expect(stored[1]).toEqual(large);
+});
+
+test("a form that is too large is refused unread", async () => {
+  const response = await one.browser.ask(path, { do: "run" }, undefined, { "content-length": String(60 * 1024 * 1024) });
+  expect(response.status).toBe(413);
+});
+
+test("a run is prefilled from a task, an uploaded picture has to be picked again", async () => {
+  const { browser, account } = one;
+  const typed = {
+    prompt: `"><script>alert(1)</script>`,
+    duration: "4",
+    size: "21:9",
+    "metadata.resolution": "480p",
+    "image_with_roles.0.url": "https://pictures.example/1.png",
+  };
+  const { id } = await run(browser, account, "vidC-1-0-pro-fast", typed);
+  const html = await browser.read(`${path}?from=${id}`);
+  expect(html).not.toContain("<script>alert");
+  const { values } = await formIn(html);
+  expect(values).toMatchObject({ ...typed, model: "vidC-1-0-pro-fast", "image_with_roles.0.role": "first_frame" });
+  expect(html).not.toContain("have to be chosen again");
+
+  const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: film, duration: "25" });
+  expect((await formIn(await browser.read(`${path}?from=${remix.id}`))).values).toMatchObject({
+    model: "vidA-2-pro:remix",
+    video_id: film,
+    duration: "25",
+  });
+
+  const answer = await call("/v1/images/generations", {
+    key: account.key,
+    body: { model: "imgA-4", prompt: "x", images: [`data:image/png;base64,${png.toBase64()}`] },
+  });
+  expect(await browser.read(`${path}?from=${answer.body.id}`)).toContain("have to be chosen again");
+
+  const stranger = new Browser();
+  await stranger.signUp();
+  expect((await stranger.ask(`${path}?from=${id}`)).status).toBe(404);
+  expect((await browser.ask(`${path}?from=task_nothing`)).status).toBe(404);
+});
+
+test("another model's form keeps what fits into it", async () => {
+  const response = await send(one.browser, "imgA-4", { prompt: "kept", size: "3:2", n: "4", model: "vidD-02" }, "choose");
+  expect(response.headers.get("hx-replace-url")).toBe(`${path}?model=vidD-02`);
+  const { values } = await formIn(await response.text());
+  expect(values).toMatchObject({ model: "vidD-02", prompt: "kept", size: "16:9", duration: "5" });
+});
+
+test("an alias, a field in the query; a model that is not there gives way to another", async () => {
+  const { browser } = one;
+  const query = (text: string) => browser.read(`${path}?${text}`).then(formIn);
+  expect((await query("model=imgC-alias-pro&prompt=from+a+link")).values).toMatchObject({
+    model: "imgC-3-pro-image-preview",
+    prompt: "from a link",
+  });
+  expect((await query("model=nothing")).values["model"]).toBe("imgA-4");
+  expect((await browser.ask(path, { model: "nothing", do: "run" })).status).toBe(404);
+});
+
+test("a chat is answered on the page, with what it cost, and goes on", async () => {
+  const { browser, account } = await person();
+  const typed = {
+    "messages.0.content": "Be brief.",
+    "messages.1.content": "Hello <i>you</i>",
+    max_completion_tokens: "1000",
+    temperature: "0.5",
+    stop: '["END"]',
+  };
+  const held_ = shownPrice(await (await send(browser, "textA-1", typed, "preview")).text());
+  const response = await send(browser, "textA-1", typed);
+  const html = await response.text();
+  expect(response.status, html).toBe(200);
+  expect(await held(account)).toBe(Math.round(Number(held_) * 1e6));
+  expect(html).toContain('<p class="said">Hello there</p>');
+  expect(html).toContain("10 tokens in, 2 tokens out, 0.000036 USD");
+  expect((await asAdmin(`/accounts/${account.id}`)).body.used).toBe(0.000036);
+  const { values } = await formIn(html);
+  expect(values).toMatchObject({
+    ...typed,
+    "messages.0.role": "system",
+    "messages.1.role": "user",
+    "messages.2.role": "assistant",
+    "messages.2.content": "Hello there",
+    "messages.3.role": "user",
+    "messages.3.content": "",
+  });
+});
+
+test("a chat that breaks off says so under what came of it", async () => {
+  const html = await (await send(one.browser, "textA-1-mini", { "messages.1.content": "break <b>" })).text();
+  expect(html).toContain('<p class="said">Hello</p>');
+  expect(html).toContain("The answer broke off.");
+  expect((await formIn(html)).values).toMatchObject({ "messages.0.content": "break <b>", "messages.1.content": "Hello" });
+  expect(html.endsWith("</html>")).toBe(true);
+});
+
+test("what is no JSON, and no conversation, is told beside its field", async () => {
+  const response = await send(one.browser, "textA-1-mini", { tools: "hammer", temperature: "warm" });
+  expect(response.status).toBe(400);
+  const { controls } = await formIn(await response.text());
+  for (const name of ["tools", "temperature", "messages.0.content"])
+    expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
+});

@@ -1,0 +1,138 @@
+/** The programs that the playground shows are run as they are, against a server that keeps what it was asked. */
+
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Picture } from "../../src/console/playground/picture.ts";
+import { type Language, shellQuoted, snippetsOf } from "../../src/console/playground/snippets.ts";
+
+const run = promisify(execFile);
+const has = (program: string) => run(program, ["--version"]).then(...([() => true, () => false] as const));
+const commands: Record<Language, string[]> = {
+  curl: ["sh", "-c"],
+  javascript: [process.execPath, "--input-type=module", "-e"],
+  python: ["python3", "-c"],
+};
+const isThere: Record<Language, boolean> = { curl: await has("curl"), javascript: true, python: await has("python3") };
+const languages = (Object.keys(commands) as Language[]).filter((language) => isThere[language]);
+
+const asked: { path: string; key: string | undefined; body: unknown }[] = [];
+const hostile = `it's "quoted" \\ \\n \\' $HOME $(echo no) \`echo no\` %s !! {x}\n\nEOF\t\u0000\u2028 😀 한국어 </script>'''"""`;
+const result = { images: [{ url: ["https://gateway.example/a.png"] }], id: "other" };
+
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
+
+const server = createServer((request, response) => void answer(request, response));
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  asked.push({ path: request.url!, key: request.headers.authorization, body: text === "" ? undefined : JSON.parse(text) });
+  const polls = asked.filter(({ path }) => path === request.url).length;
+  const answers: Record<string, object> = {
+    "/v1/images/generations": {
+      id: "task_a-1",
+      object: "generation.task",
+      status: "queued",
+      metadata: { prompt: `{"id":"no","status":"completed"}` },
+    },
+    "/v1/tasks/task_a-1?wait=30": {
+      code: 200,
+      data: { id: "task_a-1", status: polls === 1 ? "in_progress" : "completed", metadata: { prompt: `"status":"failed"` }, result },
+    },
+    "/v1/chat/completions": { choices: [{ message: { content: "Hello" } }] },
+    "/v1/refused": { error: { message: "The balance is insufficient." } },
+  };
+  response.writeHead(request.url === "/v1/refused" ? 402 : 200, { "content-type": "application/json" });
+  response.end(JSON.stringify(answers[request.url!]));
+}
+
+let base: string;
+let folder: string;
+
+beforeAll(async () => {
+  await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  folder = await mkdtemp(join(tmpdir(), "snippets-"));
+});
+
+afterAll(async () => {
+  server.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a program with a key: what it printed, and everything it asked. */
+async function ran(language: Language, path: string, body: Record<string, unknown>, isChat = false) {
+  asked.length = 0;
+  const [command = "", ...options] = commands[language];
+  const program = snippetsOf({ base, path, body, isChat })[language];
+  const { stdout } = await run(command, [...options, program], {
+    cwd: folder,
+    timeout: 30_000,
+    env: { PATH: process.env["PATH"], API_KEY: "sk-test" },
+  });
+  return { stdout, asked: [...asked] };
+}
+
+test.each(languages)("%s sends what was typed, waits and prints the result", async (language) => {
+  const body = {
+    model: "imgA-4",
+    prompt: hostile,
+    n: 2,
+    metadata: { private: true, watermark: false, [hostile]: null },
+    images: [],
+    list: [0.5, [{}]],
+  };
+  const done = await ran(language, "/v1/images/generations", body);
+  expect(done.asked).toEqual([
+    { path: "/v1/images/generations", key: "Bearer sk-test", body },
+    { path: "/v1/tasks/task_a-1?wait=30", key: "Bearer sk-test", body: undefined },
+    { path: "/v1/tasks/task_a-1?wait=30", key: "Bearer sk-test", body: undefined },
+  ]);
+  const printed = JSON.parse(done.stdout);
+  expect(language === "curl" ? printed.data.result : printed).toEqual(result);
+});
+
+test.each(languages)("%s reads pictures from files, whatever they are called and however large", async (language) => {
+  const name = `my "best" $(pic) 'ture'.png`;
+  const bytes = new Uint8Array(300_000).map((_, at) => at * 7);
+  await writeFile(join(folder, name), bytes);
+  await writeFile(join(folder, "-b.webp"), bytes.subarray(0, 10));
+  const body = (picture: (file: string) => unknown) => ({
+    prompt: hostile,
+    images: [picture(name), "https://pictures.example/1.png"],
+    image_with_roles: [{ url: picture("-b.webp"), role: "first_frame" }],
+  });
+  const done = await ran(
+    language,
+    "/v1/images/generations",
+    body((file) => new Picture(file)),
+  );
+  const uri = (file: string) =>
+    file === name ? `data:image/png;base64,${base64(bytes)}` : `data:image/webp;base64,${base64(bytes.subarray(0, 10))}`;
+  expect(done.asked.at(0)?.body).toEqual(body(uri));
+});
+
+test.each(languages)("%s prints a chat's answer", async (language) => {
+  const body = { model: "textA-1", messages: [{ role: "user", content: hostile }] };
+  const done = await ran(language, "/v1/chat/completions", body, true);
+  expect(done.asked.map((one) => one.body)).toEqual([body]);
+  expect(done.stdout).toContain("Hello");
+});
+
+test.each(languages)("%s ends with what the API said when it refuses", async (language) => {
+  await expect(ran(language, "/v1/refused", { prompt: "x" })).rejects.toMatchObject({
+    stderr: expect.stringContaining("The balance is insufficient."),
+  });
+  expect(asked.length).toBe(1);
+});
+
+test("a shell takes quoted text as it is", async () => {
+  const text = hostile.replaceAll("\u0000", "");
+  expect((await run("sh", ["-c", `printf %s ${shellQuoted(text)}`])).stdout).toBe(text);
+});
