@@ -44,6 +44,9 @@ export const Layout = ({ title, language, say, email, children }: Page) => (
                 <li>
                   <a href="/console/keys">{say("api_keys")}</a>
                 </li>
+                <li>
+                  <a href="/console/account">{say("account")}</a>
+                </li>
               </>
             )}
           </ul>

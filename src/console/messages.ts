@@ -1,6 +1,7 @@
 /** Every sentence of the console: one table for each part of it, four languages in each. */
 
 import { type Language, languageOf } from "../views/messages.ts";
+import account from "./messages/account.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
@@ -11,7 +12,7 @@ type Part<Key extends string> = Record<Language, Record<Key, string>>;
 /** A part's table; a sentence that lacks a language is a type error. */
 const part = <Key extends string>(table: Part<Key>) => table;
 
-const parts = [part(common), part(keys), part(overview), part(signIn)] as const;
+const parts = [part(common), part(keys), part(overview), part(signIn), part(account)] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

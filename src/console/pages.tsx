@@ -5,16 +5,25 @@ import htmx from "htmx.org/dist/htmx.min.js";
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
+import { account } from "./account/page.tsx";
 import ownScript from "./client/console.js";
+import passkeyScript from "./client/passkeys.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys.tsx";
 import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
+import { recover } from "./recover.tsx";
 import { signIn } from "./sign-in.tsx";
 
 /** Part of this Worker, from npm packages at build time. */
-const files: Record<string, string> = { "pico.css": pico, "console.css": ownStyle, "htmx.js": htmx, "console.js": ownScript };
+const files: Record<string, string> = {
+  "pico.css": pico,
+  "console.css": ownStyle,
+  "htmx.js": htmx,
+  "console.js": ownScript,
+  "passkeys.js": passkeyScript,
+};
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
 export const pages = new Hono<ConsoleEnvironment>()
@@ -44,5 +53,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     return c.redirect("/console", 303);
   })
   .route("/console", signIn)
+  .route("/console", recover)
+  .route("/console", account)
   .route("/console/keys", keys)
   .route("/console", overview);
