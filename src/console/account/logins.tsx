@@ -56,7 +56,7 @@ async function linkedTo(c: ConsoleContext): Promise<Map<string, string>> {
 }
 
 /** On the account page: each login with what can be done about it. */
-export async function LoginsSection({ c }: { c: ConsoleContext }) {
+export async function loginsSection(c: ConsoleContext) {
   const { say } = c.var;
   const linked = await linkedTo(c);
   const logins = (Object.keys(loginNames) as Login[]).filter((login) => isLogin(c, login) || linked.has(login));

@@ -4,10 +4,10 @@ import { Hono } from "hono";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { Problem } from "../layout.tsx";
 import { languageNames } from "../messages.ts";
-import { loginProblem, logins, LoginsSection } from "./logins.tsx";
-import { passkeys, PasskeysSection } from "./passkeys.tsx";
-import { password, PasswordSection } from "./password.tsx";
-import { sessions, SessionsSection } from "./sessions.tsx";
+import { loginProblem, logins, loginsSection } from "./logins.tsx";
+import { passkeys, passkeysSection } from "./passkeys.tsx";
+import { password, passwordSection } from "./password.tsx";
+import { sessions, sessionsSection } from "./sessions.tsx";
 
 /** What the page says after something was done, or was not: by fixed names, for an address can be made by anybody. */
 const outcomes = {
@@ -22,7 +22,7 @@ const refusals = { not_fresh: "not_fresh", last_login: "last_login", bad_passwor
 const named = <Names extends object>(names: Names, name: string | undefined) =>
   name !== undefined && Object.hasOwn(names, name) ? names[name as keyof Names] : undefined;
 
-function accountPage(c: ConsoleContext) {
+async function accountPage(c: ConsoleContext) {
   const { say, user, language } = c.var;
   const done = named(outcomes, c.req.query("done"));
   const refused = named(refusals, c.req.query("problem"));
@@ -42,10 +42,10 @@ function accountPage(c: ConsoleContext) {
           <dd class="plain">{user.email}</dd>
         </div>
       </dl>
-      <PasswordSection c={c} />
-      <PasskeysSection c={c} />
-      <LoginsSection c={c} />
-      <SessionsSection c={c} />
+      {await passwordSection(c)}
+      {await passkeysSection(c)}
+      {await loginsSection(c)}
+      {await sessionsSection(c)}
       <section>
         <h2>{say("language")}</h2>
         <form action="/console/language" class="narrow">

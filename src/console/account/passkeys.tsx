@@ -22,7 +22,7 @@ export const PasskeyButton = ({ say }: { say: Say }) => (
 const passkeysOf = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
 
 /** On the account page: the passkeys, and a form for another one. */
-export async function PasskeysSection({ c }: { c: ConsoleContext }) {
+export async function passkeysSection(c: ConsoleContext) {
   const { say } = c.var;
   const passkeys = await passkeysOf(c);
   return (

@@ -12,7 +12,7 @@ async function hasPassword(c: ConsoleContext): Promise<boolean> {
 }
 
 /** The form; the old password is asked where there is one. */
-export async function PasswordSection({ c }: { c: ConsoleContext }) {
+export async function passwordSection(c: ConsoleContext) {
   const { say } = c.var;
   const known = await hasPassword(c);
   return (

@@ -30,7 +30,7 @@ async function sessionsOf(c: ConsoleContext) {
 }
 
 /** The table of sessions, this one marked, and a button for all of them. */
-export async function SessionsSection({ c }: { c: ConsoleContext }) {
+export async function sessionsSection(c: ConsoleContext) {
   const { say } = c.var;
   const sessions = (await sessionsOf(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
   return (
