@@ -23,7 +23,8 @@ export function postOf({ MAIL, MAIL_FROM }: ConsoleEnv, origin: string): Post | 
       try {
         await MAIL.send({ from: MAIL_FROM, ...letter });
       } catch (error) {
-        alert("mail", { outcome: "not_sent", code: String((error as { code?: unknown }).code ?? "unknown") });
+        const { code } = error as { code?: string };
+        alert("mail", { outcome: "not_sent", code });
       }
     };
   if (!developersMachines.has(new URL(origin).hostname)) return undefined;

@@ -12,7 +12,7 @@ export interface Member {
 }
 
 /** What a person is a member of, or undefined when they have no account yet. */
-export async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
+async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
   const row = await db
     .prepare(
       `SELECT m.account_id AS accountId, k.id AS keyId FROM member m LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL

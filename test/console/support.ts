@@ -25,10 +25,10 @@ export class Browser {
     return gateway.fetch(request, { ...env, CONSOLE }, ctx);
   }
 
-  /** Asks for a page, or sends a form from `from`. Redirects are not followed. */
+  /** Asks for a page, or sends a form, or JSON as a text, from `from`. Redirects are not followed. */
   async ask(
     path: string,
-    form?: Record<string, string>,
+    form?: Record<string, string> | string,
     from: string | null = origin,
     headers: Record<string, string> = {},
   ): Promise<Response> {
@@ -38,10 +38,10 @@ export class Browser {
         cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "),
         "cf-connecting-ip": this.address,
         ...(form && from !== null && { origin: from }),
-        ...(form && { "content-type": "application/x-www-form-urlencoded" }),
+        ...(form && { "content-type": typeof form === "string" ? "application/json" : "application/x-www-form-urlencoded" }),
         ...headers,
       },
-      ...(form && { body: new URLSearchParams(form).toString() }),
+      ...(form && { body: typeof form === "string" ? form : new URLSearchParams(form).toString() }),
       redirect: "manual",
     });
     const response = await this.#send(request);

@@ -42,10 +42,11 @@ for (const element of document.querySelectorAll("[data-passkey]")) {
       problem.hidden = false;
     });
   };
-  if (element instanceof HTMLFormElement)
+  const name = element.querySelector("input");
+  if (name)
     element.addEventListener("submit", (event) => {
       event.preventDefault();
-      attempt(() => add(String(new FormData(element).get("name"))));
+      attempt(() => add(name.value));
     });
   else element.querySelector("button")?.addEventListener("click", () => attempt(signIn));
   element.hidden = false;
