@@ -19,6 +19,8 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-in", as: "nobody", reach: at("/console/sign-in") },
   { name: "sign-in-refused", as: "nobody", status: 401, reach: (page) => signIn(page, { email: "nobody@example.com", password: "wrong" }) },
   { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
+  { name: "forgot", as: "nobody", reach: at("/console/forgot") },
+  { name: "reset", as: "nobody", reach: at("/console/reset?token=unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
@@ -27,6 +29,7 @@ export const consolePages: ConsolePage[] = [
     as: "demo",
     reach: (page) => createKey(page, "An old key").then(() => follow(page, "/console/keys", 'a[href$="/delete"]')),
   },
+  { name: "account", as: "demo", reach: at("/console/account") },
   { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
 ];
 

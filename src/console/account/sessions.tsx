@@ -36,7 +36,7 @@ export async function sessionsSection(c: ConsoleContext) {
   return (
     <section>
       <h2>{say("sessions")}</h2>
-      <div class="overflow-auto">
+      <div class="overflow-auto" tabindex={0} role="region" aria-label={say("sessions")}>
         <table>
           <thead>
             <tr>
