@@ -160,12 +160,27 @@ test("a login is linked and unlinked on the account page, for one's own address 
   expect((await other.ask("/console/account/logins/credential/unlink", {})).status).toBe(404);
 });
 
-test("the only login is not unlinked", async () => {
+test("the only login is not unlinked before there is a password, which only a young session may set", async () => {
   const browser = browserOf();
-  await signIn(browser, somebody());
+  const profile = somebody();
+  await signIn(browser, profile);
   const answer = await browser.ask("/console/account/logins/github/unlink", {});
   expect(answer.headers.get("location")).toBe("/console/account?problem=last_login");
   expect(await browser.read("/console/account?problem=last_login")).toContain("only way to sign in");
+  const set = async (password: string) => (await browser.ask("/console/account/password", { new: password })).headers.get("location");
+  const made = (at: number) =>
+    env.DB.prepare("UPDATE auth_session SET createdAt = ?2 WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)")
+      .bind(profile.email, new Date(at).toISOString())
+      .run();
+  await made(Date.now() - 3_600_000);
+  expect(await set("correct horse battery")).toBe("/console/account?problem=not_fresh");
+  await made(Date.now());
+  expect(await set("short")).toBe("/console/account?problem=bad_password");
+  expect(await set("correct horse battery")).toBe("/console/account?done=password");
+  expect(await set("another horse battery")).toBe("/console/account?problem=bad_password");
+  expect((await browser.ask("/console/account/logins/github/unlink", {})).headers.get("location")).toBe("/console/account?done=unlinked");
+  const form = { email: profile.email, password: "correct horse battery" };
+  expect((await browserOf().ask("/console/sign-in", form)).status).toBe(303);
 });
 
 test("who was led there comes back in the same browser, once", async () => {
