@@ -19,6 +19,8 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-in", as: "nobody", reach: at("/console/sign-in") },
   { name: "sign-in-refused", as: "nobody", status: 401, reach: (page) => signIn(page, { email: "nobody@example.com", password: "wrong" }) },
   { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
+  { name: "forgot", as: "nobody", reach: at("/console/forgot") },
+  { name: "reset", as: "nobody", reach: at("/console/reset?token=unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
   { name: "playground", as: "demo", reach: at("/console/playground?model=vidC-1-0-pro-fast&prompt=A+lighthouse+at+dawn") },
@@ -60,6 +62,7 @@ export const consolePages: ConsolePage[] = [
   },
   { name: "admin-providers", as: "demo", reach: at("/console/admin/providers") },
   { name: "admin-tasks", as: "demo", reach: at("/console/admin/tasks") },
+  { name: "account", as: "demo", reach: at("/console/account") },
   { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
 ];
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
-import { writeVariables, type Variables } from "./variables.ts";
+import { loginSecret, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
 const migrationDeadlineMs = 60_000;
@@ -63,7 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const variablesFile = join(stateDir, "variables.env");
   await writeVariables(variablesFile, variables);
-  const workers = ["-c", "wrangler.toml", "-c", "src/sandbox/wrangler.toml", "-c", await consoleConfig(stateDir)];
+  const workers = ["-c", "wrangler.toml", "-c", "src/sandbox/wrangler.toml", "-c", await consoleConfig(stateDir, variables)];
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
   const wrangler = startWrangler(["dev", ...workers, ...state, ...listen, "--local", "--env-file", variablesFile], stateDir, environment);
   const stop = async () => {
@@ -85,7 +85,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** The console's settings for this machine. Wrangler hands variables to the first of several Workers alone. */
-async function consoleConfig(stateDir: string): Promise<string> {
+async function consoleConfig(stateDir: string, variables: Variables): Promise<string> {
   const source = join(root, "src/console/wrangler.toml");
   const settings = {
     main: join(dirname(source), "worker.ts"),
@@ -95,15 +95,20 @@ async function consoleConfig(stateDir: string): Promise<string> {
   let text = await readFile(source, "utf8");
   for (const [name, value] of Object.entries(settings))
     text = text.replace(new RegExp(`^${name} = "[^"]*"`, "m"), () => `${name} = ${JSON.stringify(value)}`);
-  const secret = await keptSecret(stateDir, "auth-secret");
+  const secrets = { AUTH_SECRET: await keptSecret(stateDir, "auth-secret"), ...loginSecrets(variables) };
+  const lines = Object.entries(secrets).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`);
   const path = join(stateDir, "console.toml");
   await writeFile(
     path,
-    text.replace("[vars]\n", () => `[vars]\nAUTH_SECRET = ${JSON.stringify(secret)}\n`),
+    text.replace("[vars]\n", () => `[vars]\n${lines.join("")}`),
     { mode: 0o600 },
   );
   return path;
 }
+
+/** Of logins elsewhere, where a developer has set them up. */
+const loginSecrets = (variables: Variables): Variables =>
+  Object.fromEntries(Object.entries(variables).filter(([name]) => loginSecret.test(name)));
 
 /** Made once and kept, so that signed URLs and sessions outlive a restart. */
 async function keptSecret(stateDir: string, name: string): Promise<string> {

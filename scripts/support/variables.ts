@@ -13,12 +13,14 @@ export type Variables = Record<string, string>;
 /** Secrets of upstreams follow a pattern; everything else the Worker knows is declared. */
 const upstream = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL)$/;
 const declaration = /^\s+([A-Z][A-Z0-9_]*)\??: (?:string|unknown);/gm;
+/** The console's secrets of logins elsewhere. */
+export const loginSecret = /^(GITHUB|GOOGLE)_CLIENT_(ID|SECRET)$/;
 /** Names that look alike but belong to the tool that runs the Worker. */
 const tools = /^(CLOUDFLARE|CF|WRANGLER)_/;
 
 /** Whether the Worker reads a variable of this name: `src/env.d.ts` declares it, or it is an upstream's secret or address. */
 export function isWorkerVariable(name: string): boolean {
-  return declared().has(name) || (upstream.test(name) && !tools.test(name));
+  return declared().has(name) || loginSecret.test(name) || (upstream.test(name) && !tools.test(name));
 }
 
 let names: Set<string> | undefined;

@@ -1,66 +1,146 @@
-/** Who signs in, by better-auth: passwords, sessions in cookies, attempts that are counted. */
+/** Who signs in, by better-auth: passwords, logins elsewhere, passkeys, sessions in cookies, attempts that are counted. */
 
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
+import { APIError } from "better-auth/api";
+import { postOf } from "./mail.ts";
+import { isInvited, proveAddress } from "./members.ts";
+import type { Say } from "./messages.ts";
+import { hash, leastPasswordLength, mostPasswordLength, verify } from "./password.ts";
 
 export const authPath = "/console/auth";
 
-/** better-auth's own hash is JavaScript and takes longer than a Worker may: N 2^14, r 8, p 5 by the runtime itself. */
-const cost = { N: 2 ** 14, r: 8, p: 5, maxmem: 64 * 1024 * 1024 };
-const keyBytes = 64;
+/** Logins elsewhere, by the names that the pages show. */
+export const loginNames = { github: "GitHub", google: "Google" } as const;
+export type Login = keyof typeof loginNames;
 
-const derive = (password: string, salt: Uint8Array) =>
-  new Promise<Uint8Array>((resolve, reject) => {
-    scrypt(password.normalize("NFKC"), salt, keyBytes, cost, (error, key) => (error ? reject(error) : resolve(key)));
-  });
+const secretsOf = (env: ConsoleEnv, login: Login) =>
+  login === "github" ? [env.GITHUB_CLIENT_ID, env.GITHUB_CLIENT_SECRET] : [env.GOOGLE_CLIENT_ID, env.GOOGLE_CLIENT_SECRET];
 
-/** `salt:key`, both hexadecimal. */
-async function hash(password: string): Promise<string> {
-  const salt = randomBytes(16);
-  return `${salt.toString("hex")}:${new Uint8Array(await derive(password, salt)).toHex()}`;
+/** The logins that the operator has set up. */
+export const loginsOf = (env: ConsoleEnv): Login[] =>
+  (Object.keys(loginNames) as Login[]).filter((login) => secretsOf(env, login).every(Boolean));
+
+/** Adding or taking away a way to sign in wants a session that is younger than this, seconds. */
+export const freshSeconds = 3600;
+
+/** A key that did not ask for a finger, a face or a code is a possession alone. */
+function wantUser(isVerified: boolean | undefined): void {
+  if (!isVerified) throw new APIError("UNAUTHORIZED", { message: "The user was not verified" });
 }
 
-async function verify({ hash: stored, password }: { hash: string; password: string }): Promise<boolean> {
-  const [salt = "", key = ""] = stored.split(":");
-  const expected = Uint8Array.fromHex(key);
-  const actual = await derive(password, Uint8Array.fromHex(salt));
-  return expected.length === actual.length && timingSafeEqual(expected, actual);
+const refusal = (code: string) => new APIError("FORBIDDEN", { code, message: code });
+
+/** What a request brings along: its host, its language, and work that may outlive its answer. */
+interface Around {
+  /** Decides whether cookies are secure: only a developer's machine goes without. */
+  origin: string;
+  say: Say;
+  waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** Ten characters at least; what more is asked of a password makes it worse (NIST SP 800-63B). */
-export const leastPasswordLength = 10;
-
-/** The sign-in of one host; who may sign up is decided by the pages, which alone reach it. Its origin decides whether cookies are secure: only a developer's machine goes without. */
-export function authOf(env: ConsoleEnv, origin: string) {
+/** The sign-in of one host. Its endpoints are reached by the pages alone, which also decide who may sign up with a password. */
+export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
+  const post = postOf(env, origin);
+  const letter = (name: "reset" | "confirm", email: string, token: string) =>
+    post!({
+      to: email,
+      subject: say(`mail_${name}_subject`),
+      text: say(`mail_${name}`, { link: `${origin}/console/${name}?token=${encodeURIComponent(token)}` }),
+    });
   return betterAuth({
     database: env.DB,
     baseURL: origin,
     basePath: authPath,
     secret: env.AUTH_SECRET,
     telemetry: { enabled: false },
+    logger: { level: "error" },
     emailAndPassword: {
       enabled: true,
       minPasswordLength: leastPasswordLength,
-      maxPasswordLength: 200,
+      maxPasswordLength: mostPasswordLength,
       password: { hash, verify },
+      revokeSessionsOnPasswordReset: true,
+      ...(post && { sendResetPassword: ({ user, token }) => letter("reset", user.email, token) }),
+      onPasswordReset: ({ user }) => proveAddress(env.DB, user.id),
     },
+    emailVerification: {
+      sendOnSignUp: true,
+      ...(post && { sendVerificationEmail: ({ user, token }) => letter("confirm", user.email, token) }),
+    },
+    socialProviders: Object.fromEntries(
+      loginsOf(env).map((login) => {
+        const [clientId, clientSecret] = secretsOf(env, login);
+        return [login, { clientId: clientId!, clientSecret: clientSecret!, disableSignUp: env.SIGNUP === "closed" }];
+      }),
+    ),
+    plugins: [
+      passkey({
+        rpName: new URL(origin).host,
+        schema: { passkey: { modelName: "auth_passkey" } },
+        authenticatorSelection: { residentKey: "required", userVerification: "required" },
+        registration: { afterVerification: ({ verification }) => wantUser(verification.registrationInfo?.userVerified) },
+        authentication: { afterVerification: ({ verification }) => wantUser(verification.authenticationInfo.userVerified) },
+      }),
+    ],
     user: { modelName: "auth_user" },
-    session: { modelName: "auth_session", expiresIn: 7 * 86_400, updateAge: 86_400 },
-    account: { modelName: "auth_account" },
+    session: { modelName: "auth_session", expiresIn: 7 * 86_400, updateAge: 86_400, freshAge: freshSeconds },
+    // A login elsewhere is joined to a person only when both sides have proved the same address: better-auth's own rule.
+    account: { modelName: "auth_account", updateAccountOnSignIn: false },
     verification: { modelName: "auth_verification" },
+    databaseHooks: {
+      user: {
+        create: {
+          // A new person who comes by a login elsewhere. Pictures of people are not kept.
+          before: async (user, context) => {
+            if (context?.path === "/sign-up/email") return;
+            if (!user.emailVerified) throw refusal("email_not_verified");
+            if (env.SIGNUP !== "open" && !(await isInvited(env.DB, user.email))) throw refusal("signup_disabled");
+            return { data: { ...user, image: null } };
+          },
+        },
+      },
+      account: {
+        create: {
+          // The gateway does nothing elsewhere in a person's name: their tokens are not kept.
+          before: async (account) => ({
+            data: {
+              ...account,
+              accessToken: null,
+              refreshToken: null,
+              idToken: null,
+              accessTokenExpiresAt: null,
+              refreshTokenExpiresAt: null,
+            },
+          }),
+        },
+      },
+    },
     rateLimit: {
       enabled: true,
       storage: "database",
       modelName: "auth_rate_limit",
       window: 60,
       max: 60,
-      customRules: { "/sign-in/email": { window: 60, max: 5 }, "/sign-up/email": { window: 3600, max: 5 } },
+      customRules: {
+        "/sign-in/email": { window: 60, max: 5 },
+        "/sign-up/email": { window: 3600, max: 5 },
+        "/change-password": { window: 60, max: 5 },
+        "/request-password-reset": { window: 3600, max: 5 },
+        "/reset-password": { window: 60, max: 5 },
+        "/send-verification-email": { window: 3600, max: 5 },
+        "/sign-in/social": { window: 60, max: 20 },
+        "/passkey/verify-authentication": { window: 60, max: 10 },
+      },
     },
+    onAPIError: { errorURL: "/console/sign-in" },
     advanced: {
       cookiePrefix: "gateway",
       useSecureCookies: origin.startsWith("https:"),
       ipAddress: { ipAddressHeaders: ["cf-connecting-ip"] },
+      // A letter that is sent while the asker waits would tell that the address is known.
+      backgroundTasks: { handler: waitUntil },
     },
   });
 }

@@ -11,6 +11,14 @@ interface ConsoleEnv {
   ASSET_BASE_URL?: string;
   /** Secret: signs the cookies */
   AUTH_SECRET?: string;
+  /** Secrets: each pair switches a login elsewhere on */
+  GITHUB_CLIENT_ID?: string;
+  GITHUB_CLIENT_SECRET?: string;
+  GOOGLE_CLIENT_ID?: string;
+  GOOGLE_CLIENT_SECRET?: string;
+  /** Sends e-mail, in the name of MAIL_FROM */
+  MAIL?: SendEmail;
+  MAIL_FROM?: string;
 }
 
 declare module "*.min.js" {
@@ -30,6 +38,7 @@ declare module "*/client/console.js" {
 
 declare module "*/client/usage.js" {
 declare module "*/client/countdown.js" {
+declare module "*/client/passkeys.js" {
   const text: string;
   export default text;
 }

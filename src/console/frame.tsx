@@ -2,12 +2,14 @@
 
 import type { Context, MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
+import { every } from "hono/combine";
 import { getCookie } from "hono/cookie";
 import type { Account, Caller } from "../accounts.ts";
 import type { Api } from "./api.ts";
-import { type Auth, authOf } from "./auth.ts";
+import { type Auth, authOf, loginsOf } from "./auth.ts";
 import { Layout } from "./layout.tsx";
-import { callerOf, memberOf } from "./members.ts";
+import { postOf } from "./mail.ts";
+import { callerOf, openAccount, type Person } from "./members.ts";
 import { type Language, languageOf, type Say, speakerOf } from "./messages.ts";
 
 export interface ConsoleEnvironment {
@@ -16,7 +18,9 @@ export interface ConsoleEnvironment {
     language: Language;
     say: Say;
     auth: Auth;
-    user: { id: string; email: string; name: string };
+    user: Person;
+    /** Its token is a secret: no page shows it. */
+    session: { id: string; createdAt: Date };
     account: Account;
     /** In whose name the gateway's API is asked. */
     caller: Caller;
@@ -28,8 +32,11 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 export const languageCookie = "gateway_language";
 
 /** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is a picture that a person has just picked, `data:` are Pico's own icons. */
-const policy = (assets: string) =>
-  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' blob: data:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+const policy = (assets: string, logins: string) =>
+  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' blob: data:${assets}; media-src 'self'${assets}; form-action 'self'${logins}; base-uri 'none'; frame-ancestors 'none'`;
+
+/** Where the buttons of logins elsewhere lead to: browsers hold redirects after a form to the policy, too. */
+const loginOrigins = { github: " https://github.com", google: " https://accounts.google.com" };
 
 /** Pages with what is somebody's are kept nowhere. */
 const headers: Record<string, string> = {
@@ -45,11 +52,34 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("say", speakerOf(language));
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   const { ASSET_BASE_URL } = c.env;
-  c.header("content-security-policy", policy(ASSET_BASE_URL ? ` ${new URL(ASSET_BASE_URL).origin}` : ""));
+  const logins = loginsOf(c.env)
+    .map((login) => loginOrigins[login])
+    .join("");
+  c.header("content-security-policy", policy(ASSET_BASE_URL ? ` ${new URL(ASSET_BASE_URL).origin}` : "", logins));
   const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
-  c.set("auth", authOf(c.env, origin));
+  c.set("auth", authOf(c.env, { origin, say: c.get("say"), waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+  return next();
+};
+
+/** Lets in who is signed in, with or without an account; all others to the sign-in page. */
+export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+  const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  if (!found) return c.redirect("/console/sign-in", 303);
+  c.set("user", found.user);
+  c.set("session", found.session);
+  return next();
+};
+
+/** Lets in who has an account, which a person may get by this. */
+const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+  const user = c.get("user");
+  const found = await openAccount(c.env, user);
+  if (!found && !user.emailVerified && postOf(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
+  if (!found || found.account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
+  c.set("account", found.account);
+  c.set("caller", await callerOf(c.env.DB, found));
   return next();
 };
 
@@ -66,6 +96,7 @@ export const signedIn: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =
   c.set("caller", await callerOf(c.env.DB, member));
   return next();
 };
+export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
 
 /** A whole page. */
 export function page(

@@ -58,6 +58,9 @@ export const Layout = ({ title, language, say, email, isAdmin, children }: Page)
                     <a href="/console/admin">{say("admin")}</a>
                   </li>
                 )}
+                <li>
+                  <a href="/console/account">{say("account")}</a>
+                </li>
               </>
             )}
           </ul>

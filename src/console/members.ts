@@ -3,6 +3,7 @@
 import { type Account, accountById, type Caller, insertAccount, insertKey } from "../accounts.ts";
 import { sha256Hex } from "../ids.ts";
 import { openWallet } from "../quota.ts";
+import { reachesPeople } from "./mail.ts";
 
 export interface Member {
   account: Account;
@@ -11,7 +12,7 @@ export interface Member {
 }
 
 /** What a person is a member of, or undefined when they have no account yet. */
-export async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
+async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
   const row = await db
     .prepare(
       `SELECT m.account_id AS accountId, k.id AS keyId FROM member m LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
@@ -47,27 +48,51 @@ export async function callerOf(db: D1Database, { account, keyId }: Member): Prom
   return { accountId: account.id, keyId: apiKey.id };
 }
 
+export interface Person {
+  id: string;
+  email: string;
+  emailVerified: boolean;
+  name: string;
+}
+
 /**
- * The account of a person, opened with this quota (millionths) when there is none. undefined when an account with the same
- * e-mail address is the operator's: an address that nobody has proved is no claim to its money.
+ * The account of a person, opened when there is none and they may have one. undefined when an account with the same e-mail
+ * address is the operator's, unless the person has proved the address: an unproved one is no claim to its money. Where e-mail
+ * reaches people, nobody gets an account before they have proved their address.
  */
-export async function openAccount(
-  db: D1Database,
-  user: { id: string; email: string; name: string },
-  quota: number,
-): Promise<Account | undefined> {
-  const known = await memberOf(db, user.id);
-  if (known) return known.account;
+export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member | undefined> {
+  const known = await memberOf(env.DB, user.id);
+  if (known) return known;
+  const { DB: db } = env;
   const { account, statement } = insertAccount(db, user.email, user.name);
+  const mayOpen = env.SIGNUP === "open" && (user.emailVerified || !reachesPeople(env));
   // All or nothing: whoever crashes here signs in again and finds either an account or none.
   await db.batch([
-    statement,
-    openWallet(db, account.id, quota),
+    ...(mayOpen ? [statement, openWallet(db, account.id, Math.round(Number(env.SIGNUP_QUOTA) * 1e6))] : []),
     db
-      .prepare("INSERT INTO member (user_id, account_id, created_at) SELECT ?1, id, ?3 FROM account WHERE id = ?2 ON CONFLICT DO NOTHING")
-      .bind(user.id, account.id, Date.now()),
+      .prepare(
+        `INSERT INTO member (user_id, account_id, created_at)
+         SELECT ?1, id, ?4 FROM account WHERE id = ?2 OR (?5 AND email = ?3) ON CONFLICT DO NOTHING`,
+      )
+      .bind(user.id, account.id, account.email, Date.now(), user.emailVerified ? 1 : 0),
+    db.prepare("DELETE FROM invitation WHERE account_id = (SELECT account_id FROM member WHERE user_id = ?1)").bind(user.id),
   ]);
-  return (await memberOf(db, user.id))?.account;
+  return memberOf(db, user.id);
+}
+
+/** Whether there is a valid invitation into the account with this address. Who has proved the address need not bring it along. */
+export const isInvited = async (db: D1Database, email: string): Promise<boolean> =>
+  (await db
+    .prepare("SELECT 1 FROM invitation i JOIN account a ON a.id = i.account_id WHERE a.email = ?1 AND i.expires_at > ?2")
+    .bind(email.toLowerCase(), Date.now())
+    .first()) !== null;
+
+/** Notes that a person has proved their address by a letter. Passkeys from before may be those of somebody who only claimed it. */
+export async function proveAddress(db: D1Database, userId: string): Promise<void> {
+  await db.batch([
+    db.prepare("DELETE FROM auth_passkey WHERE userId = (SELECT id FROM auth_user WHERE id = ?1 AND emailVerified = 0)").bind(userId),
+    db.prepare("UPDATE auth_user SET emailVerified = 1 WHERE id = ?1").bind(userId),
+  ]);
 }
 
 /** The account that an invitation is for, or undefined: never given out, used, or too old. */

@@ -3,6 +3,7 @@
 import { type Language, languageOf } from "../views/messages.ts";
 import characters from "./messages/characters.ts";
 import admin from "./messages/admin.ts";
+import account from "./messages/account.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
@@ -20,6 +21,7 @@ const parts = [part(common), part(keys), part(overview), part(signIn), part(usag
 const parts = [part(common), part(keys), part(overview), part(signIn), part(tasks), part(characters)] as const;
 const parts = [part(common), part(keys), part(overview), part(signIn), part(admin)] as const;
 const parts = [part(common), part(keys), part(overview), part(playground), part(signIn)] as const;
+const parts = [part(common), part(keys), part(overview), part(signIn), part(account)] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

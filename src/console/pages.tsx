@@ -14,12 +14,16 @@ import { characters } from "./characters.tsx";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
 import playgroundScript from "./client/playground.js";
+import { account } from "./account/page.tsx";
+import ownScript from "./client/console.js";
+import passkeyScript from "./client/passkeys.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.ts";
+import { recover } from "./recover.tsx";
 import { signIn } from "./sign-in.tsx";
 import { usage } from "./usage/page.tsx";
 import { tasks } from "./tasks/pages.ts";
@@ -35,6 +39,7 @@ const files: Record<string, string> = {
   "usage.js": usageScript,
   "countdown.js": countdown,
   "playground.js": playgroundScript,
+  "passkeys.js": passkeyScript,
 };
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
@@ -67,6 +72,8 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console", signIn)
   .route("/console/usage", usage)
   .route("/console/playground", playground)
+  .route("/console", recover)
+  .route("/console", account)
   .route("/console/keys", keys)
   .route("/console/tasks", tasks)
   .route("/console/characters", characters)

@@ -1,27 +1,13 @@
 /** The pages to sign in and up, and signing out. */
 
 import { Hono } from "hono";
-import { authPath, leastPasswordLength } from "./auth.ts";
+import { askAuth, follow } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "./frame.tsx";
 import { Problem } from "./layout.tsx";
-import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
-
-/** Asks better-auth's own endpoint, so that attempts are counted by address. */
-const forward = (c: ConsoleContext, path: string, body: object) => {
-  const { origin } = new URL(c.req.url);
-  const headers = new Headers({ "content-type": "application/json", origin });
-  for (const name of ["cookie", "cf-connecting-ip", "user-agent"]) {
-    const value = c.req.header(name);
-    if (value !== undefined) headers.set(name, value);
-  }
-  return c.get("auth").handler(new Request(`${origin}${authPath}${path}`, { method: "POST", headers, body: JSON.stringify(body) }));
-};
-
-/** On to a page with the cookies that better-auth set. */
-function follow(c: ConsoleContext, answer: Response, to: string): Response {
-  for (const cookie of answer.headers.getSetCookie()) c.header("set-cookie", cookie, { append: true });
-  return c.redirect(to, 303);
-}
+import { LoginButtons, loginProblem } from "./account/logins.tsx";
+import { acceptInvitation, invitedTo, openAccount, type Person } from "./members.ts";
+import { PasskeyButton } from "./account/passkeys.tsx";
+import { leastPasswordLength, mostPasswordLength } from "./password.ts";
 
 /** The invitation that a page was opened with goes along with its form and to the other page. */
 const Invitation = ({ token }: { token: string | undefined }) => (token ? <input type="hidden" name="invitation" value={token} /> : null);
@@ -32,24 +18,32 @@ function signInPage(c: ConsoleContext, token: string | undefined, problem?: stri
   return page(
     c,
     say("sign_in"),
-    <form method="post" class="narrow">
-      <Problem text={problem} />
-      <Invitation token={token} />
-      <label>
-        {say("email")}
-        <input type="email" name="email" autocomplete="username" required />
-      </label>
-      <label>
-        {say("password")}
-        <input type="password" name="password" autocomplete="current-password" required />
-      </label>
-      <button>{say("sign_in")}</button>
+    <div class="narrow">
+      {c.req.query("done") === "reset" && <p role="status">{say("reset_done")}</p>}
+      <form method="post" action="/console/sign-in">
+        <Problem text={problem} />
+        <Invitation token={token} />
+        <label>
+          {say("email")}
+          <input type="email" name="email" autocomplete="username" required />
+        </label>
+        <label>
+          {say("password")}
+          <input type="password" name="password" autocomplete="current-password" required />
+        </label>
+        <button>{say("sign_in")}</button>
+      </form>
+      <PasskeyButton say={say} />
+      <LoginButtons c={c} />
+      <p>
+        <a href="/console/forgot">{say("forgot_password")}</a>
+      </p>
       {(Boolean(token) || c.env.SIGNUP === "open") && (
         <p>
           {say("no_account_yet")} <a href={withInvitation("/console/sign-up", token)}>{say("sign_up")}</a>
         </p>
       )}
-    </form>,
+    </div>,
     status,
   );
 }
@@ -80,7 +74,14 @@ function signUpPage(c: ConsoleContext, { token, email, problem, status = 200 }: 
       </label>
       <label>
         {say("password")}
-        <input type="password" name="password" autocomplete="new-password" minlength={leastPasswordLength} maxlength={200} required />
+        <input
+          type="password"
+          name="password"
+          autocomplete="new-password"
+          minlength={leastPasswordLength}
+          maxlength={mostPasswordLength}
+          required
+        />
       </label>
       <button>{say("sign_up")}</button>
       <p>
@@ -101,14 +102,17 @@ async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ 
 
 const closed = (c: ConsoleContext) => page(c, c.get("say")("sign_up"), <p>{c.get("say")("sign_up_closed")}</p>, 403);
 
-type Answered = { user: { id: string; email: string; name: string } };
+type Answered = { user: Person };
 
 export const signIn = new Hono<ConsoleEnvironment>()
-  .get("/sign-in", (c) => signInPage(c, c.req.query("invitation")))
+  .get("/sign-in", (c) => {
+    const problem = loginProblem(c);
+    return signInPage(c, c.req.query("invitation"), problem, problem === undefined ? 200 : 401);
+  })
   .post("/sign-in", async (c) => {
     const field = await fieldsOf(c);
     const token = field("invitation");
-    const answer = await forward(c, "/sign-in/email", { email: field("email"), password: field("password") });
+    const answer = await askAuth(c, "/sign-in/email", { email: field("email"), password: field("password") });
     if (answer.ok) {
       if (token) await acceptInvitation(c.env.DB, (await answer.clone().json<Answered>()).user, token);
       return follow(c, answer, "/console");
@@ -126,14 +130,14 @@ export const signIn = new Hono<ConsoleEnvironment>()
     const guest = await guestOf(c, field("invitation"));
     if (!guest) return closed(c);
     const email = guest.email ?? field("email");
-    const answer = await forward(c, "/sign-up/email", { name: field("name"), email, password: field("password") });
+    const answer = await askAuth(c, "/sign-up/email", { name: field("name"), email, password: field("password") });
     if (!answer.ok)
       return answer.status === 429
         ? signUpPage(c, { ...guest, problem: say("too_many_attempts"), status: 429 })
         : signUpPage(c, { ...guest, problem: say("sign_up_failed", { minimum: leastPasswordLength }), status: 400 });
     const { user } = await answer.clone().json<Answered>();
     if (guest.token) await acceptInvitation(c.env.DB, user, guest.token);
-    else await openAccount(c.env.DB, user, Math.round(Number(c.env.SIGNUP_QUOTA) * 1e6));
+    else await openAccount(c.env, user);
     return follow(c, answer, "/console");
   })
-  .post("/sign-out", async (c) => follow(c, await forward(c, "/sign-out", {}), "/console/sign-in"));
+  .post("/sign-out", async (c) => follow(c, await askAuth(c, "/sign-out", {}), "/console/sign-in"));

@@ -27,10 +27,11 @@ export class Browser {
     return gateway.fetch(request, { ...env, ...this.#gatewayVars, CONSOLE }, ctx);
   }
 
-  /** Asks for a page, or sends a form from `from`. Redirects are not followed. */
+  /** Asks for a page, or sends a form, or JSON as a text, from `from`. Redirects are not followed. */
   async ask(
     path: string,
     form?: Record<string, string> | FormData,
+    form?: Record<string, string> | string,
     from: string | null = origin,
     headers: Record<string, string> = {},
   ): Promise<Response> {
@@ -44,6 +45,10 @@ export class Browser {
         ...headers,
       },
       ...(form && { body: form instanceof FormData ? form : new URLSearchParams(form).toString() }),
+        ...(form && { "content-type": typeof form === "string" ? "application/json" : "application/x-www-form-urlencoded" }),
+        ...headers,
+      },
+      ...(form && { body: typeof form === "string" ? form : new URLSearchParams(form).toString() }),
       redirect: "manual",
     });
     const response = await this.#send(request);

@@ -38,7 +38,16 @@ test("wrangler reads every variable as it was, whatever is in it", async () => {
 });
 
 test("the Worker's own variables and upstreams' secrets are passed on, nothing else", () => {
-  const passed = ["ADMIN_TOKEN", "ASSET_TTL_S", "ROUTES", "PRICES", "RATE_LIMITS", "OPENAI_API_KEY", "OPENAI_BASE_URL"];
+  const passed = [
+    "ADMIN_TOKEN",
+    "ASSET_TTL_S",
+    "ROUTES",
+    "PRICES",
+    "RATE_LIMITS",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "GITHUB_CLIENT_SECRET",
+  ];
   expect(passed.filter((name) => !isWorkerVariable(name))).toEqual([]);
   const kept = [
     "PATH",

@@ -1,0 +1,100 @@
+/** Logins elsewhere: their buttons, the way there and back, and which of them a person has. */
+
+import { Hono } from "hono";
+import { askAuth, follow, passCookies } from "../ask-auth.ts";
+import { type Login, loginNames, loginsOf } from "../auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, page, person, signedIn } from "../frame.tsx";
+
+/** Why coming back from elsewhere did not work, said in a few sentences of ours; what others say is not shown. */
+const problems = {
+  signup_disabled: "sign_up_closed",
+  account_not_linked: "login_not_linked",
+  email_not_verified: "login_unverified",
+  email_not_found: "login_unverified",
+  email_does_not_match: "login_other_address",
+  account_already_linked_to_different_user: "login_taken",
+} as const;
+
+/** The sentence for the problem that a page was opened with. */
+export function loginProblem(c: ConsoleContext): string | undefined {
+  const code = c.req.query("error");
+  if (code === undefined) return undefined;
+  return c.get("say")(Object.hasOwn(problems, code) ? problems[code as keyof typeof problems] : "login_failed");
+}
+
+/** To sign in elsewhere; nothing where the operator has set up no such login. */
+export const LoginButtons = ({ c }: { c: ConsoleContext }) => (
+  <>
+    {loginsOf(c.env).map((login) => (
+      <form method="post" action={`/console/login/${login}`}>
+        <button class="secondary outline">{c.get("say")("sign_in_with", { login: loginNames[login] })}</button>
+      </form>
+    ))}
+  </>
+);
+
+const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => loginsOf(c.env).includes(name as Login);
+
+/** Starts the way to a login elsewhere; where it ends is ours to say, never the asker's. */
+async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
+  const login = c.req.param("login");
+  if (!isLogin(c, login)) return page(c, c.get("say")("not_found"), null, 404);
+  const answer = await askAuth(c, endpoint, {
+    provider: login,
+    callbackURL: endpoint === "/link-social" ? back : "/console",
+    errorCallbackURL: back,
+    disableRedirect: true,
+  });
+  if (!answer.ok) return c.redirect(`${back}?error=${answer.status}`, 303);
+  return follow(c, answer, (await answer.clone().json<{ url: string }>()).url);
+}
+
+/** The logins that a person has beside their password. */
+async function linkedTo(c: ConsoleContext): Promise<Map<string, string>> {
+  const { internalAdapter } = await c.get("auth").$context;
+  return new Map((await internalAdapter.findAccounts(c.get("user").id)).map(({ providerId, id }) => [providerId, id]));
+}
+
+/** On the account page: each login with what can be done about it. */
+export async function loginsSection(c: ConsoleContext) {
+  const { say } = c.var;
+  const linked = await linkedTo(c);
+  const logins = (Object.keys(loginNames) as Login[]).filter((login) => isLogin(c, login) || linked.has(login));
+  if (logins.length === 0) return null;
+  return (
+    <section>
+      <h2>{say("logins")}</h2>
+      {logins.map((login) => (
+        <form method="post" action={`/console/account/logins/${login}/${linked.has(login) ? "unlink" : "link"}`} class="row">
+          <span>
+            {loginNames[login]}: {say(linked.has(login) ? "linked" : "not_linked")}
+          </span>
+          <button class="secondary outline" aria-label={`${say(linked.has(login) ? "unlink" : "link")}: ${loginNames[login]}`}>
+            {say(linked.has(login) ? "unlink" : "link")}
+          </button>
+        </form>
+      ))}
+    </section>
+  );
+}
+
+export const logins = new Hono<ConsoleEnvironment>()
+  .post("/login/:login", (c) => leave(c, "/sign-in/social", "/console/sign-in"))
+  // The one address of better-auth's own that is open, for browsers come back to it.
+  .get("/auth/callback/:login", async (c) => {
+    if (!isLogin(c, c.req.param("login"))) return page(c, c.get("say")("not_found"), null, 404);
+    const { origin } = new URL(c.req.url);
+    const answer = await c.get("auth").handler(c.req.raw);
+    const to = new URL(answer.headers.get("location") ?? "/console/sign-in?error=failed", origin);
+    passCookies(c, answer);
+    const error = to.searchParams.get("error");
+    return c.redirect(to.pathname + (error === null ? "" : `?error=${encodeURIComponent(error)}`), 303);
+  })
+  .post("/account/logins/:login/link", person, (c) => leave(c, "/link-social", "/console/account"))
+  .post("/account/logins/:login/unlink", signedIn, async (c) => {
+    const accountId = (await linkedTo(c)).get(c.req.param("login"));
+    if (accountId === undefined || !Object.hasOwn(loginNames, c.req.param("login"))) return page(c, c.get("say")("not_found"), null, 404);
+    const answer = await askAuth(c, "/unlink-account", { accountId });
+    const outcome = answer.ok ? "done=unlinked" : answer.status === 403 ? "problem=not_fresh" : "problem=last_login";
+    return c.redirect(`/console/account?${outcome}`, 303);
+  });

@@ -1,0 +1,90 @@
+/** Passkeys: signing in with one; on the account page listed, added, deleted. All but deleting needs the browser's script. */
+
+import { Hono } from "hono";
+import { askAuth, passCookies } from "../ask-auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { Moment } from "../layout.tsx";
+import type { Say } from "../messages.ts";
+
+const Script = () => <script src="/console/static/passkeys.js" type="module" />;
+
+/** Signs in with a passkey; shown where the browser can. */
+export const PasskeyButton = ({ say }: { say: Say }) => (
+  <div data-passkey="sign-in" data-failed={say("passkey_failed")} hidden>
+    <button type="button" class="secondary outline">
+      {say("sign_in_passkey")}
+    </button>
+    <p role="alert" hidden />
+    <Script />
+  </div>
+);
+
+const passkeysOf = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
+
+/** On the account page: the passkeys, and a form for another one. */
+export async function passkeysSection(c: ConsoleContext) {
+  const { say } = c.var;
+  const passkeys = await passkeysOf(c);
+  return (
+    <section>
+      <h2>{say("passkeys")}</h2>
+      <p>{say("passkeys_hint")}</p>
+      {passkeys.map(({ id, name, createdAt }) => (
+        <form method="post" action={`/console/account/passkeys/${id}/delete`} class="row">
+          <span>
+            {name ?? say("passkey")}, <Moment ms={new Date(createdAt).getTime()} />
+          </span>
+          <button class="secondary outline" aria-label={`${say("delete")}: ${name ?? say("passkey")}`}>
+            {say("delete")}
+          </button>
+        </form>
+      ))}
+      <form data-passkey="add" data-failed={say("passkey_failed")} data-stale={say("not_fresh")} class="narrow" hidden>
+        <label>
+          {say("passkey_name")}
+          <input name="name" maxlength={100} required />
+        </label>
+        <button>{say("add_passkey")}</button>
+        <p role="alert" hidden />
+      </form>
+      <Script />
+    </section>
+  );
+}
+
+/** What better-auth answered, as JSON for the script. Of a failure it learns the status alone. */
+async function pass(c: ConsoleContext, answer: Response, body: (answer: object) => object): Promise<Response> {
+  passCookies(c, answer);
+  return answer.ok
+    ? c.json(body(await answer.json<object>()))
+    : c.json({}, answer.status === 429 ? 429 : answer.status === 403 ? 403 : 400);
+}
+
+/** What a browser's script sent; nothing but an object is worth asking about. */
+async function sentBy(c: ConsoleContext): Promise<{ response?: unknown; name?: unknown }> {
+  const body: unknown = await c.req.json().catch(() => null);
+  return typeof body === "object" && body !== null ? body : {};
+}
+
+export const passkeys = new Hono<ConsoleEnvironment>()
+  .post("/passkeys/options", async (c) =>
+    // Asked of a finger, a face or a code: the passkey is all that is asked for.
+    pass(c, await askAuth(c, "/passkey/generate-authenticate-options"), (options) => ({ ...options, userVerification: "required" })),
+  )
+  .post("/passkeys", async (c) => {
+    const { response } = await sentBy(c);
+    return pass(c, await askAuth(c, "/passkey/verify-authentication", { response }), () => ({}));
+  })
+  .post("/account/passkeys/options", signedIn, async (c) =>
+    pass(c, await askAuth(c, "/passkey/generate-register-options"), (options) => options),
+  )
+  .post("/account/passkeys", signedIn, async (c) => {
+    const { response, name } = await sentBy(c);
+    if (typeof name !== "string" || name.length > 100) return c.json({}, 400);
+    return pass(c, await askAuth(c, "/passkey/verify-registration", { response, name }), () => ({}));
+  })
+  .post("/account/passkeys/:id/delete", signedIn, async (c) => {
+    const answer = await askAuth(c, "/passkey/delete-passkey", { id: c.req.param("id") });
+    if (!answer.ok) return page(c, c.get("say")("not_found"), null, 404);
+    return c.redirect("/console/account?done=passkey_deleted", 303);
+  });

@@ -1,0 +1,69 @@
+/** On the account page: changing the password, or setting a first one. */
+
+import { Hono } from "hono";
+import { askAuth, follow } from "../ask-auth.ts";
+import { freshSeconds } from "../auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
+import { leastPasswordLength, mostPasswordLength } from "../password.ts";
+
+async function hasPassword(c: ConsoleContext): Promise<boolean> {
+  const { internalAdapter } = await c.get("auth").$context;
+  return (await internalAdapter.findAccounts(c.get("user").id)).some(({ password }) => Boolean(password));
+}
+
+/** The form; the old password is asked where there is one. */
+export async function passwordSection(c: ConsoleContext) {
+  const { say } = c.var;
+  const known = await hasPassword(c);
+  return (
+    <section>
+      <h2>{say(known ? "change_password" : "set_password")}</h2>
+      <form method="post" action="/console/account/password" class="narrow">
+        {/* Tells the browser's keeper of passwords whose this one is. */}
+        <input type="text" name="username" value={c.get("user").email} autocomplete="username" readonly hidden />
+        {known && (
+          <label>
+            {say("old_password")}
+            <input type="password" name="old" autocomplete="current-password" maxlength={mostPasswordLength} required />
+          </label>
+        )}
+        <label>
+          {say("new_password")}
+          <input
+            type="password"
+            name="new"
+            autocomplete="new-password"
+            minlength={leastPasswordLength}
+            maxlength={mostPasswordLength}
+            aria-describedby="password-hint"
+            required
+          />
+          <small id="password-hint">{say("password_hint", { minimum: leastPasswordLength })}</small>
+        </label>
+        <button>{say(known ? "change_password" : "set_password")}</button>
+      </form>
+    </section>
+  );
+}
+
+const to = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?${outcome}`, 303);
+
+/** A first password for who signs in otherwise: only soon after that, for no old one is asked. */
+async function setFirst(c: ConsoleContext, newPassword: string): Promise<Response> {
+  if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
+  if (newPassword.length < leastPasswordLength || newPassword.length > mostPasswordLength) return to(c, "problem=bad_password");
+  await c.get("auth").api.setPassword({ headers: c.req.raw.headers, body: { newPassword } });
+  return to(c, "done=password");
+}
+
+export const password = new Hono<ConsoleEnvironment>().post("/account/password", signedIn, async (c) => {
+  const field = await fieldsOf(c);
+  if (!(await hasPassword(c))) return setFirst(c, field("new"));
+  const answer = await askAuth(c, "/change-password", {
+    currentPassword: field("old"),
+    newPassword: field("new"),
+    revokeOtherSessions: true,
+  });
+  if (answer.ok) return follow(c, answer, "/console/account?done=password");
+  return to(c, answer.status === 429 ? "problem=attempts" : "problem=bad_password");
+});

@@ -1,0 +1,92 @@
+/** On the account page: where somebody is signed in, and ending that. */
+
+import { Hono } from "hono";
+import { askAuth, follow } from "../ask-auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { Moment } from "../layout.tsx";
+
+/** Browsers that call themselves others, too, come first. */
+const browsers = { Edg: "Edge", OPR: "Opera", Firefox: "Firefox", Chrome: "Chrome", Safari: "Safari" };
+const systems = {
+  Android: "Android",
+  iPhone: "iPhone",
+  iPad: "iPad",
+  Windows: "Windows",
+  "Mac OS": "macOS",
+  CrOS: "ChromeOS",
+  Linux: "Linux",
+};
+
+/** What a browser says of itself in two words that people know, or its own beginning. */
+function browserOf(userAgent: string | null | undefined): string {
+  if (!userAgent) return "-";
+  const find = (names: object) => Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1] as string | undefined;
+  return [find(browsers), find(systems)].filter(Boolean).join(", ") || userAgent.slice(0, 60);
+}
+
+async function sessionsOf(c: ConsoleContext) {
+  const { internalAdapter } = await c.get("auth").$context;
+  return internalAdapter.listSessions(c.get("user").id, { onlyActiveSessions: true });
+}
+
+/** The table of sessions, this one marked, and a button for all of them. */
+export async function sessionsSection(c: ConsoleContext) {
+  const { say } = c.var;
+  const sessions = (await sessionsOf(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
+  return (
+    <section>
+      <h2>{say("sessions")}</h2>
+      <div class="overflow-auto" tabindex={0} role="region" aria-label={say("sessions")}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{say("browser")}</th>
+              <th scope="col">{say("since")}</th>
+              <th scope="col">{say("last_seen")}</th>
+              <td />
+            </tr>
+          </thead>
+          <tbody>
+            {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
+              <tr>
+                <th scope="row">{browserOf(userAgent)}</th>
+                <td>
+                  <Moment ms={createdAt.getTime()} />
+                </td>
+                <td>
+                  <Moment ms={updatedAt.getTime()} />
+                </td>
+                <td>
+                  {id === c.get("session").id ? (
+                    say("this_session")
+                  ) : (
+                    <form method="post" action={`/console/account/sessions/${id}/end`}>
+                      <button class="secondary outline" aria-label={`${say("end_session")}: ${browserOf(userAgent)}`}>
+                        {say("end_session")}
+                      </button>
+                    </form>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <form method="post" action="/console/account/sessions/end">
+        <button class="secondary">{say("sign_out_everywhere")}</button>
+      </form>
+    </section>
+  );
+}
+
+export const sessions = new Hono<ConsoleEnvironment>()
+  .post("/account/sessions/end", signedIn, async (c) => {
+    await askAuth(c, "/revoke-sessions", {});
+    return follow(c, await askAuth(c, "/sign-out", {}), "/console/sign-in");
+  })
+  .post("/account/sessions/:id/end", signedIn, async (c) => {
+    const session = (await sessionsOf(c)).find(({ id }) => id === c.req.param("id"));
+    if (!session) return page(c, c.get("say")("not_found"), null, 404);
+    await askAuth(c, "/revoke-session", { token: session.token });
+    return c.redirect("/console/account?done=session_ended", 303);
+  });

@@ -1,0 +1,117 @@
+/** A forgotten password, and proving an e-mail address: by a link in a letter. */
+
+import { Hono } from "hono";
+import { askAuth } from "./ask-auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
+import { Problem } from "./layout.tsx";
+import { postOf } from "./mail.ts";
+import { leastPasswordLength, mostPasswordLength } from "./password.ts";
+
+const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
+
+/** The same whether anybody has this address or not. */
+const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: 200 | 429 = 200) =>
+  page(c, c.get("say")("forgot_password"), <p role="status">{c.get("say")(sentence)}</p>, status);
+
+function forgotPage(c: ConsoleContext) {
+  const { say } = c.var;
+  if (!canWrite(c)) return said(c, "reset_by_operator");
+  return page(
+    c,
+    say("forgot_password"),
+    <form method="post" class="narrow">
+      <p>{say("forgot_hint")}</p>
+      <label>
+        {say("email")}
+        <input type="email" name="email" autocomplete="username" maxlength={254} required />
+      </label>
+      <button>{say("send_link")}</button>
+    </form>,
+  );
+}
+
+function resetPage(c: ConsoleContext, token: string, problem?: string, status: 200 | 400 | 429 = 200) {
+  const { say } = c.var;
+  return page(
+    c,
+    say("new_password"),
+    <form method="post" action="/console/reset" class="narrow">
+      <Problem text={problem} />
+      <input type="hidden" name="token" value={token} />
+      <label>
+        {say("new_password")}
+        <input
+          type="password"
+          name="password"
+          autocomplete="new-password"
+          minlength={leastPasswordLength}
+          maxlength={mostPasswordLength}
+          required
+        />
+      </label>
+      <button>{say("change_password")}</button>
+    </form>,
+    status,
+  );
+}
+
+/** Asks for the button to be pressed: mailboxes open links by themselves. Nobody proves an address with a letter alone, nor by a password alone. */
+function confirmPage(c: ConsoleContext, token: string | undefined, problem?: string, status: 200 | 400 | 429 = 200) {
+  const { say } = c.var;
+  const { email, emailVerified } = c.get("user");
+  if (emailVerified) return c.redirect("/console", 303);
+  return page(
+    c,
+    say("confirm_address"),
+    <div class="narrow">
+      <Problem text={problem} />
+      <p>{say(token ? "confirm_hint" : "confirm_wanted", { email })}</p>
+      <form method="post" action={token ? "/console/confirm" : "/console/confirm/send"}>
+        {token && <input type="hidden" name="token" value={token} />}
+        <button>{say(token ? "confirm_address" : "send_link")}</button>
+      </form>
+    </div>,
+    status,
+  );
+}
+
+/** Whose address a confirmation is about. It is not proved by reading this: better-auth checks the signature. */
+function addressOf(token: string): unknown {
+  try {
+    const part = token.split(".")[1] ?? "";
+    return (JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(part, { alphabet: "base64url" }))) as { email?: unknown }).email;
+  } catch {
+    return undefined;
+  }
+}
+
+export const recover = new Hono<ConsoleEnvironment>()
+  .get("/forgot", forgotPage)
+  .post("/forgot", async (c) => {
+    if (!canWrite(c)) return said(c, "reset_by_operator");
+    const answer = await askAuth(c, "/request-password-reset", { email: (await fieldsOf(c))("email") });
+    return answer.status === 429 ? said(c, "too_many_attempts", 429) : said(c, "reset_sent");
+  })
+  .get("/reset", (c) => resetPage(c, c.req.query("token") ?? ""))
+  .post("/reset", async (c) => {
+    const { say } = c.var;
+    const field = await fieldsOf(c);
+    const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
+    if (answer.ok) return c.redirect("/console/sign-in?done=reset", 303);
+    if (answer.status === 429) return resetPage(c, field("token"), say("too_many_attempts"), 429);
+    return resetPage(c, field("token"), say("reset_failed", { minimum: leastPasswordLength }), 400);
+  })
+  .get("/confirm", person, (c) => confirmPage(c, c.req.query("token")))
+  .post("/confirm", person, async (c) => {
+    const token = (await fieldsOf(c))("token");
+    const isOwn = addressOf(token) === c.get("user").email.toLowerCase();
+    const answer = isOwn && (await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`));
+    return answer && answer.ok ? c.redirect("/console", 303) : confirmPage(c, undefined, c.get("say")("confirm_failed"), 400);
+  })
+  .post("/confirm/send", person, async (c) => {
+    const { say } = c.var;
+    if (!canWrite(c)) return said(c, "reset_by_operator");
+    const answer = await askAuth(c, "/send-verification-email", { email: c.get("user").email });
+    if (answer.status === 429) return confirmPage(c, undefined, say("too_many_attempts"), 429);
+    return page(c, say("confirm_address"), <p role="status">{say("confirm_sent", { email: c.get("user").email })}</p>);
+  });

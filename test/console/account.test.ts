@@ -1,0 +1,224 @@
+/** The account page: passwords, sessions, forgotten passwords, proved addresses. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { insertAccount } from "../../src/accounts.ts";
+import { openWallet } from "../../src/quota.ts";
+import { Browser } from "./support.ts";
+
+const password = "correct horse battery";
+
+/** A browser of somebody, signed in. */
+async function signedIn(email: string, vars: Partial<ConsoleEnv> = {}, headers: Record<string, string> = {}): Promise<Browser> {
+  const browser = new Browser(vars);
+  expect((await browser.ask("/console/sign-in", { email, password }, undefined, headers)).status).toBe(303);
+  return browser;
+}
+
+const isIn = async (browser: Browser) => (await browser.ask("/console/account")).status === 200;
+
+interface Letter {
+  from: string;
+  to: string;
+  subject: string;
+  text: string;
+}
+
+/** E-mail that is caught. */
+function mailbox(): { letters: Letter[]; vars: Partial<ConsoleEnv> } {
+  const letters: Letter[] = [];
+  const MAIL = { send: async (letter: Letter) => (letters.push(letter), { messageId: "1" }) } as unknown as SendEmail;
+  return { letters, vars: { MAIL, MAIL_FROM: "gateway@example.com" } };
+}
+
+/** The path in a letter's link. */
+const linkIn = (letter: Letter | undefined) => new URL(/https:\S+/.exec(letter!.text)![0]);
+
+afterEach(() => vi.restoreAllMocks());
+
+test("the page shows who one is, escaped, and leads nowhere without signing in", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const page = await browser.read("/console/account?done=%3Cscript%3E&problem=toString&error=%3Cscript%3E");
+  expect(page).toContain(email);
+  expect(page).toContain("A &lt;b&gt;person&lt;/b&gt;");
+  expect(page).not.toContain("<b>");
+  expect(page).not.toMatch(/<script>|function/);
+  expect((await new Browser().ask("/console/account")).headers.get("location")).toBe("/console/sign-in");
+});
+
+test("a changed password ends all other sessions and is what opens the door", async () => {
+  const first = new Browser();
+  const email = await first.signUp();
+  const other = await signedIn(email);
+  const form = { old: password, new: "another horse battery" };
+  for (const wrong of [
+    { ...form, old: "wrong horse battery" },
+    { ...form, new: "short" },
+  ]) {
+    const answer = await first.ask("/console/account/password", wrong);
+    expect(answer.headers.get("location")).toBe("/console/account?problem=bad_password");
+  }
+  expect(await isIn(other)).toBe(true);
+  const before = [...first.cookies].find(([name]) => name.includes("session_token"))![1];
+  expect((await first.ask("/console/account/password", form)).headers.get("location")).toBe("/console/account?done=password");
+  expect(first.cookies.get("__Secure-gateway.session_token")).not.toBe(before);
+  expect(await isIn(first)).toBe(true);
+  expect(await isIn(other)).toBe(false);
+  expect((await new Browser().ask("/console/sign-in", { email, password })).status).toBe(401);
+});
+
+test("five guesses at the old password in a minute are enough", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  const outcomes: (string | null)[] = [];
+  for (let guess = 0; guess < 6; guess++)
+    outcomes.push((await browser.ask("/console/account/password", { old: "wrong horse battery", new: "short" })).headers.get("location"));
+  expect(outcomes.slice(0, 5).every((outcome) => outcome?.endsWith("bad_password"))).toBe(true);
+  expect(outcomes[5]).toBe("/console/account?problem=attempts");
+});
+
+test("sessions are listed without their secrets, and ended one by one or all; nobody else's", async () => {
+  const first = new Browser();
+  const email = await first.signUp();
+  const agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+  const other = await signedIn(email, {}, { "user-agent": agent });
+  const third = await signedIn(email, {}, { "user-agent": "<script>alert(1)</script>" });
+  const page = await first.read("/console/account");
+  expect(page).toContain("Firefox, Linux");
+  expect(page).toContain("&lt;script&gt;alert(1)");
+  expect(page.split("This one")).toHaveLength(2);
+  const { results } = await env.DB.prepare(
+    "SELECT s.id, s.token, s.userAgent FROM auth_session s JOIN auth_user u ON u.id = s.userId WHERE u.email = ?1",
+  )
+    .bind(email)
+    .run<{ id: string; token: string; userAgent: string }>();
+  for (const { token } of results) expect(page).not.toContain(token);
+  const { id } = results.find(({ userAgent }) => userAgent === agent)!;
+  const stranger = new Browser();
+  await stranger.signUp();
+  expect((await stranger.ask(`/console/account/sessions/${id}/end`, {})).status).toBe(404);
+  expect(await isIn(other)).toBe(true);
+  expect((await first.ask(`/console/account/sessions/${id}/end`, {})).status).toBe(303);
+  expect(await isIn(other)).toBe(false);
+  expect(await isIn(third)).toBe(true);
+  const kept = [...first.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  expect((await first.ask("/console/account/sessions/end", {})).headers.get("location")).toBe("/console/sign-in");
+  expect(await isIn(third)).toBe(false);
+  expect((await first.ask("/console/account", undefined, null, { cookie: kept })).status).toBe(303);
+  expect(await isIn(stranger)).toBe(true);
+});
+
+test("a session that somebody else put into the browser is not the one that signing in opens", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const planted = browser.cookies.get("__Secure-gateway.session_token")!;
+  const cookie = `__Secure-gateway.session_token=${planted}`;
+  for (const before of [cookie, "__Secure-gateway.session_token=made-up.c2ln"]) {
+    const victim = new Browser();
+    const answer = await victim.ask("/console/sign-in", { email, password }, undefined, { cookie: before });
+    expect(answer.status).toBe(303);
+    expect([planted, "made-up.c2ln"]).not.toContain(victim.cookies.get("__Secure-gateway.session_token"));
+  }
+});
+
+test("no address from outside is followed after signing in or out", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const evil = "https://evil.example/";
+  const more = { callbackURL: evil, redirectTo: evil, to: evil, next: evil };
+  const query = new URLSearchParams(more).toString();
+  for (const [path, form, to] of [
+    ["/console/sign-in", { email, password }, "/console"],
+    ["/console/sign-out", {}, "/console/sign-in"],
+  ] as const)
+    expect((await browser.ask(`${path}?${query}`, { ...form, ...more })).headers.get("location")).toBe(to);
+  expect((await browser.ask(`/console/language?${query}`)).headers.get("location")).toBe("/console");
+});
+
+test("a forgotten password is set anew by a letter, once, and ends all sessions", async () => {
+  const { letters, vars } = mailbox();
+  const first = new Browser();
+  const email = await first.signUp();
+  const known = await new Browser(vars).ask("/console/forgot", { email });
+  const unknown = await new Browser(vars).ask("/console/forgot", { email: `no-${email}` });
+  expect(known.status).toBe(200);
+  expect(await known.text()).toBe(await unknown.text());
+  expect(letters.map(({ to, from }) => ({ to, from }))).toEqual([{ to: email, from: "gateway@example.com" }]);
+  const link = linkIn(letters[0]);
+  expect(link.origin + link.pathname).toBe("https://gateway.example/console/reset");
+  const token = link.searchParams.get("token")!;
+  const browser = new Browser(vars);
+  expect(await browser.read(link.pathname + link.search)).toContain(token);
+  expect((await browser.ask("/console/reset", { token, password: "short" })).status).toBe(400);
+  const form = { token, password: "another horse battery" };
+  expect((await browser.ask("/console/reset", form)).headers.get("location")).toBe("/console/sign-in?done=reset");
+  expect((await browser.ask("/console/reset", { token, password: "a third horse battery" })).status).toBe(400);
+  expect(await isIn(first)).toBe(false);
+  expect((await new Browser().ask("/console/sign-in", { email, password })).status).toBe(401);
+  expect((await new Browser().ask("/console/sign-in", { email, password: form.password })).status).toBe(303);
+});
+
+test("letters are asked for five times an hour", async () => {
+  const { vars } = mailbox();
+  const browser = new Browser(vars);
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 6; attempt++)
+    statuses.push((await browser.ask("/console/forgot", { email: `nobody-${attempt}@example.com` })).status);
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+});
+
+test("where no e-mail can be sent the operator helps, and no link is in the log", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const lines = vi.spyOn(console, "log");
+  expect(await browser.read("/console/forgot")).toContain("Ask the operator");
+  expect(await (await browser.ask("/console/forgot", { email })).text()).toContain("Ask the operator");
+  expect(lines.mock.calls.flat().join()).not.toMatch(/token|reset\?/);
+});
+
+test("a letter that cannot be sent is told to the operator's log without its content", async () => {
+  const MAIL = { send: () => Promise.reject(Object.assign(new Error("to x@example.com"), { code: "E_SENDER_NOT_VERIFIED" })) };
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const lines = vi.spyOn(console, "error");
+  const vars = { MAIL: MAIL as unknown as SendEmail, MAIL_FROM: "gateway@example.com" };
+  expect((await new Browser(vars).ask("/console/forgot", { email })).status).toBe(200);
+  const logged = lines.mock.calls.flat().join();
+  expect(logged).toContain("E_SENDER_NOT_VERIFIED");
+  expect(logged).not.toContain("example.com");
+});
+
+test("where e-mail is sent an account opens when the address is proved, in the person's own session, by a button", async () => {
+  const { letters, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  const link = linkIn(letters[0]);
+  for (const path of ["/console", "/console/keys", "/console/account"])
+    expect((await browser.ask(path)).headers.get("location")).toBe("/console/confirm");
+  expect(await browser.read("/console/confirm")).toContain(email);
+  const token = link.searchParams.get("token")!;
+  const stranger = new Browser(vars);
+  await stranger.signUp();
+  expect((await stranger.ask("/console/confirm", { token })).status).toBe(400);
+  expect((await new Browser(vars).ask("/console/confirm", { token })).headers.get("location")).toBe("/console/sign-in");
+  expect(await browser.read(link.pathname + link.search)).toContain(token);
+  expect((await browser.ask("/console")).status).toBe(303);
+  expect((await browser.ask("/console/confirm", { token: `${token}x` })).status).toBe(400);
+  expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console");
+  expect(await browser.read("/console")).toContain("5 USD");
+  expect((await stranger.ask("/console")).headers.get("location")).toBe("/console/confirm");
+});
+
+test("who proves the address of the operator's account comes into it", async () => {
+  const { letters, vars } = mailbox();
+  const email = `operator-${crypto.randomUUID()}@example.com`;
+  const { account, statement } = insertAccount(env.DB, email, null);
+  await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
+  const browser = new Browser(vars);
+  await browser.ask("/console/sign-up", { name: "Ann", email, password });
+  await browser.ask("/console/confirm/send", {});
+  expect(letters).toHaveLength(2);
+  await browser.ask("/console/confirm", { token: linkIn(letters[1]).searchParams.get("token")! });
+  expect(await browser.read("/console")).toContain("1,000 USD");
+});

@@ -1,0 +1,164 @@
+/** Passkeys, with an authenticator made here: what it signs is checked as a real one's. */
+
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { Browser } from "./support.ts";
+
+const origin = "https://gateway.example";
+const isUserPresent = 1;
+const isUserVerified = 4;
+const hasKey = 0x40;
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const base64url = (data: Uint8Array) => data.toBase64({ alphabet: "base64url", omitPadding: true });
+const fromBase64url = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64url" });
+const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest();
+const join = (...parts: (Uint8Array | number[])[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
+const uint32 = (value: number) => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
+
+/** CBOR of what is short: texts below 24 bytes, byte strings from 24 bytes to 255. */
+const cborText = (text: string) => join([0x60 + text.length], bytes(text));
+const cborBytes = (data: Uint8Array) => join([0x58, data.length], data);
+
+interface Options {
+  challenge: string;
+  userVerification?: string;
+}
+
+/** A key on somebody's device. */
+class Authenticator {
+  readonly #id = crypto.getRandomValues(new Uint8Array(16));
+  readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  #uses = 0;
+
+  readonly #data = (flags: number, rest: Uint8Array = new Uint8Array()) =>
+    join(sha256(bytes(new URL(origin).hostname)), [flags], uint32(++this.#uses), rest);
+
+  readonly #client = (type: string, challenge: string, from: string) =>
+    bytes(JSON.stringify({ type, challenge, origin: from, crossOrigin: false }));
+
+  readonly #credential = (response: object) => ({
+    id: base64url(this.#id),
+    rawId: base64url(this.#id),
+    type: "public-key",
+    clientExtensionResults: {},
+    response,
+  });
+
+  /** What a browser sends to add this key. */
+  register({ challenge }: Options, flags = isUserPresent | isUserVerified) {
+    const { x = "", y = "" } = this.#keys.publicKey.export({ format: "jwk" });
+    const cose = join([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21], cborBytes(fromBase64url(x)), [0x22], cborBytes(fromBase64url(y)));
+    const data = this.#data(flags | hasKey, join(new Uint8Array(16), [0, this.#id.length], this.#id, cose));
+    const attestation = join([0xa3], cborText("fmt"), cborText("none"), cborText("attStmt"), [0xa0], cborText("authData"), cborBytes(data));
+    return this.#credential({
+      clientDataJSON: base64url(this.#client("webauthn.create", challenge, origin)),
+      attestationObject: base64url(attestation),
+      transports: ["internal"],
+    });
+  }
+
+  /** What a browser at `from` sends to sign in with this key. */
+  signIn({ challenge }: Options, flags = isUserPresent | isUserVerified, from = origin) {
+    const client = this.#client("webauthn.get", challenge, from);
+    const data = this.#data(flags);
+    const signature = sign("sha256", join(data, sha256(client)), this.#keys.privateKey);
+    return this.#credential({
+      clientDataJSON: base64url(client),
+      authenticatorData: base64url(data),
+      signature: base64url(signature),
+    });
+  }
+}
+
+const optionsOf = async (browser: Browser, path: string) => (await browser.ask(path, "{}")).json<Options>();
+
+async function add(browser: Browser, key: Authenticator, flags?: number): Promise<number> {
+  const response = key.register(await optionsOf(browser, "/console/account/passkeys/options"), flags);
+  return (await browser.ask("/console/account/passkeys", JSON.stringify({ response, name: "my <b>key</b>" }))).status;
+}
+
+/** Signs in with a key in a new browser: that browser, and the status. */
+async function enter(key: Authenticator, flags?: number, from?: string): Promise<{ browser: Browser; status: number }> {
+  const browser = new Browser();
+  const response = key.signIn(await optionsOf(browser, "/console/passkeys/options"), flags, from);
+  return { browser, status: (await browser.ask("/console/passkeys", JSON.stringify({ response }))).status };
+}
+
+test("a passkey is added, signs in, and does so no more when it is deleted, by its owner alone", async () => {
+  const owner = new Browser();
+  const email = await owner.signUp();
+  const key = new Authenticator();
+  expect(await add(owner, key)).toBe(200);
+  const page = await owner.read("/console/account");
+  expect(page).toContain("my &lt;b&gt;key&lt;/b&gt;");
+  const { browser, status } = await enter(key);
+  expect(status).toBe(200);
+  expect(await browser.read("/console/account")).toContain(email);
+  const path = /\/console\/account\/passkeys\/\w+\/delete/.exec(page)![0];
+  const stranger = new Browser();
+  await stranger.signUp();
+  expect((await stranger.ask(path, {})).status).toBe(404);
+  expect((await enter(key)).status).toBe(200);
+  expect((await owner.ask(path, {})).status).toBe(303);
+  expect((await enter(key)).status).toBe(400);
+});
+
+test("a passkey without a finger, a face or a code is refused, and one that another site asked for", async () => {
+  const owner = new Browser();
+  await owner.signUp();
+  const key = new Authenticator();
+  expect(await add(owner, key, isUserPresent)).toBe(400);
+  expect(await add(owner, key)).toBe(200);
+  expect((await enter(key, isUserPresent)).status).toBe(400);
+  expect((await enter(key, undefined, "https://evil.example")).status).toBe(400);
+  expect((await enter(key)).status).toBe(200);
+});
+
+test("a challenge is of one browser and good once; who signs otherwise is refused", async () => {
+  const owner = new Browser();
+  await owner.signUp();
+  const key = new Authenticator();
+  await add(owner, key);
+  const browser = new Browser();
+  const options = await optionsOf(browser, "/console/passkeys/options");
+  expect(options.userVerification).toBe("required");
+  const body = JSON.stringify({ response: key.signIn(options) });
+  expect((await new Browser().ask("/console/passkeys", body)).status).toBe(400);
+  expect((await browser.ask("/console/passkeys", body)).status).toBe(200);
+  expect((await browser.ask("/console/passkeys", body)).status).toBe(400);
+  expect((await enter(new Authenticator())).status).toBe(400);
+  for (const nonsense of ["{", "null", "[]", '{"response": 1}', '{"response": {"id": {}}}']) {
+    await optionsOf(browser, "/console/passkeys/options");
+    expect((await browser.ask("/console/passkeys", nonsense)).status).toBe(400);
+  }
+});
+
+test("nothing is asked for by other sites, and nothing is added without a young session", async () => {
+  const owner = new Browser();
+  const email = await owner.signUp();
+  for (const path of ["/console/passkeys/options", "/console/passkeys", "/console/account/passkeys/options", "/console/account/passkeys"])
+    for (const from of [null, "https://evil.example"]) expect((await owner.ask(path, "{}", from)).status).toBe(403);
+  expect((await new Browser().ask("/console/account/passkeys/options", "{}")).status).toBe(303);
+  await env.DB.prepare("UPDATE auth_session SET createdAt = ?2 WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)")
+    .bind(email, new Date(Date.now() - 3_600_000).toISOString())
+    .run();
+  expect((await owner.ask("/console/account/passkeys/options", "{}")).status).toBe(403);
+  expect((await owner.ask("/console/account")).status).toBe(200);
+});
+
+test("who proves an address by a letter keeps no passkey from before", async () => {
+  let text = "";
+  const MAIL = { send: async (letter: { text: string }) => (text = letter.text) } as unknown as SendEmail;
+  const taker = new Browser();
+  const email = await taker.signUp();
+  const key = new Authenticator();
+  expect(await add(taker, key)).toBe(200);
+  const owner = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  await owner.ask("/console/forgot", { email });
+  const token = new URL(/https:\S+/.exec(text)![0]).searchParams.get("token")!;
+  await owner.ask("/console/reset", { token, password: "another horse battery" });
+  expect((await enter(key)).status).toBe(400);
+  expect((await taker.ask("/console")).status).toBe(303);
+});
