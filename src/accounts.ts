@@ -30,11 +30,9 @@ export interface Caller {
   keyId: string;
 }
 
-const accountColumns = "id, email, name, disabled, created_at AS createdAt";
+const accountColumns = "id, email, name, disabled, admin, created_at AS createdAt";
 const keyColumns =
   "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
-const accountColumns = "id, email, name, disabled, admin, created_at AS createdAt";
-const keyColumns = "id, account_id AS accountId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
 
 /** A new account and the statement that creates it, without its wallet; it returns no row when the e-mail address is taken. */
 export function insertAccount(db: D1Database, email: string, name: string | null): { account: Account; statement: D1PreparedStatement } {

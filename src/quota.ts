@@ -137,54 +137,6 @@ export async function listTasks(
   return results;
 }
 
-/** What a task of the account cost: what was held for it and, once its books are closed, what was charged of that; undefined when it held nothing. */
-export const costOf = async (
-  db: D1Database,
-  accountId: string,
-  taskId: string,
-): Promise<{ held: number; charged: number | null } | undefined> =>
-  (await db
-    .prepare(
-      `SELECT r.held, c.charged FROM entry r LEFT JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
-       WHERE r.task_id = ?1 AND r.account_id = ?2 AND r.step = 'reserve'`,
-    )
-    .bind(taskId, accountId)
-    .first<{ held: number; charged: number | null }>()) ?? undefined;
-/** A task that holds money. */
-export interface OpenTask {
-  taskId: string;
-  accountId: string;
-  kind: string;
-  model: string;
-  held: number;
-  /** When it was reserved, milliseconds. */
-  at: number;
-}
-
-/**
- * A page of everybody's tasks whose books are open, oldest first, after the task `after`: those that were reserved after `since`
- * (milliseconds), without chats, and without what is free while its account holds nothing else. Reads each wallet, and three rows
- * for each task since then of the accounts that hold something: for operators, not for requests.
- */
-export async function listOpenTasks(
-  db: D1Database,
-  page: { since: number; limit: number; after?: string | undefined },
-): Promise<OpenTask[]> {
-  const { results } = await db
-    .prepare(
-      // The cross join keeps the order: wallets first, so that who holds nothing is passed over whatever was done in the past.
-      `SELECT r.task_id AS taskId, r.account_id AS accountId, r.kind, r.model, r.held, r.at
-       FROM wallet w CROSS JOIN entry r ON r.account_id = w.id
-       WHERE w.reserved > 0 AND r.at > ?1 AND r.step = 'reserve' AND r.kind <> 'chat'
-         AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')
-         AND (?2 IS NULL OR (r.at, r.task_id) > (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve'))
-       ORDER BY r.at, r.task_id LIMIT ?3`,
-    )
-    .bind(page.since, page.after ?? null, page.limit)
-    .run<OpenTask>();
-  return results;
-}
-
 export interface Audit {
   accounts: number;
   tasksOpen: number;

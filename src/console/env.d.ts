@@ -21,24 +21,8 @@ interface ConsoleEnv {
   MAIL_FROM?: string;
 }
 
-declare module "*.min.js" {
-  const text: string;
-  export default text;
-}
-
-declare module "*/client/playground.js" {
-  const text: string;
-  export default text;
-}
-
-declare module "*/client/console.js" {
-  const text: string;
-  export default text;
-}
-
-declare module "*/client/usage.js" {
-declare module "*/client/countdown.js" {
-declare module "*/client/passkeys.js" {
+/** Scripts for browsers are texts to this Worker, as its wrangler.toml says. */
+declare module "*.js" {
   const text: string;
   export default text;
 }

@@ -66,6 +66,8 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 /** Lets in who is signed in, with or without an account; all others to the sign-in page. */
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  // A live part of a page asks behind the person's back: it must not get the sign-in page put in its place.
+  if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": "/console/sign-in" });
   if (!found) return c.redirect("/console/sign-in", 303);
   c.set("user", found.user);
   c.set("session", found.session);
@@ -84,18 +86,6 @@ const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 };
 
 /** Lets in who is signed in and has an account; all others to the sign-in page. */
-export const signedIn: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
-  const session = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
-  // A live part of a page asks behind the person's back: it must not get the sign-in page put in its place.
-  if (!session && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": "/console/sign-in" });
-  if (!session) return c.redirect("/console/sign-in", 303);
-  c.set("user", session.user);
-  const member = await memberOf(c.env.DB, session.user.id);
-  if (!member || member.account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
-  c.set("account", member.account);
-  c.set("caller", await callerOf(c.env.DB, member));
-  return next();
-};
 export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
 
 /** A whole page. */

@@ -13,6 +13,17 @@ interface Page {
   children?: Child;
 }
 
+/** Where the navigation leads. */
+const places = [
+  { path: "/console", name: "overview" },
+  { path: "/console/playground", name: "playground" },
+  { path: "/console/tasks", name: "tasks" },
+  { path: "/console/characters", name: "characters" },
+  { path: "/console/usage", name: "usage" },
+  { path: "/console/keys", name: "api_keys" },
+  { path: "/console/account", name: "account" },
+] as const;
+
 /** A gate, in a colour that is seen on light and dark tabs. */
 const drawing = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#3c8ae0" stroke-width="2"><path d="M2 15V8a6 6 0 0 1 12 0v7M6 15V8a2 2 0 0 1 4 0v7"/></svg>`;
 const icon = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
@@ -39,28 +50,16 @@ export const Layout = ({ title, language, say, email, isAdmin, children }: Page)
             </li>
             {email !== undefined && (
               <>
-                <li>
-                  <a href="/console">{say("overview")}</a>
-                </li>
-                <li>
-                  <a href="/console/usage">{say("usage")}</a>
-                  <a href="/console/tasks">{say("tasks")}</a>
-                </li>
-                <li>
-                  <a href="/console/characters">{say("characters")}</a>
-                  <a href="/console/playground">{say("playground")}</a>
-                </li>
-                <li>
-                  <a href="/console/keys">{say("api_keys")}</a>
-                </li>
+                {places.map(({ path, name }) => (
+                  <li>
+                    <a href={path}>{say(name)}</a>
+                  </li>
+                ))}
                 {isAdmin && (
                   <li>
                     <a href="/console/admin">{say("admin")}</a>
                   </li>
                 )}
-                <li>
-                  <a href="/console/account">{say("account")}</a>
-                </li>
               </>
             )}
           </ul>

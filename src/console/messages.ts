@@ -1,27 +1,34 @@
 /** Every sentence of the console: one table for each part of it, four languages in each. */
 
 import { type Language, languageOf } from "../views/messages.ts";
-import characters from "./messages/characters.ts";
-import admin from "./messages/admin.ts";
 import account from "./messages/account.ts";
+import admin from "./messages/admin.ts";
+import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
-import usage from "./messages/usage.ts";
 import tasks from "./messages/tasks.ts";
+import usage from "./messages/usage.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
 /** A part's table; a sentence that lacks a language is a type error. */
 const part = <Key extends string>(table: Part<Key>) => table;
 
-const parts = [part(common), part(keys), part(overview), part(signIn), part(usage)] as const;
-const parts = [part(common), part(keys), part(overview), part(signIn), part(tasks), part(characters)] as const;
-const parts = [part(common), part(keys), part(overview), part(signIn), part(admin)] as const;
-const parts = [part(common), part(keys), part(overview), part(playground), part(signIn)] as const;
-const parts = [part(common), part(keys), part(overview), part(signIn), part(account)] as const;
+const parts = [
+  part(common),
+  part(signIn),
+  part(overview),
+  part(playground),
+  part(tasks),
+  part(characters),
+  part(usage),
+  part(keys),
+  part(account),
+  part(admin),
+] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;

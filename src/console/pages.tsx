@@ -7,16 +7,14 @@ import { setCookie } from "hono/cookie";
 import { alert } from "../log.ts";
 import uPlot from "uplot/dist/uPlot.iife.min.js";
 import uPlotStyle from "uplot/dist/uPlot.min.css";
+import { account } from "./account/page.tsx";
 import { admin } from "./admin/pages.tsx";
-import ownScript from "./client/console.js";
-import usageScript from "./client/usage.js";
 import { characters } from "./characters.tsx";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
-import playgroundScript from "./client/playground.js";
-import { account } from "./account/page.tsx";
-import ownScript from "./client/console.js";
 import passkeyScript from "./client/passkeys.js";
+import playgroundScript from "./client/playground.js";
+import usageScript from "./client/usage.js";
 import ownStyle from "./console.css";
 import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
@@ -25,8 +23,8 @@ import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.ts";
 import { recover } from "./recover.tsx";
 import { signIn } from "./sign-in.tsx";
-import { usage } from "./usage/page.tsx";
 import { tasks } from "./tasks/pages.ts";
+import { usage } from "./usage/page.tsx";
 
 /** Part of this Worker, from npm packages at build time. */
 const files: Record<string, string> = {
@@ -70,12 +68,12 @@ export const pages = new Hono<ConsoleEnvironment>()
     return c.redirect("/console", 303);
   })
   .route("/console", signIn)
-  .route("/console/usage", usage)
-  .route("/console/playground", playground)
   .route("/console", recover)
   .route("/console", account)
-  .route("/console/keys", keys)
+  .route("/console/playground", playground)
   .route("/console/tasks", tasks)
   .route("/console/characters", characters)
+  .route("/console/usage", usage)
+  .route("/console/keys", keys)
   .route("/console/admin", admin)
   .route("/console", overview);

@@ -7,6 +7,9 @@ import gateway from "../../src/worker.ts";
 
 const origin = "https://gateway.example";
 
+const isPlain = (form: Record<string, string> | FormData | string): form is Record<string, string> =>
+  typeof form !== "string" && !(form instanceof FormData);
+
 export class Browser {
   readonly #cookies = new Map<string, string>();
   readonly #vars: Partial<ConsoleEnv>;
@@ -30,8 +33,7 @@ export class Browser {
   /** Asks for a page, or sends a form, or JSON as a text, from `from`. Redirects are not followed. */
   async ask(
     path: string,
-    form?: Record<string, string> | FormData,
-    form?: Record<string, string> | string,
+    form?: Record<string, string> | FormData | string,
     from: string | null = origin,
     headers: Record<string, string> = {},
   ): Promise<Response> {
@@ -41,14 +43,11 @@ export class Browser {
         cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "),
         "cf-connecting-ip": this.address,
         ...(form && from !== null && { origin: from }),
-        ...(form && !(form instanceof FormData) && { "content-type": "application/x-www-form-urlencoded" }),
+        ...(typeof form === "string" && { "content-type": "application/json" }),
+        ...(form && isPlain(form) && { "content-type": "application/x-www-form-urlencoded" }),
         ...headers,
       },
-      ...(form && { body: form instanceof FormData ? form : new URLSearchParams(form).toString() }),
-        ...(form && { "content-type": typeof form === "string" ? "application/json" : "application/x-www-form-urlencoded" }),
-        ...headers,
-      },
-      ...(form && { body: typeof form === "string" ? form : new URLSearchParams(form).toString() }),
+      ...(form && { body: isPlain(form) ? new URLSearchParams(form).toString() : form }),
       redirect: "manual",
     });
     const response = await this.#send(request);

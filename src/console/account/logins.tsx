@@ -65,7 +65,7 @@ export async function loginsSection(c: ConsoleContext) {
     <section>
       <h2>{say("logins")}</h2>
       {logins.map((login) => (
-        <form method="post" action={`/console/account/logins/${login}/${linked.has(login) ? "unlink" : "link"}`} class="row">
+        <form method="post" action={`/console/account/logins/${login}/${linked.has(login) ? "unlink" : "link"}`} class="line">
           <span>
             {loginNames[login]}: {say(linked.has(login) ? "linked" : "not_linked")}
           </span>

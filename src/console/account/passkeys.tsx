@@ -30,7 +30,7 @@ export async function passkeysSection(c: ConsoleContext) {
       <h2>{say("passkeys")}</h2>
       <p>{say("passkeys_hint")}</p>
       {passkeys.map(({ id, name, createdAt }) => (
-        <form method="post" action={`/console/account/passkeys/${id}/delete`} class="row">
+        <form method="post" action={`/console/account/passkeys/${id}/delete`} class="line">
           <span>
             {name ?? say("passkey")}, <Moment ms={new Date(createdAt).getTime()} />
           </span>

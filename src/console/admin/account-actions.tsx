@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { type Account, deleteKey, invite, listKeys, setAdmin, setDisabled } from "../../accounts.ts";
 import { balanceOf, changeQuota } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { quotaOf } from "../keys.tsx";
+import { quotaOf } from "../amounts.ts";
 import { Moment } from "../layout.tsx";
 import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";

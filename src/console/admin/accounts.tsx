@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../accounts.ts";
 import { balanceOf, openWallet, remaining } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { quotaOf } from "../keys.tsx";
+import { quotaOf } from "../amounts.ts";
 import { Problem } from "../layout.tsx";
 import { adminPage, amountOf, note } from "./frame.tsx";
 

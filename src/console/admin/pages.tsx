@@ -1,7 +1,8 @@
 /** The operator's pages: how things stand at a glance, and the audit of the books. The other parts are mounted here. */
 
 import { Hono } from "hono";
-import { type Audit, audit, listOpenTasks } from "../../quota.ts";
+import { listOpenTasks } from "../../ledger.ts";
+import { type Audit, audit } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";

@@ -1,7 +1,7 @@
 /** Everybody's tasks whose books are open, oldest first; the stuck ones apart. */
 
 import { Hono } from "hono";
-import { listOpenTasks, type OpenTask } from "../../quota.ts";
+import { listOpenTasks, type OpenTask } from "../../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment } from "../layout.tsx";
 import { adminPage, amountOf } from "./frame.tsx";

@@ -1,6 +1,6 @@
 /** One task's page: what came of it, what can be done with it, what was asked for; it renews itself while the task runs. */
 
-import { costOf } from "../../quota.ts";
+import { costOf } from "../../ledger.ts";
 import { askGateway, type ConsoleContext, page } from "../frame.tsx";
 import { Problem } from "../layout.tsx";
 import { isGone, isOpen, refusalOf, type TaskData, usableModels } from "./answers.ts";
