@@ -66,7 +66,7 @@ export default defineConfig(async () => ({
         test: {
           name: "gateway",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/sandbox/**", "test/node/**", "test/providers/**", "test/upstreams/**", "test/console/**"],
+          exclude: ["test/browser/**", "test/sandbox/**", "test/node/**", "test/providers/**", "test/upstreams/**", "test/console/**"],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
