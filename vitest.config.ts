@@ -97,7 +97,8 @@ export default defineConfig(async () => ({
           servedFiles,
         ],
         oxc: { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } },
-        test: { name: "console", include: ["test/console/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+        // One after the other in one runtime: a new one reads better-auth again, which takes longer than most files' tests.
+        test: { name: "console", isolate: false, include: ["test/console/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],

@@ -1,5 +1,5 @@
-/** Before each test file: the schema of the local D1. */
-import { applyD1Migrations } from "cloudflare:test";
+/** Before each test file: the schema of the local D1, all in one transaction, for that is quicker. */
 import { env } from "cloudflare:workers";
 
-await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+const isNew = (await env.DB.prepare("SELECT name FROM sqlite_master WHERE name = 'account'").first()) === null;
+if (isNew) await env.DB.batch(env.TEST_MIGRATIONS.flatMap(({ queries }) => queries.map((query) => env.DB.prepare(query))));
