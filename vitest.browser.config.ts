@@ -9,5 +9,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // As patient as Playwright is.
+    expect: { poll: { timeout: 10_000 } },
   },
 });

@@ -98,7 +98,14 @@ export function page(
   const user = c.get("user") as ConsoleEnvironment["Variables"]["user"] | undefined;
   const account = c.get("account") as Account | undefined;
   const html = (
-    <Layout title={title} language={c.get("language")} say={c.get("say")} email={user?.email} isAdmin={account?.admin === 1}>
+    <Layout
+      title={title}
+      language={c.get("language")}
+      say={c.get("say")}
+      email={user?.email}
+      isAdmin={account?.admin === 1}
+      isAnswer={c.req.method !== "GET"}
+    >
       {children}
     </Layout>
   );

@@ -10,6 +10,8 @@ interface Page {
   /** Who is signed in. */
   email?: string | undefined;
   isAdmin?: boolean;
+  /** An answer to a form: there is no coming back to its address in another language. */
+  isAnswer?: boolean;
   children?: Child;
 }
 
@@ -28,7 +30,7 @@ const places = [
 const drawing = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#3c8ae0" stroke-width="2"><path d="M2 15V8a6 6 0 0 1 12 0v7M6 15V8a2 2 0 0 1 4 0v7"/></svg>`;
 const icon = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
 
-export const Layout = ({ title, language, say, email, isAdmin, children }: Page) => (
+export const Layout = ({ title, language, say, email, isAdmin, isAnswer, children }: Page) => (
   <html lang={language}>
     <head>
       <meta charset="utf-8" />
@@ -85,7 +87,13 @@ export const Layout = ({ title, language, say, email, isAdmin, children }: Page)
           <ul>
             {Object.entries(languageNames).map(([code, name]) => (
               <li>
-                <a href={`/console/language?to=${code}`} lang={code} hreflang={code} aria-current={code === language ? "true" : undefined}>
+                <a
+                  href={`/console/language?to=${code}`}
+                  lang={code}
+                  hreflang={code}
+                  aria-current={code === language ? "true" : undefined}
+                  referrerpolicy={isAnswer ? "no-referrer" : undefined}
+                >
                   {name}
                 </a>
               </li>

@@ -41,6 +41,12 @@ const files: Record<string, string> = {
 };
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
+/** The page of the console whose link was followed: path and query on this very host, or undefined. */
+function cameFrom({ url, headers }: Request): string | undefined {
+  const from = URL.parse(headers.get("referer") ?? "");
+  return from?.origin === new URL(url).origin && /^\/console(\/|$)/.test(from.pathname) ? from.pathname + from.search : undefined;
+}
+
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
     alert("console", { outcome: "internal_error" }, error);
@@ -65,7 +71,7 @@ export const pages = new Hono<ConsoleEnvironment>()
       httpOnly: true,
       sameSite: "Lax",
     });
-    return c.redirect("/console", 303);
+    return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .route("/console", signIn)
   .route("/console", recover)

@@ -25,3 +25,27 @@ test("a chosen language stays, whatever the browser prefers", async ({ signedIn 
     expect(await page.locator("[aria-current=true]").innerText()).toBe(own);
   }
 });
+
+test("in the middle of things: the page stays, a task goes on in the new language, and is cancelled in it", async ({ signedIn }) => {
+  const page = await signedIn();
+  await page.goto("/console/playground");
+  await page.getByLabel("Model").selectOption("imgB-4o-image");
+  await page.waitForURL("**/console/playground?model=imgB-4o-image");
+  await page.getByRole("link", { name: "한국어", exact: true }).click();
+  await page.getByRole("heading", { name: "플레이그라운드", exact: true }).waitFor();
+  expect(await page.locator("main select[name=model]").inputValue()).toBe("imgB-4o-image");
+
+  await page.locator("[name=prompt]").fill("천천히 sandbox:slow");
+  await page.locator("button[value=run]").click();
+  await page.waitForURL("**/console/tasks/task_*");
+  const address = page.url();
+  await page.getByRole("link", { name: "日本語", exact: true }).click();
+  await page.locator("html[lang=ja]").waitFor();
+  expect(page.url()).toBe(address);
+  // What renews itself does so in the language, too.
+  await page.waitForResponse((response) => response.url() === address && response.request().headers()["hx-request"] === "true");
+  await page.getByRole("status").getByText("処理中").waitFor();
+  await page.getByRole("button", { name: "タスクを中止" }).click();
+  await page.locator("#task").getByText("請求はありません").waitFor();
+  expect(page.url()).toBe(address);
+});

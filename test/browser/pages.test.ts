@@ -1,15 +1,26 @@
 /** Every page of the console in every look: the watch holds what it finds against them. */
 
+import type { BrowserContextOptions } from "playwright-core";
 import { consolePages, looks, show, signIn } from "../../scripts/support/console-pages.ts";
 import { expect, test } from "./support/test.ts";
 
+/** One session of the demo account for all pages, made by the first that needs it. */
+let session: Promise<NonNullable<BrowserContextOptions["storageState"]>> | undefined;
+// It is loaded in the first look, and looked at then.
+const [{ colorScheme, viewport }, ...otherLooks] = looks;
+
 test.for(consolePages)("$name is good in light, in the dark and on a phone", async ({ as, status, reach }, { visitor, gateway, watch }) => {
   if (status) watch.expect(new RegExp(`status of ${status}`));
-  const page = await visitor();
-  if (as === "demo") await signIn(page, gateway.account);
+  const demo = async () => {
+    const page = await visitor();
+    await signIn(page, gateway.account);
+    return page.context().storageState();
+  };
+  const storageState = as === "demo" ? await (session ??= demo()) : undefined;
+  const page = await visitor({ colorScheme, viewport, ...(storageState && { storageState }) });
   await reach(page);
   expect(await page.locator("h1").count()).toBe(1);
-  for (const look of looks) {
+  for (const look of otherLooks) {
     await show(page, look);
     await watch.look(page);
   }

@@ -152,6 +152,19 @@ test.each([
   expect(text).toContain(word);
 });
 
+test("a page comes back in the language that is chosen on it, but no other host's, and no form's answer", async () => {
+  const browser = new Browser();
+  const after = async (referer: string) =>
+    (await browser.ask("/console/language?to=ko", undefined, null, { referer })).headers.get("location");
+  expect(await after("https://gateway.example/console/playground?model=vidA-2")).toBe("/console/playground?model=vidA-2");
+  for (const other of ["https://evil.example/console/tasks", "https://gateway.example//evil.example/console", "console", ""])
+    expect(await after(other)).toBe("/console");
+  const link = /<a href="\/console\/language\?to=ja"[^>]*>/;
+  expect(link.exec(await browser.read("/console/sign-in"))![0]).not.toContain("referrerpolicy");
+  const answer = await browser.ask("/console/sign-in", { email: "nobody@example.com", password: "wrong" });
+  expect(link.exec(await answer.text())![0]).toContain('referrerpolicy="no-referrer"');
+});
+
 test("answers bear the gateway's headers", async () => {
   const { headers } = await new Browser().ask("/console/sign-in");
   expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);

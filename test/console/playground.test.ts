@@ -359,6 +359,11 @@ test("another model's form keeps what fits into it", async () => {
   expect(response.headers.get("hx-replace-url")).toBe(`${path}?model=vidD-02`);
   const { values } = await formIn(await response.text());
   expect(values).toMatchObject({ model: "vidD-02", prompt: "kept", size: "16:9", duration: "5" });
+  // What nobody has changed gives way to the other model's own default, though it fits.
+  const film = async (typed: Record<string, string>) =>
+    (await formIn(await (await send(one.browser, "imgA-4", { ...typed, model: "vidA-2" }, "choose")).text())).values;
+  expect(await film({})).toMatchObject({ model: "vidA-2", size: "16:9" });
+  expect(await film({ size: "9:16" })).toMatchObject({ model: "vidA-2", size: "9:16" });
 });
 
 test("an alias, a field in the query; a model that is not there gives way to another", async () => {

@@ -130,9 +130,11 @@ function textsOf(field: Field, value: unknown): [name: string, text: string][] {
   }
 }
 
-/** What was typed into another model's form, as far as it fits into this one; defaults for the rest. */
-export function carriedOver(fields: Field[], typed: Typed): Typed {
-  const carried: Typed = new Map([...typedOf(fields), ...typed]);
+/** What was typed into another model's form, as far as it fits into this one; defaults for the rest, also for the other's. */
+export function carriedOver(fields: Field[], typed: Typed, others: Field[] = []): Typed {
+  const untouched = typedOf(others);
+  const changed = [...typed].filter(([name, [text]]) => text !== untouched.get(name)?.[0]);
+  const carried: Typed = new Map([...typedOf(fields), ...changed]);
   for (const { name, fallback, ...field } of fields)
     if (field.as === "choice" && !field.options.some((option) => String(option) === carried.get(name)?.[0]))
       carried.set(name, fallback === undefined ? [] : [plain(fallback)]);

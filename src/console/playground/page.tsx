@@ -90,6 +90,7 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
           <Problem text={problem} />
           {shown.lostPictures && <p role="status">{say("add_pictures_again")}</p>}
           <input type="hidden" name="model" value={choice.id} />
+          <input type="hidden" name="shown" value={choice.id} autocomplete="off" />
           <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
           <Fields action={choice.action} fields={choice.fields} typed={typed} problems={problems} language={language} say={say} />
           {films.length > 0 && (

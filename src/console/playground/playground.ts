@@ -59,10 +59,11 @@ async function answer(c: ConsoleContext): Promise<Response> {
   const choices = await choicesOf(c);
   const choice = choices.find(({ id }) => id === typed.get("model")?.[0]);
   if (!choice) return page(c, say("not_found"), null, 404);
+  const isLeft = ({ id }: Choice) => id === typed.get("shown")?.[0];
   switch (typed.get("do")?.[0]) {
     case "choose":
       c.header("hx-replace-url", `/console/playground?model=${encodeURIComponent(choice.id)}`);
-      return show(c, { choices, choice, typed: carriedOver(choice.fields, typed) });
+      return show(c, { choices, choice, typed: carriedOver(choice.fields, typed, choices.find(isLeft)?.fields) });
     case "run":
       return run(c, choices, choice, form);
     default:

@@ -9,7 +9,9 @@ export async function tabTo(page: Page, selector: string): Promise<void> {
   await page.waitForLoadState();
   const looks = await page.evaluateHandle(() => {
     const look = (element: Element) => {
-      const { outline, boxShadow, backgroundColor, borderColor, textDecoration } = getComputedStyle(element);
+      // A file input shows the focus on the button in it.
+      const part = element.matches("input[type=file]") ? "::file-selector-button" : undefined;
+      const { outline, boxShadow, backgroundColor, borderColor, textDecoration } = getComputedStyle(element, part);
       return [outline, boxShadow, backgroundColor, borderColor, textDecoration].join();
     };
     const all = [...document.querySelectorAll("*")].filter((element) => element !== document.activeElement);

@@ -1,0 +1,70 @@
+/** What is somebody's stays theirs, and what somebody writes stays text. */
+
+import type { Page } from "playwright-core";
+import { expect, test } from "./support/test.ts";
+
+interface Listed {
+  id: string;
+  result: { images?: { url: [string] }[]; data?: { characters: { id: string }[] } };
+}
+
+test("another person's task, its files and its character are not there", async ({ signedIn, visitor, gateway, watch }) => {
+  const listed = async (kind: string): Promise<Listed> => {
+    const headers = { authorization: `Bearer ${gateway.account.apiKey}` };
+    const answer = await fetch(`${gateway.baseUrl}/v1/tasks?kind=${kind}&status=completed&limit=1`, { headers });
+    const { data } = (await answer.json()) as { data: Listed[] };
+    return data[0]!;
+  };
+  const { id, result } = await listed("image");
+  const character = (await listed("character")).result.data!.characters[0]!;
+  const page = await signedIn();
+  watch.expect(/status of 404/);
+  for (const path of [`tasks/${id}`, `playground?from=${id}`, `characters/${character.id}/delete`]) {
+    expect((await page.goto(`/console/${path}`))!.status()).toBe(404);
+    expect(await page.content()).not.toContain("lighthouse");
+  }
+  for (const path of [`tasks/${id}/cancel`, `tasks/${id}/again`, `characters/${character.id}/delete`]) {
+    const answer = await page.request.post(`/console/${path}`, { form: { key: "any" }, headers: { origin: gateway.baseUrl } });
+    expect(answer.status()).toBe(404);
+  }
+
+  // A file's whole address is a pass for its bearer; its path alone is nothing, nor is the pass of another file.
+  const url = new URL(result.images![0]!.url[0]);
+  const other = new URL(result.images![1]!.url[0]);
+  expect((await page.request.get(url.href)).status()).toBe(200);
+  const refused = async (path: string) => expect((await page.request.get(path)).status()).toBeGreaterThanOrEqual(400);
+  await refused(url.pathname);
+  await refused(`${url.pathname}${other.search}`);
+
+  const nobody = await visitor();
+  await nobody.goto(`/console/tasks/${id}`);
+  expect(new URL(nobody.url()).pathname).toBe("/console/sign-in");
+});
+
+test("a prompt that would be script is shown as text wherever it is shown", { timeout: 60_000 }, async ({ signedIn }) => {
+  const prompt = `<script>alert(1)</script>"><img src=x onerror=alert(2)>'</textarea></code>`;
+  const page = await signedIn();
+  page.on("dialog", (dialog) => {
+    void dialog.dismiss();
+    throw new Error(`A dialog says ${dialog.message()}`);
+  });
+  /** That all of it can be read on the page, and nothing of it is an element. */
+  const isText = async (page: Page, text: string) => {
+    expect(text).toContain(prompt);
+    expect(await page.locator('img[src="x"], [onerror], script:not([src])').count()).toBe(0);
+  };
+  await page.goto("/console/playground?model=imgA-4");
+  await page.getByLabel("Prompt").fill(prompt);
+  const code = page.locator("#code-curl");
+  await code.getByText("alert(2)").waitFor();
+  expect(await page.locator('img[src="x"], script:not([src])').count()).toBe(0);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForURL("**/console/tasks/task_*");
+  await page.locator("#task .results img").waitFor({ timeout: 20_000 });
+  await isText(page, await page.getByRole("row", { name: "prompt" }).innerText());
+  await isText(page, (await page.locator("#task .results img").getAttribute("alt"))!);
+  await page.getByRole("button", { name: "Change and run" }).click();
+  await isText(page, await page.getByLabel("Prompt").inputValue());
+  await page.getByRole("link", { name: "Tasks", exact: true }).click();
+  await isText(page, await page.locator("#tasks h2").innerText());
+});
