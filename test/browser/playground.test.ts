@@ -102,7 +102,7 @@ test("without script: the form of a model, its price, and a picture from a file"
   expect(await priceShown(page)).toBe(3 * one);
   expect(await page.locator("#code-curl").innerText()).toContain("A lighthouse, no script");
   await withPicture("dunes.png", async (path) => {
-    await page.getByLabel("Pictures", { exact: true }).locator("visible=true").first().setInputFiles(path);
+    await page.locator("input[type=file]").setInputFiles(path);
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.waitForURL("**/console/tasks/task_*");
   });

@@ -14,15 +14,17 @@ test("a film appears on its page, plays with its sound, is remixed, and the remi
   await page.goto("/console/playground");
   await page.getByLabel("Model").selectOption("vidA-2");
   await page.waitForURL("**/console/playground?model=vidA-2");
+  const priceShown = async () => (await figures(page))["Price"]!;
+  const price = 1.5 * (await priceShown()); // of ten seconds, of fifteen
   await page.getByLabel("Prompt").fill("Foam on the sand");
   await page.getByLabel("Thumbnail").check();
   await page.getByLabel("Duration").selectOption("15");
-  const price = 1_500_000;
-  await expect.poll(async () => (await figures(page))["Price"]).toBe(price);
+  await expect.poll(priceShown).toBe(price);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.waitForURL("**/console/tasks/task_*");
   const id = await page.locator("#task-id").innerText();
   await page.getByRole("button", { name: "Cancel the task" }).waitFor();
+  expect(millionths(await page.getByRole("row", { name: "Reserved" }).innerText())).toBe(price);
   const video = page.locator("#task video");
   await video.waitFor({ timeout: 20_000 });
   await watch.look(page);

@@ -22,6 +22,10 @@ export class Watch {
       if (["error", "warning"].includes(message.type())) problem(`${message.location().url}: the console says "${message.text()}"`);
     });
     page.on("pageerror", (error) => problem(`${page.url()}: ${error.stack ?? error.message}`));
+    page.on("dialog", (dialog) => {
+      problem(`${page.url()}: a dialog says "${dialog.message()}"`);
+      void dialog.dismiss();
+    });
     page.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
       if (/^(http|ws)/.test(protocol) && origin.replace(/^ws/, "http") !== this.#origin)
