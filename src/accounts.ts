@@ -128,7 +128,7 @@ export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
 /**
  * Makes a key that takes another's place: of the same name and expiry, and with the same wallet, so that both together
  * spend what one could, whatever runs meanwhile. The old one expires in `overlapMs`. The new key is returned this once,
- * undefined when the account has no such key or it works no more.
+ * undefined when the account has no such key, it works no more, or another has taken its place.
  */
 export async function rotateKey(db: D1Database, accountId: string, id: string, overlapMs: number): Promise<string | undefined> {
   const key = newApiKey();
@@ -137,8 +137,10 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
     db
       .prepare(
         `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at)
-         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, ?4, expires_at FROM api_key
+         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, max(?4, created_at + 1), expires_at FROM api_key o
          WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
+           AND NOT EXISTS (SELECT 1 FROM api_key WHERE account_id = ?6 AND wallet_id = coalesce(o.wallet_id, o.id)
+                           AND created_at > o.created_at AND deleted_at IS NULL)
          RETURNING wallet_id AS walletId`,
       )
       .bind(newId("key_"), await sha256Hex(key), key.slice(0, 10), now, id, accountId),

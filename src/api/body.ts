@@ -6,13 +6,12 @@ import { ApiError } from "../errors.ts";
 import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
 import type { AppContext } from "./frame.ts";
+import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
 
 const MiB = 1024 * 1024;
 /** Bodies where messages may be long, and all others; those with inline images are `large-body.ts`'s. */
 export const largeBody = 10 * MiB;
 export const smallBody = 1 * MiB;
-/** How deep a body may be nested: what works on it may recurse. */
-export const maxDepth = 64;
 
 /** The body as an object; a `null` in it counts as absent, but for the fields `nullable`. Throws 400, 413 or 415. */
 export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
@@ -76,17 +75,6 @@ function objectOf(bytes: Uint8Array): object {
 export function asObject(value: unknown): object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ApiError("invalid_json");
   return value;
-}
-
-/** Level by level, for recursion is what deep nesting breaks. */
-function isDeeperThan(value: unknown, levels: number): boolean {
-  const isNested = (item: unknown): item is object => typeof item === "object" && item !== null;
-  let level = [value].filter(isNested);
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth === levels) return true;
-    level = level.flatMap((item): unknown[] => Object.values(item)).filter(isNested);
-  }
-  return false;
 }
 
 /** Only as deep as bodies have fields: what lies deeper is the caller's own. */

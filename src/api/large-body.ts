@@ -2,11 +2,12 @@
 
 import { inputPrefix, removeUnder, storeBytes } from "../assets.ts";
 import { ApiError } from "../errors.ts";
+import { maxDepth } from "../media/json-depth.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../tasks/job.ts";
 import { Turns } from "../turns.ts";
-import { asObject, largeBody, maxDepth, readJson, requireJson, withoutNulls } from "./body.ts";
+import { asObject, largeBody, readJson, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 
 const MiB = 1024 * 1024;

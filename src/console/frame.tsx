@@ -5,6 +5,8 @@ import type { Child } from "hono/jsx";
 import { every } from "hono/combine";
 import { getCookie } from "hono/cookie";
 import type { Account, Caller } from "../accounts.ts";
+import { readAll } from "../net/bounded-body.ts";
+import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
 import { type Auth, authOf, loginsOf } from "./auth.ts";
 import { Layout } from "./layout.tsx";
@@ -119,9 +121,29 @@ export function askGateway(c: ConsoleContext, path: string, init: RequestInit = 
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
-/** A form's field as text, cut of white space; empty when it is missing or a file. */
+/** What was sent is no form, or more than any form of these pages but the playground's: whoever sends it need not be signed in. */
+export class BadForm extends Error {
+  readonly isTooLarge: boolean;
+
+  constructor(cause: unknown) {
+    super("bad form", { cause });
+    this.isTooLarge = cause instanceof NetError && cause.reason === "too_large";
+  }
+}
+
+const maxFormBytes = 256 * 1024;
+
+/** What was sent, in memory. Throws `BadForm`. */
+export async function sentIn(c: ConsoleContext): Promise<Response> {
+  const { body, headers } = c.req.raw;
+  const bytes = body ? await readAll(body, maxFormBytes).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
+  return new Response(bytes, { headers: { "content-type": headers.get("content-type") ?? "" } });
+}
+
+/** A form's field as text, cut of white space; empty when it is missing or a file. Throws `BadForm`. */
 export async function fieldsOf(c: ConsoleContext): Promise<(name: string) => string> {
-  const form = await c.req.formData();
+  const sent = await sentIn(c);
+  const form = await sent.formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
   return (name) => {
     const value = form.get(name);
     return typeof value === "string" ? value.trim() : "";

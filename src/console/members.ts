@@ -40,12 +40,20 @@ const consoleKeyName = "Console";
 export async function callerOf(db: D1Database, { account, keyId }: Member): Promise<Caller> {
   if (keyId !== null) return { accountId: account.id, keyId };
   const { apiKey, statement } = await insertKey(db, account.id, consoleKeyName, null);
-  await db.batch([
+  const results = await db.batch<{ keyId: string }>([
     statement,
     openWallet(db, apiKey.id, null),
-    db.prepare("UPDATE member SET key_id = ?2 WHERE account_id = ?1").bind(account.id, apiKey.id),
+    // Pages that are opened at once: the first one's key is everybody's, the others' are deleted as they are made.
+    db
+      .prepare(
+        `UPDATE member SET key_id = ?2 WHERE account_id = ?1
+         AND NOT EXISTS (SELECT 1 FROM api_key WHERE id = member.key_id AND deleted_at IS NULL)`,
+      )
+      .bind(account.id, apiKey.id),
+    db.prepare("UPDATE api_key SET deleted_at = created_at WHERE id = ?1 AND changes() = 0").bind(apiKey.id),
+    db.prepare("SELECT key_id AS keyId FROM member WHERE account_id = ?1").bind(account.id),
   ]);
-  return { accountId: account.id, keyId: apiKey.id };
+  return { accountId: account.id, keyId: results.at(-1)!.results[0]!.keyId };
 }
 
 export interface Person {

@@ -17,7 +17,8 @@ type Part<Key extends string> = Record<Language, Record<Key, string>>;
 /** A part's table; a sentence that lacks a language is a type error. */
 const part = <Key extends string>(table: Part<Key>) => table;
 
-const parts = [
+/** All parts. Their sentences share one space of names. */
+export const parts = [
   part(common),
   part(signIn),
   part(overview),

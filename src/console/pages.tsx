@@ -16,7 +16,7 @@ import passkeyScript from "./client/passkeys.js";
 import playgroundScript from "./client/playground.js";
 import usageScript from "./client/usage.js";
 import ownStyle from "./console.css";
-import { type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
+import { BadForm, type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { languageOf } from "./messages.ts";
 import { overview } from "./overview.tsx";
@@ -49,6 +49,7 @@ function cameFrom({ url, headers }: Request): string | undefined {
 
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
+    if (error instanceof BadForm) return page(c, c.get("say")("form_broken"), null, error.isTooLarge ? 413 : 400);
     alert("console", { outcome: "internal_error" }, error);
     return page(c, c.get("say")("failed"), null, 500);
   })

@@ -9,6 +9,9 @@ import { acceptInvitation, invitedTo, openAccount, type Person } from "./members
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { leastPasswordLength, mostPasswordLength } from "./password.ts";
 
+const mostNameLength = 200;
+const mostEmailLength = 254;
+
 /** The invitation that a page was opened with goes along with its form and to the other page. */
 const Invitation = ({ token }: { token: string | undefined }) => (token ? <input type="hidden" name="invitation" value={token} /> : null);
 const withInvitation = (path: string, token: string | undefined) => (token ? `${path}?invitation=${encodeURIComponent(token)}` : path);
@@ -66,11 +69,19 @@ function signUpPage(c: ConsoleContext, { token, email, problem, status = 200 }: 
       <Invitation token={token} />
       <label>
         {say("name")}
-        <input name="name" autocomplete="name" maxlength={200} required />
+        <input name="name" autocomplete="name" maxlength={mostNameLength} required />
       </label>
       <label>
         {say("email")}
-        <input type="email" name="email" autocomplete="username" maxlength={254} value={email} readonly={email !== undefined} required />
+        <input
+          type="email"
+          name="email"
+          autocomplete="username"
+          maxlength={mostEmailLength}
+          value={email}
+          readonly={email !== undefined}
+          required
+        />
       </label>
       <label>
         {say("password")}
@@ -130,9 +141,11 @@ export const signIn = new Hono<ConsoleEnvironment>()
     const guest = await guestOf(c, field("invitation"));
     if (!guest) return closed(c);
     const email = guest.email ?? field("email");
-    const answer = await askAuth(c, "/sign-up/email", { name: field("name"), email, password: field("password") });
-    if (!answer.ok)
-      return answer.status === 429
+    const name = field("name");
+    const isShort = name !== "" && name.length <= mostNameLength && email.length <= mostEmailLength;
+    const answer = isShort && (await askAuth(c, "/sign-up/email", { name, email, password: field("password") }));
+    if (!answer || !answer.ok)
+      return answer && answer.status === 429
         ? signUpPage(c, { ...guest, problem: say("too_many_attempts"), status: 429 })
         : signUpPage(c, { ...guest, problem: say("sign_up_failed", { minimum: leastPasswordLength }), status: 400 });
     const { user } = await answer.clone().json<Answered>();

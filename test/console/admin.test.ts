@@ -5,7 +5,6 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { accountByEmail, insertAccount } from "../../src/accounts.ts";
 import { admin } from "../../src/console/admin/pages.tsx";
-import messages from "../../src/console/messages/admin.ts";
 import { objectIdOf, taskIdOf } from "../../src/ids.ts";
 import { putAside } from "../../src/providers/index.ts";
 import { close, openWallet, reserve } from "../../src/quota.ts";
@@ -357,11 +356,4 @@ test("every page is whole, its headings in order", async () => {
     expect(levels.every((level, at) => (at === 0 ? level === 1 : level > 1 && level <= (levels[at - 1] ?? 0) + 1))).toBe(true);
   }
   await browser.ask("/console/language?to=en");
-});
-
-test("a sentence has the same places to fill in every language", () => {
-  const places = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
-  for (const [key, text] of Object.entries(messages.en))
-    for (const table of [messages.zh, messages.ko, messages.ja])
-      expect(places(table[key as keyof typeof table]), key).toEqual(places(text));
 });

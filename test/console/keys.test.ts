@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { accountByEmail, callerOf } from "../../src/accounts.ts";
-import { type Account, books, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, books, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -143,14 +143,48 @@ test("when a key was last spent from is told, and looking at tasks is not spendi
   expect((await listed(browser, name))[0]).toContain(`${at} UTC`);
 });
 
-test("another account's key is neither changed nor rotated", async () => {
+test("of several rotations at once one makes a key", async () => {
   const { browser, account, name } = await newKey("1");
-  const stranger = new Browser();
-  await stranger.signUp();
-  for (const action of ["change", "rotate"]) {
-    expect((await stranger.ask(`/console/keys/${account.keyId}/${action}`)).status).toBe(404);
-    expect((await stranger.ask(`/console/keys/${account.keyId}/${action}`, { overlap: "now", name: "x", quota: "" })).status).toBe(404);
+  const answers = await Promise.all(Array.from({ length: 3 }, () => rotate(browser, account.keyId, "day")));
+  expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400]);
+  expect(await listed(browser, name)).toHaveLength(2);
+});
+
+test("a key may be rotated in the millisecond in which it was made, and again when its successor is deleted", async () => {
+  const { browser, account, name } = await newKey("1");
+  await env.DB.prepare("UPDATE api_key SET created_at = ?1 WHERE id = ?2").bind(Date.now(), account.keyId).run();
+  for (let time = 0; time < 2; time++) {
+    const key = secretIn(await (await rotate(browser, account.keyId, "day")).text());
+    expect((await listed(browser, name)).map((row) => row.includes("(replaced)"))).toEqual([true, false]);
+    const [successor = ""] = /(?<=keys\/)key_\w+(?=\/rotate)/.exec((await listed(browser, name)).join(""))!;
+    expect((await browser.ask(`/console/keys/${successor}/delete`, {})).status).toBe(303);
+    expect(await statusOf(key)).toBe(401);
   }
   expect(await statusOf(account.key)).toBe(200);
-  expect(await listed(browser, name)).toHaveLength(1);
+});
+
+test("the operator sees both keys of a rotation with what they share, and deletes one; tasks and repeats outlive it", async () => {
+  const { browser, account } = await newKey("0.1");
+  const [body, headers] = [image(), { "idempotency-key": unique() }];
+  const taskId = await submit(account, "/v1/images/generations", body, headers);
+  const key = secretIn(await (await rotate(browser, account.keyId, "week")).text());
+  const keys = async () => {
+    const { data } = (await asAdmin(`/accounts/${account.id}/keys`)).body as { data: { id: string; prefix: string; remaining: number }[] };
+    return data.filter(({ prefix }) => [account.key, key].some((one) => one.startsWith(prefix)));
+  };
+  expect((await keys()).map(({ remaining }) => remaining)).toEqual([0.07, 0.07]);
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { admin: true } });
+  const page = await browser.ask(`/console/admin/accounts/${account.id}`);
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain(`${key.slice(0, 10)}…`);
+  expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
+  expect((await keys()).map(({ remaining }) => remaining)).toEqual([0.07]);
+  expect(await statusOf(account.key)).toBe(401);
+  expect(await submit({ ...account, key }, "/v1/images/generations", body, headers)).toBe(taskId);
+  await finish({ ...account, key }, taskId);
+  await books(account);
+  expect((await call("/v1/balance", { key })).body).toMatchObject({ remain_balance: 0.07, used_balance: 0.03 });
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: true } });
+  expect(await statusOf(key)).toBe(401);
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false, admin: false } });
 });

@@ -1,12 +1,13 @@
 /** The playground: every model's form, what it costs, what becomes of it. */
 
 import { env } from "cloudflare:workers";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { callerOf } from "../../src/accounts.ts";
 import { allModels } from "../../src/catalog/models.ts";
 import { hintOf, labelOf } from "../../src/console/messages/playground-fields.ts";
 import { objectIdOf } from "../../src/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
+import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -420,4 +421,27 @@ test("what is no JSON, and no conversation, is told beside its field", async () 
   const { controls } = await formIn(await response.text());
   for (const name of ["tools", "temperature", "messages.0.content"])
     expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
+});
+
+test("JSON that is nested too deep, and more names of pictures than there is room for, are refused and written down once", async () => {
+  const deep = "[".repeat(5_000) + "]".repeat(5_000);
+  expect((await send(one.browser, "textA-1-mini", { tools: deep, "messages.0.content": "x" })).status).toBe(400);
+  const names = "a\n".repeat(100_000);
+  const shown = await one.browser.ask(path, { model: "imgA-4", do: "preview", prompt: "x", "images.names": names });
+  expect(shown.status).toBe(200);
+  expect((await shown.text()).length).toBeLessThan(100_000);
+});
+
+test.each([1, 3, 9])("when D1 fails %i times nothing is held, and the same form may be sent again", async (times) => {
+  const { values } = await formOf(one.browser, "imgA-4");
+  const form = { ...values, prompt: `fault ${times}`, do: "run" };
+  const before = await held(one.account);
+  failOnce(bindings.statement(), "run", false, times);
+  const refused = await one.browser.ask(path, form);
+  vi.restoreAllMocks();
+  expect(refused.status).toBe(503);
+  expect(await refused.text()).toContain('role="alert"');
+  expect(await held(one.account)).toBe(before);
+  expect((await one.browser.ask(path, form)).status).toBe(303);
+  expect(await held(one.account)).toBe(before + 30_000);
 });

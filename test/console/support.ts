@@ -7,8 +7,10 @@ import gateway from "../../src/worker.ts";
 
 const origin = "https://gateway.example";
 
-const isPlain = (form: Record<string, string> | FormData | string): form is Record<string, string> =>
-  typeof form !== "string" && !(form instanceof FormData);
+type Form = Record<string, string> | FormData | ReadableStream<Uint8Array> | string;
+
+const isPlain = (form: Form): form is Record<string, string> =>
+  typeof form !== "string" && !(form instanceof FormData) && !(form instanceof ReadableStream);
 
 export class Browser {
   readonly #cookies = new Map<string, string>();
@@ -30,15 +32,16 @@ export class Browser {
     return gateway.fetch(request, { ...env, ...this.#gatewayVars, CONSOLE }, ctx);
   }
 
-  /** Asks for a page, or sends a form, or JSON as a text, from `from`. Redirects are not followed. */
+  /** Asks for a page, or sends a form, or JSON as a text, from `from`, by `method`. Redirects are not followed. */
   async ask(
     path: string,
-    form?: Record<string, string> | FormData | string,
+    form?: Form,
     from: string | null = origin,
     headers: Record<string, string> = {},
+    method = form === undefined ? "GET" : "POST",
   ): Promise<Response> {
     const request = new Request(origin + path, {
-      method: form ? "POST" : "GET",
+      method,
       headers: {
         cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; "),
         "cf-connecting-ip": this.address,

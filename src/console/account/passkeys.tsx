@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, page, sentIn, signedIn } from "../frame.tsx";
 import { Moment } from "../layout.tsx";
 import type { Say } from "../messages.ts";
 
@@ -62,7 +62,7 @@ async function pass(c: ConsoleContext, answer: Response, body: (answer: object) 
 
 /** What a browser's script sent; nothing but an object is worth asking about. */
 async function sentBy(c: ConsoleContext): Promise<{ response?: unknown; name?: unknown }> {
-  const body: unknown = await c.req.json().catch(() => null);
+  const body: unknown = await (await sentIn(c)).json().catch(() => null);
   return typeof body === "object" && body !== null ? body : {};
 }
 

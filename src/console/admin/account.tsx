@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { type Account, listKeys } from "../../accounts.ts";
-import { balanceOf, remaining } from "../../quota.ts";
+import { balanceOf, remaining, walletsOf } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
 import { personOf } from "../members.ts";
@@ -110,7 +110,11 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
 async function keysOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const rows = await Promise.all(keys.map(async (key) => ({ ...key, balance: (await balanceOf(c.env.DB, key.id))! })));
+  const wallets = await walletsOf(
+    c.env.DB,
+    keys.map(({ walletId }) => walletId),
+  );
+  const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
   if (rows.length === 0) return <p>{say("admin_no_keys")}</p>;
   return (
     <div class="overflow-auto">
@@ -135,8 +139,8 @@ async function keysOf(c: ConsoleContext, account: Account) {
               <td>
                 <code>{key.prefix}…</code>
               </td>
-              <td>{amountOf(c, key.balance.quota)}</td>
-              <td>{amountOf(c, key.balance.used)}</td>
+              <td>{amountOf(c, key.quota)}</td>
+              <td>{amountOf(c, key.used)}</td>
               <td>
                 <Moment ms={key.createdAt} />
               </td>

@@ -67,7 +67,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
 async function rotate(c: ConsoleContext, key: Key) {
   const overlap = (await fieldsOf(c))("overlap");
   if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.say("bad_overlap"));
-  const made = key.isReplaced ? undefined : await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
+  const made = await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
   return made === undefined ? rotatePage(c, key, c.var.say("not_rotatable")) : shownOnce(c, key.name, made);
 }
 

@@ -3,6 +3,7 @@
 import { type ChatBody, estimatePromptTokens, maxTokensOf } from "../../catalog/chat-schema.ts";
 import { parametersOf, parseBody } from "../../catalog/parse.ts";
 import { chatPrice, priceFromShown, taskPrice } from "../../catalog/prices.ts";
+import { isDeeperThan, maxDepth } from "../../media/json-depth.ts";
 import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
 import type { Picture } from "./picture.ts";
@@ -70,7 +71,8 @@ export function messagesIn(name: string, typed: Typed): { role: string; content:
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isDeeperThan(value, maxDepth) ? text : value;
   } catch {
     return text; // a word where one may stand, else a mistake that the API names
   }

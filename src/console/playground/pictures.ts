@@ -22,6 +22,8 @@ export interface Form {
 
 /** Pictures of a form that only names them: what is shown while somebody types sends no files. */
 const namesEnding = ".names";
+/** More than a field has room for; the page writes each of them into three programs. */
+const mostNames = 50;
 
 /** Browsers write what would end a file's name in the form this way. */
 const nameOf = (filename: string) => filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
@@ -55,7 +57,8 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
   }
   for (const [name, [names = ""]] of isMultipart ? [] : form.typed)
     if (name.endsWith(namesEnding))
-      for (const line of names.split(/\r?\n/).filter(Boolean)) add(form.pictures, name.slice(0, -namesEnding.length), new Picture(line));
+      for (const line of names.split(/\r?\n/, mostNames).filter(Boolean))
+        add(form.pictures, name.slice(0, -namesEnding.length), new Picture(line));
   return form;
 }
 

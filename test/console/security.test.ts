@@ -1,0 +1,302 @@
+/** What nobody may see or do: every route of the console, whatever is sent to it by whom, and where a key's secret must not be. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { accountByEmail, callerOf } from "../../src/accounts.ts";
+import { pages } from "../../src/console/pages.tsx";
+import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
+import { stubOf } from "../support/faults.ts";
+import { Browser } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+const image = () => ({ model: "imgA-4", prompt: unique() });
+/** Part of everything that somebody can write, where nothing else is told. */
+const script = `"'><script>alert(1)</script>`;
+const secretPattern = /sk-[0-9A-Za-z]{49}/g;
+
+/** Every route as it is registered; middleware is no route. */
+const routes = pages.routes.filter(({ method, path }, at, all) => {
+  const isFirst = all.findIndex((other) => other.method === method && other.path === path) === at;
+  return method !== "ALL" && isFirst;
+});
+
+/** The pages of who is not signed in. Whatever is not here asks for that. */
+const open = new Set(
+  ["static/:name", "language", "sign-in", "sign-up", "sign-out", "forgot", "reset", "login/:login", "auth/callback/:login", "passkeys"]
+    .concat("passkeys/options")
+    .map((path) => `/console/${path}`),
+);
+
+/** Somebody with one of everything that pages show. */
+async function personWithAll() {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const accountId = (await accountByEmail(env.DB, email))!.id;
+  const keyName = unique();
+  const [key = ""] = (await (await browser.ask("/console/keys", { name: keyName + script, quota: "", expires: "" })).text()).match(
+    secretPattern,
+  )!;
+  const { keyId } = (await callerOf(env.DB, key))!;
+  const prompt = unique();
+  const taskId = await complete({ id: accountId, key, keyId }, images, { model: "imgA-4", prompt: prompt + script });
+  const userId = (await env.DB.prepare("SELECT user_id AS id FROM member WHERE account_id = ?1").bind(accountId).first<{ id: string }>())!
+    .id;
+  const session = (await env.DB.prepare("SELECT id, token FROM auth_session WHERE userId = ?1").bind(userId).first<{
+    id: string;
+    token: string;
+  }>())!;
+  const [passkeyId, characterId, username] = [unique(), `ch_${unique()}`, unique()];
+  await env.DB.batch([
+    env.DB.prepare(
+      "INSERT INTO auth_passkey (id, name, publicKey, userId, credentialID, counter, deviceType, backedUp) VALUES (?1, ?1 || ?3, '', ?2, ?1, 0, '', 0)",
+    ).bind(passkeyId, userId, script),
+    env.DB.prepare(
+      `INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at)
+       VALUES (?1, ?2, ?3, ?3 || ?4, 'vidA-2', 'image/png', '', 0)`,
+    ).bind(characterId, accountId, username, script),
+  ]);
+  const names = { key, email, accountId, userId, keyId, keyName, prompt, taskId, passkeyId, characterId, username, session: session.id };
+  return { browser, token: session.token, ...names, marks: Object.values(names) };
+}
+
+let owner: Awaited<ReturnType<typeof personWithAll>>;
+let stranger: Browser;
+
+beforeAll(async () => {
+  stranger = new Browser();
+  [owner] = await Promise.all([personWithAll(), stranger.signUp()]);
+});
+
+/** The path of a route to what is the owner's. */
+function pathTo(route: string): string {
+  const { accountId, keyId, taskId, passkeyId, characterId, session } = owner;
+  const kinds: Record<string, string> = { keys: keyId, tasks: taskId, characters: characterId, sessions: session, passkeys: passkeyId };
+  const kind = /\/(\w+)\/:id/.exec(route)?.[1] ?? "";
+  const names: Record<string, string> = {
+    id: kinds[kind] ?? accountId,
+    key: keyId,
+    task: taskId,
+    deed: "disable",
+    login: "github",
+    name: "pico.css",
+  };
+  return route.replace(/:(\w+)/g, (_, name: string) => names[name] ?? "").replace(/(?<=.)\/$/, "");
+}
+
+const isOnesOwn = (path: string) => /:(?!name|login)/.test(path);
+
+/** Fields of every form, with what would take a thing from its owner. */
+const form = () => ({
+  overlap: "now",
+  name: "taken",
+  quota: "1",
+  how: "unlimited",
+  amount: "1",
+  prompt: "taken",
+  wish: "vidA-2/10",
+  start: "0",
+  end: "3",
+  token: owner.token,
+  old: "wrong horse battery",
+  new: "taken horse battery",
+  password: "wrong horse battery",
+  email: owner.email,
+  do: "run",
+  model: "imgA-4",
+});
+
+/** Every row of D1, by its table. */
+async function everyRow(): Promise<[table: string, row: string][]> {
+  const { results: tables } = await env.DB.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf*'").run<{
+    name: string;
+  }>();
+  const rows = await env.DB.batch<object>(tables.map(({ name }) => env.DB.prepare(`SELECT * FROM "${name}"`)));
+  return rows.flatMap(({ results }, at) => results.map((row): [string, string] => [tables[at]!.name, JSON.stringify(row)]));
+}
+
+/** What D1 has of the owner. */
+const ownersRows = async () =>
+  (await everyRow()).filter(([, row]) => owner.marks.some((mark) => row.includes(mark))).sort(([a, b], [c, d]) => (a + b < c + d ? -1 : 1));
+
+test("who is not signed in is led to the sign-in page, from every page that is not an open one", async () => {
+  const before = await ownersRows();
+  expect(before.length).toBeGreaterThan(10);
+  for (const { method, path } of routes.filter((route) => !open.has(route.path))) {
+    const response = await new Browser().ask(pathTo(path), method === "POST" ? form() : undefined);
+    expect([response.status, response.headers.get("location")], `${method} ${path}`).toEqual([303, "/console/sign-in"]);
+    expect(await response.text()).toBe("");
+  }
+  expect(await ownersRows()).toEqual(before);
+});
+
+test("what is somebody else's is not there, whatever is asked of it and how", async () => {
+  const before = await ownersRows();
+  const ending = new Set(["/console/sign-out", "/console/account/sessions/end"]);
+  expect(routes.filter(({ path }) => isOnesOwn(path)).length).toBeGreaterThan(20);
+  for (const { method, path } of routes.filter((route) => !ending.has(route.path))) {
+    const isAdmins = path.startsWith("/console/admin");
+    for (const way of method === "GET" && isOnesOwn(path) ? [method, "DELETE"] : [method]) {
+      const response = await stranger.ask(pathTo(path), way === "GET" ? undefined : form(), undefined, {}, way);
+      const text = await response.text();
+      const what = `${way} ${path}`;
+      expect(response.status, what).toBeLessThan(500);
+      if (way !== method || isAdmins || isOnesOwn(path)) expect(response.status, what).toBe(404);
+      for (const mark of owner.marks) expect(text, what).not.toContain(mark);
+      if (!path.includes("/static/")) expect(response.headers.get("content-security-policy"), what).toContain("default-src 'none'");
+    }
+  }
+  // What lists, filters and files show when they are asked for another's things by what stands behind the question mark.
+  for (const path of [
+    `tasks?after=${owner.taskId}`,
+    `characters?after=${owner.characterId}`,
+    `usage?after=${Date.now() + 1}_${owner.taskId}`,
+    "usage/charges.csv?days=90",
+    `playground?from=${owner.taskId}`,
+  ]) {
+    const text = await stranger.read(`/console/${path}`);
+    for (const mark of [owner.prompt, owner.keyName, owner.username]) expect(text, path).not.toContain(mark);
+  }
+  expect(await ownersRows()).toEqual(before);
+  // The paths are right: to their owner they lead.
+  for (const { method, path } of routes.filter(
+    (route) => route.method === "GET" && isOnesOwn(route.path) && !route.path.startsWith("/console/admin"),
+  ))
+    expect((await owner.browser.ask(pathTo(path))).status, `${method} ${path}`).toBe(200);
+  expect((await owner.browser.ask(pathTo("/console/account/passkeys/:id/delete"), {})).status).toBe(303);
+});
+
+test("no form from another page does anything, also in the owner's browser", async () => {
+  const before = await ownersRows();
+  const posts = routes.filter(({ method }) => method === "POST");
+  expect(posts.length).toBeGreaterThan(25);
+  for (const { path } of posts)
+    for (const from of [null, "null", "https://evil.example", "http://gateway.example", "https://gateway.example.evil.example"]) {
+      const response = await owner.browser.ask(pathTo(path), form(), from);
+      expect(response.status, `${path} from ${from}`).toBe(403);
+    }
+  expect(await ownersRows()).toEqual(before);
+});
+
+/** Every page as its owner opens it. */
+const ownPages = () => routes.filter(({ method, path }) => method === "GET" && !path.includes("/static/")).map(({ path }) => pathTo(path));
+
+test("nothing that somebody writes is markup: neither what is kept nor what an address says; no header is made of it", async () => {
+  const names = "invitation token error done problem q after days kind status model from prompt to language size".split(" ");
+  const query = new URLSearchParams(names.map((name) => [name, `${script}\r\nx-made: up`])).toString();
+  expect((await asAdmin(`/accounts/${owner.accountId}`, { method: "PATCH", body: { admin: true } })).status).toBe(200);
+  let shown = 0;
+  for (const path of ownPages().flatMap((page) => [page, `${page}?${query}`])) {
+    const response = await owner.browser.ask(path);
+    expect(response.status, path).toBeLessThan(500);
+    expect(response.headers.has("x-made"), path).toBe(false);
+    expect(response.headers.get("location") ?? "/console", path).toMatch(/^\/console/);
+    expect(response.headers.get("cache-control"), path).toBe("no-store");
+    if (!response.headers.get("content-type")?.startsWith("text/html")) continue;
+    const text = await response.text();
+    expect(text, path).not.toContain("<script>alert");
+    expect(text, path).not.toMatch(/<[^>]*\s(on\w+|style)=|javascript:/);
+    if (text.includes("&lt;script&gt;alert(1)")) shown++;
+  }
+  expect(shown).toBeGreaterThan(8);
+});
+
+test("a key's secret is shown once and is nowhere else: in no other page, line of the log, row of D1, or object", async () => {
+  const logs = ["log", "error", "warn", "info", "debug"] as const;
+  const lines = logs.map((name) => vi.spyOn(console, name).mockImplementation(() => undefined));
+  const { browser, accountId, email } = owner;
+  const shown = async (path: string, fields: Record<string, string>) =>
+    (await (await browser.ask(path, fields)).text()).match(secretPattern) ?? [];
+  const created = await shown("/console/keys", { name: unique(), quota: "1", expires: "" });
+  expect(created).toHaveLength(1);
+  const { keyId } = (await callerOf(env.DB, created[0]!))!;
+  vi.setSystemTime(Date.now() + 1000);
+  const rotated = await shown(`/console/keys/${keyId}/rotate`, { overlap: "week" });
+  expect(rotated).toHaveLength(1);
+  const byAdmin = (await asAdmin(`/accounts/${accountId}/keys`, { body: { name: "admin", quota: null } })).body.key as string;
+  const secrets = [...created, ...rotated, byAdmin];
+  expect(new Set(secrets).size).toBe(3);
+  const tasks = await Promise.all(
+    secrets.map((key) => submit({ id: accountId, key, keyId }, images, image(), { "idempotency-key": unique() })),
+  );
+  const texts = [JSON.stringify((await asAdmin(`/accounts/${accountId}/keys`)).body)];
+  for (const key of secrets)
+    for (const path of ["/v1/balance", "/v1/user/balance", "/v1/tasks"]) texts.push(JSON.stringify((await call(path, { key })).body));
+  for (const path of ownPages()) texts.push(await browser.read(path));
+  for (const id of tasks)
+    texts.push(
+      await runInDurableObject(stubOf(id), (_, ctx) => {
+        const tables = ctx.storage.sql.exec<{ name: string }>(
+          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf*'",
+        );
+        const rows = [...tables].flatMap(({ name }) => [...ctx.storage.sql.exec(`SELECT * FROM "${name}"`)]);
+        return JSON.stringify([rows, [...ctx.storage.kv.list()]]);
+      }),
+    );
+  texts.push(...(await everyRow()).map(([, row]) => row));
+  texts.push(...lines.flatMap((spy) => spy.mock.calls.map((values) => values.map(String).join(" "))));
+  const all = texts.join("\n");
+  for (const known of [email, ...tasks, byAdmin.slice(0, 10)]) expect(all).toContain(known);
+  for (const secret of secrets) expect(all).not.toContain(secret.slice(10));
+  expect(all.match(secretPattern)).toBeNull();
+});
+
+const sends = (path: string, body: string, type: string) => owner.browser.ask(path, body, undefined, { "content-type": type });
+const boundary = "multipart/form-data; boundary=b";
+const part = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n';
+
+test.each([
+  ["{}", "application/json"],
+  ["x", ""],
+  ["x", "multipart/form-data"],
+  ["x", boundary],
+  [part, boundary],
+  [`--b\r\n${"X".repeat(20_000)}: y\r\n\r\nx\r\n--b--\r\n`, boundary],
+  [`${part.repeat(5_000)}--b--\r\n`, boundary],
+  [`${part.replace("\r\n\r\n", "\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\n")}--c--\r\n--b--\r\n`, boundary],
+  ["name=%FF%FE%00&quota=%ED%A0%80&email=%00", "application/x-www-form-urlencoded"],
+  [`name=${"x".repeat(300_000)}`, "application/x-www-form-urlencoded"],
+])("what is no form is refused, not a fault of ours: %o as %s", async (body, type) => {
+  const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  for (const path of [
+    "/console/forgot",
+    "/console/sign-up",
+    "/console/passkeys",
+    "/console/keys",
+    "/console/playground",
+    "/console/account/password",
+  ]) {
+    const { status } = await sends(path, body, type);
+    expect([200, 303, 400, 404, 413, 429], `${path} ${status}`).toContain(status);
+  }
+  expect(alerts).not.toHaveBeenCalled();
+});
+
+test("a form that is too large is not read to its end", async () => {
+  let sent = 0;
+  const endless = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      sent += 65_536;
+      controller.enqueue(new Uint8Array(65_536).fill(97));
+    },
+  });
+  const type = { "content-type": "application/x-www-form-urlencoded" };
+  expect((await new Browser().ask("/console/sign-in", endless, undefined, type)).status).toBe(413);
+  expect(sent).toBeLessThan(1_000_000);
+});
+
+test("names and addresses of new people have a length", async () => {
+  const browser = new Browser();
+  for (const [name, local] of [
+    ["", "a"],
+    ["x".repeat(201), "a"],
+    ["x", "a".repeat(250)],
+  ] as const) {
+    const form = { name, email: `${local}-${unique()}@example.com`, password: "correct horse battery" };
+    expect((await browser.ask("/console/sign-up", form)).status).toBe(400);
+    expect(await accountByEmail(env.DB, form.email)).toBeNull();
+  }
+});
