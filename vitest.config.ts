@@ -1,4 +1,4 @@
-/** Five test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the gateway with the console, the sandbox; whole processes in plain Node. */
+/** Six test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the gateway with the console (twice), the sandbox; whole processes in plain Node. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
@@ -44,7 +44,8 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
         RATE_LIMITS: "off",
         ...bindings,
       },
-      // Messages wait longer than any test: tests deliver them themselves.
+      // Messages wait longer than any test and any runtime: tests deliver them themselves.
+      queueProducers: { DISPATCH: { queueName: "gateway-dispatch", deliveryDelay: 43_200 } },
       queueConsumers: {
         "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
@@ -52,6 +53,17 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
       ...more,
     },
   });
+
+/** The gateway with the console's variables beside its own. */
+const withConsole = async () => [
+  await gateway(
+    { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
+    { serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never } },
+  ),
+  servedFiles,
+];
+const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } };
+const operator = "test/console/admin.test.ts";
 
 export default defineConfig(async () => ({
   test: {
@@ -84,21 +96,26 @@ export default defineConfig(async () => ({
             outboundService: emulate as never,
           }),
         ],
-        test: { name: "providers", include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+        // Files follow each other in one runtime, and time goes on from one to the next: a minute aside, an hour of a token are over by then.
+        test: { name: "providers", isolate: false, include: ["test/providers/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
-        plugins: [
-          await gateway(
-            { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
-            {
-              serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never },
-            },
-          ),
-          servedFiles,
-        ],
-        oxc: { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } },
+        plugins: await withConsole(),
+        oxc: jsx,
         // One after the other in one runtime: a new one reads better-auth again, which takes longer than most files' tests.
-        test: { name: "console", isolate: false, include: ["test/console/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+        test: {
+          name: "console",
+          isolate: false,
+          include: ["test/console/**/*.test.ts"],
+          exclude: [operator],
+          setupFiles: ["test/setup.ts"],
+        },
+      },
+      {
+        // What the operator sees is everybody's, so nobody else is there.
+        plugins: await withConsole(),
+        oxc: jsx,
+        test: { name: "operator", include: [operator], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
