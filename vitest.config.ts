@@ -1,4 +1,4 @@
-/** Six test projects: inside the local Workers runtime the gateway, the gateway with emulated upstreams, the gateway with the console (twice), the sandbox; whole processes in plain Node. */
+/** Test projects inside the local Workers runtime: the gateway, parts of it alone, the gateway with emulated upstreams, the gateway with the console (twice), the sandbox; and whole processes in plain Node. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
@@ -54,6 +54,12 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
     },
   });
 
+/** The gateway with the scripted upstream. */
+const scripted = () => gateway({}, { serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never } });
+
+/** Functions that are tested without a gateway around them: their files need no runtime each. */
+const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
+
 /** The gateway with the console's variables beside its own. */
 const withConsole = async () => [
   await gateway(
@@ -74,14 +80,26 @@ export default defineConfig(async () => ({
     testTimeout: 30_000,
     projects: [
       {
-        plugins: [await gateway({}, { serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never } })],
+        plugins: [await scripted()],
         test: {
           name: "gateway",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/browser/**", "test/sandbox/**", "test/node/**", "test/providers/**", "test/upstreams/**", "test/console/**"],
+          exclude: [
+            ...parts,
+            "test/browser/**",
+            "test/sandbox/**",
+            "test/node/**",
+            "test/providers/**",
+            "test/upstreams/**",
+            "test/console/**",
+          ],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
+      },
+      {
+        plugins: [await scripted()],
+        test: { name: "parts", isolate: false, include: parts, setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [
@@ -121,7 +139,7 @@ export default defineConfig(async () => ({
         plugins: [cloudflareTest({ wrangler: { configPath: "./src/sandbox/wrangler.toml" } })],
         // Its package maps a file to `false` for browsers, which the test runtime takes for a module named "node:".
         resolve: { alias: { mediabunny: fileURLToPath(new URL("node_modules/mediabunny/dist/bundles/mediabunny.mjs", import.meta.url)) } },
-        test: { name: "sandbox", include: ["test/sandbox/**/*.test.ts"] },
+        test: { name: "sandbox", isolate: false, include: ["test/sandbox/**/*.test.ts"] },
       },
       {
         test: {
