@@ -1,11 +1,16 @@
 /** Amounts as people read and write them: balance units, exact to the millionth. */
 
 import { toUnits } from "../quota.ts";
+import type { ConsoleContext } from "./frame.tsx";
 import type { Language } from "./messages.ts";
 
 /** As the language writes it, with a separator for thousands. */
 export const amountIn = (language: Language, millionths: number) =>
   toUnits(millionths).toLocaleString(language, { maximumFractionDigits: 6 });
+
+/** With its unit, in the page's language; null is no limit. */
+export const amountOf = (c: ConsoleContext, millionths: number | null) =>
+  millionths === null ? c.get("say")("unlimited") : `${amountIn(c.get("language"), millionths)} ${c.env.BALANCE_UNIT}`;
 
 /** In plain digits, as forms and programs read it: `0.000001`. */
 export const decimal = (millionths: number) =>

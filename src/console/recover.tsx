@@ -1,11 +1,12 @@
 /** A forgotten password, and proving an e-mail address: by a link in a letter. */
 
+import { NewPassword } from "./parts.tsx";
 import { Hono } from "hono";
 import { askAuth } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
 import { Problem } from "./layout.tsx";
 import { postOf } from "./mail.ts";
-import { leastPasswordLength, mostPasswordLength } from "./password.ts";
+import { leastPasswordLength } from "./password.ts";
 
 const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
 
@@ -38,17 +39,7 @@ function resetPage(c: ConsoleContext, token: string, problem?: string, status: 2
     <form method="post" action="/console/reset" class="narrow">
       <Problem text={problem} />
       <input type="hidden" name="token" value={token} />
-      <label>
-        {say("new_password")}
-        <input
-          type="password"
-          name="password"
-          autocomplete="new-password"
-          minlength={leastPasswordLength}
-          maxlength={mostPasswordLength}
-          required
-        />
-      </label>
+      <NewPassword label={say("new_password")} />
       <button>{say("change_password")}</button>
     </form>,
     status,

@@ -1,5 +1,6 @@
 /** The pages to sign in and up, and signing out. */
 
+import { NewPassword } from "./parts.tsx";
 import { Hono } from "hono";
 import { askAuth, follow } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "./frame.tsx";
@@ -7,7 +8,7 @@ import { Problem } from "./layout.tsx";
 import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { acceptInvitation, invitedTo, openAccount, type Person } from "./members.ts";
 import { PasskeyButton } from "./account/passkeys.tsx";
-import { leastPasswordLength, mostPasswordLength } from "./password.ts";
+import { leastPasswordLength } from "./password.ts";
 
 const mostNameLength = 200;
 const mostEmailLength = 254;
@@ -83,17 +84,7 @@ function signUpPage(c: ConsoleContext, { token, email, problem, status = 200 }: 
           required
         />
       </label>
-      <label>
-        {say("password")}
-        <input
-          type="password"
-          name="password"
-          autocomplete="new-password"
-          minlength={leastPasswordLength}
-          maxlength={mostPasswordLength}
-          required
-        />
-      </label>
+      <NewPassword label={say("password")} />
       <button>{say("sign_up")}</button>
       <p>
         {say("have_account")} <a href={withInvitation("/console/sign-in", token)}>{say("sign_in")}</a>

@@ -1,5 +1,6 @@
 /** On the account page: where somebody is signed in, and ending that. */
 
+import { Table } from "../parts.tsx";
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
@@ -36,42 +37,30 @@ export async function sessionsSection(c: ConsoleContext) {
   return (
     <section>
       <h2>{say("sessions")}</h2>
-      <div class="overflow-auto" tabindex={0} role="region" aria-label={say("sessions")}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{say("browser")}</th>
-              <th scope="col">{say("since")}</th>
-              <th scope="col">{say("last_seen")}</th>
-              <td />
-            </tr>
-          </thead>
-          <tbody>
-            {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
-              <tr>
-                <th scope="row">{browserOf(userAgent)}</th>
-                <td>
-                  <Moment ms={createdAt.getTime()} />
-                </td>
-                <td>
-                  <Moment ms={updatedAt.getTime()} />
-                </td>
-                <td>
-                  {id === c.get("session").id ? (
-                    say("this_session")
-                  ) : (
-                    <form method="post" action={`/console/account/sessions/${id}/end`}>
-                      <button class="secondary outline" aria-label={`${say("end_session")}: ${browserOf(userAgent)}`}>
-                        {say("end_session")}
-                      </button>
-                    </form>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label={say("sessions")} columns={[say("browser"), say("since"), say("last_seen"), ""]}>
+        {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
+          <tr>
+            <th scope="row">{browserOf(userAgent)}</th>
+            <td>
+              <Moment ms={createdAt.getTime()} />
+            </td>
+            <td>
+              <Moment ms={updatedAt.getTime()} />
+            </td>
+            <td>
+              {id === c.get("session").id ? (
+                say("this_session")
+              ) : (
+                <form method="post" action={`/console/account/sessions/${id}/end`}>
+                  <button class="secondary outline" aria-label={`${say("end_session")}: ${browserOf(userAgent)}`}>
+                    {say("end_session")}
+                  </button>
+                </form>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
       <form method="post" action="/console/account/sessions/end">
         <button class="secondary">{say("sign_out_everywhere")}</button>
       </form>

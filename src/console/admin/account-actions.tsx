@@ -4,11 +4,11 @@ import { Hono } from "hono";
 import { type Account, deleteKey, invite, listKeys, setAdmin, setDisabled } from "../../accounts.ts";
 import { balanceOf, changeQuota } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { quotaOf } from "../amounts.ts";
+import { amountOf, quotaOf } from "../amounts.ts";
 import { Moment } from "../layout.tsx";
 import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
-import { accountAsked, adminPage, amountOf, nameOf, note, notFound, Question } from "./frame.tsx";
+import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
 
 type Change = Parameters<typeof changeQuota>[2];
 

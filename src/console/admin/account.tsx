@@ -1,19 +1,14 @@
 /** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
 
+import { Figures, Table, type TaskRow, TaskTable } from "../parts.tsx";
+import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import { type Account, listKeys } from "../../accounts.ts";
 import { balanceOf, remaining, walletsOf } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
 import { personOf } from "../members.ts";
-import { accountAsked, adminPage, amountOf, askAs, nameOf, notFound } from "./frame.tsx";
-
-interface TaskRow {
-  id: string;
-  model: string;
-  status: "queued" | "in_progress" | "completed" | "failed";
-  created_at: number;
-}
+import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
 
 /** The account's page; `problem` says why its quota was not changed. */
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
@@ -27,24 +22,14 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
     c,
     nameOf(account),
     <>
-      <dl class="figures">
-        <div>
-          <dt>{say("quota")}</dt>
-          <dd>{amountOf(c, balance.quota)}</dd>
-        </div>
-        <div>
-          <dt>{say("used")}</dt>
-          <dd>{amountOf(c, balance.used)}</dd>
-        </div>
-        <div>
-          <dt>{say("reserved")}</dt>
-          <dd>{amountOf(c, balance.reserved)}</dd>
-        </div>
-        <div>
-          <dt>{say("remaining")}</dt>
-          <dd>{amountOf(c, remaining(balance))}</dd>
-        </div>
-      </dl>
+      <Figures
+        of={[
+          [say("quota"), amountOf(c, balance.quota)],
+          [say("used"), amountOf(c, balance.used)],
+          [say("reserved"), amountOf(c, balance.reserved)],
+          [say("remaining"), amountOf(c, remaining(balance))],
+        ]}
+      />
       <ul>
         <li>
           <code>{account.id}</code>
@@ -117,44 +102,32 @@ async function keysOf(c: ConsoleContext, account: Account) {
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
   if (rows.length === 0) return <p>{say("admin_no_keys")}</p>;
   return (
-    <div class="overflow-auto">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{say("key_name")}</th>
-            <th scope="col">{say("prefix")}</th>
-            <th scope="col">{say("quota")}</th>
-            <th scope="col">{say("used")}</th>
-            <th scope="col">{say("created")}</th>
-            <th scope="col">{say("expires")}</th>
-            <td></td>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((key) => (
-            <tr>
-              <th scope="row" class="wide">
-                {key.name}
-              </th>
-              <td>
-                <code>{key.prefix}…</code>
-              </td>
-              <td>{amountOf(c, key.quota)}</td>
-              <td>{amountOf(c, key.used)}</td>
-              <td>
-                <Moment ms={key.createdAt} />
-              </td>
-              <td>{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
-              <td>
-                <a href={`/console/admin/accounts/${account.id}/keys/${key.id}`} aria-label={say("delete_key", { name: key.name })}>
-                  {say("delete")}
-                </a>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label={say("api_keys")}
+      columns={[say("key_name"), say("prefix"), say("quota"), say("used"), say("created"), say("expires"), ""]}
+    >
+      {rows.map((key) => (
+        <tr>
+          <th scope="row" class="wide">
+            {key.name}
+          </th>
+          <td>
+            <code>{key.prefix}…</code>
+          </td>
+          <td>{amountOf(c, key.quota)}</td>
+          <td>{amountOf(c, key.used)}</td>
+          <td>
+            <Moment ms={key.createdAt} />
+          </td>
+          <td>{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
+          <td>
+            <a href={`/console/admin/accounts/${account.id}/keys/${key.id}`} aria-label={say("delete_key", { name: key.name })}>
+              {say("delete")}
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -164,36 +137,7 @@ async function tasksOf(c: ConsoleContext, account: Account) {
   if (!response.ok) return <p role="alert">{say("failed")}</p>;
   const { data: tasks } = await response.json<{ data: TaskRow[] }>();
   if (tasks.length === 0) return <p>{say("admin_no_tasks")}</p>;
-  return (
-    <div class="overflow-auto">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{say("task")}</th>
-            <th scope="col">{say("model")}</th>
-            <th scope="col">{say("status")}</th>
-            <th scope="col">{say("created")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tasks.map((task) => (
-            <tr>
-              <th scope="row" class="wide">
-                <a href={`/console/admin/accounts/${account.id}/tasks/${task.id}`}>
-                  <code>{task.id}</code>
-                </a>
-              </th>
-              <td>{task.model}</td>
-              <td>{say(task.status === "failed" ? "failed_status" : task.status)}</td>
-              <td>
-                <Moment ms={1000 * task.created_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  return <TaskTable c={c} tasks={tasks} path={`/console/admin/accounts/${account.id}/tasks`} />;
 }
 
 export const account = new Hono<ConsoleEnvironment>().get("/", async (c) => {

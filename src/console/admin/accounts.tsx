@@ -1,12 +1,13 @@
 /** Everybody's accounts: searched, in pages; a new one is opened here. */
 
+import { Table } from "../parts.tsx";
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../accounts.ts";
 import { balanceOf, openWallet, remaining } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { quotaOf } from "../amounts.ts";
+import { amountOf, quotaOf } from "../amounts.ts";
 import { Problem } from "../layout.tsx";
-import { adminPage, amountOf, note } from "./frame.tsx";
+import { adminPage, note } from "./frame.tsx";
 
 const pageSize = 20;
 
@@ -43,43 +44,32 @@ async function list(c: ConsoleContext, refused?: Refused) {
       {rows.length === 0 ? (
         <p role="status">{say("admin_no_accounts")}</p>
       ) : (
-        <div class="overflow-auto">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{say("admin_account")}</th>
-                <th scope="col">{say("quota")}</th>
-                <th scope="col">{say("used")}</th>
-                <th scope="col">{say("reserved")}</th>
-                <th scope="col">{say("remaining")}</th>
-                <th scope="col">{say("status")}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(({ account, balance }) => (
-                <tr>
-                  <th scope="row" class="wide">
-                    <a href={`/console/admin/accounts/${account.id}`}>{account.email}</a>
-                    {account.name && (
-                      <>
-                        <br />
-                        <small>{account.name}</small>
-                      </>
-                    )}
-                  </th>
-                  <td>{amountOf(c, balance.quota)}</td>
-                  <td>{amountOf(c, balance.used)}</td>
-                  <td>{amountOf(c, balance.reserved)}</td>
-                  <td>{amountOf(c, remaining(balance))}</td>
-                  <td>
-                    {say(account.disabled ? "admin_disabled" : "admin_enabled")}
-                    {account.admin === 1 && ` · ${say("admin")}`}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label={say("admin_accounts")}
+          columns={[say("admin_account"), say("quota"), say("used"), say("reserved"), say("remaining"), say("status")]}
+        >
+          {rows.map(({ account, balance }) => (
+            <tr>
+              <th scope="row" class="wide">
+                <a href={`/console/admin/accounts/${account.id}`}>{account.email}</a>
+                {account.name && (
+                  <>
+                    <br />
+                    <small>{account.name}</small>
+                  </>
+                )}
+              </th>
+              <td>{amountOf(c, balance.quota)}</td>
+              <td>{amountOf(c, balance.used)}</td>
+              <td>{amountOf(c, balance.reserved)}</td>
+              <td>{amountOf(c, remaining(balance))}</td>
+              <td>
+                {say(account.disabled ? "admin_disabled" : "admin_enabled")}
+                {account.admin === 1 && ` · ${say("admin")}`}
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       {found.length > pageSize && (
         <p>

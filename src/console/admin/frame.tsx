@@ -4,7 +4,6 @@ import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { type Account, accountById } from "../../accounts.ts";
 import { log } from "../../log.ts";
-import { toUnits } from "../../quota.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 
@@ -62,12 +61,6 @@ export const accountAsked = async (c: ConsoleContext): Promise<Account | undefin
 
 /** How an account is called where there is one line for it. */
 export const nameOf = ({ name, email }: Account) => (name ? `${name} (${email})` : email);
-
-/** An amount in the language of the pages, with its unit; null is no limit. */
-export const amountOf = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null
-    ? c.get("say")("unlimited")
-    : `${toUnits(millionths).toLocaleString(c.get("language"), { maximumFractionDigits: 6 })} ${c.env.BALANCE_UNIT}`;
 
 /** Who did what to which account, in the log. */
 export const note = (c: ConsoleContext, outcome: string, accountId: string, more: Record<string, string | number | boolean> = {}) =>

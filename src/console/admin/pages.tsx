@@ -1,5 +1,7 @@
 /** The operator's pages: how things stand at a glance, and the audit of the books. The other parts are mounted here. */
 
+import { Figures, Table } from "../parts.tsx";
+import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import { listOpenTasks } from "../../ledger.ts";
 import { type Audit, audit } from "../../quota.ts";
@@ -7,7 +9,7 @@ import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame
 import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";
 import { accounts } from "./accounts.tsx";
-import { adminOnly, adminPage, amountOf } from "./frame.tsx";
+import { adminOnly, adminPage } from "./frame.tsx";
 import { providers } from "./providers.tsx";
 import { isLate } from "./task-state.ts";
 import { task } from "./task.tsx";
@@ -25,29 +27,20 @@ async function glance(c: ConsoleContext) {
     c,
     say("admin"),
     <>
-      <dl class="figures">
-        <div>
-          <dt>{say("admin_open_day")}</dt>
-          <dd>{count}</dd>
-        </div>
-        <div>
-          <dt>{say("admin_past_deadline")}</dt>
-          <dd>{open.filter((row) => isLate(row, now)).length}</dd>
-        </div>
-        <div>
-          <dt>{say("admin_held_by_them")}</dt>
-          <dd>
-            {amountOf(
+      <Figures
+        of={[
+          [say("admin_open_day"), count],
+          [say("admin_past_deadline"), open.filter((row) => isLate(row, now)).length],
+          [
+            say("admin_held_by_them"),
+            amountOf(
               c,
               open.reduce((sum, { held }) => sum + held, 0),
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>{say("admin_providers_on")}</dt>
-          <dd>{upstreams.providers.filter(({ on }) => on).length}</dd>
-        </div>
-      </dl>
+            ),
+          ],
+          [say("admin_providers_on"), upstreams.providers.filter(({ on }) => on).length],
+        ]}
+      />
       <h2>{say("admin_books")}</h2>
       <p id="books-hint">{say("admin_books_hint")}</p>
       <form action="/console/admin/audit">
@@ -64,20 +57,13 @@ async function books(c: ConsoleContext) {
     c,
     say("admin_books"),
     <>
-      <dl class="figures">
-        <div>
-          <dt>{say("admin_accounts")}</dt>
-          <dd>{found.accounts}</dd>
-        </div>
-        <div>
-          <dt>{say("admin_open_all")}</dt>
-          <dd>{found.tasksOpen}</dd>
-        </div>
-        <div>
-          <dt>{say("reserved")}</dt>
-          <dd>{amountOf(c, found.reserved)}</dd>
-        </div>
-      </dl>
+      <Figures
+        of={[
+          [say("admin_accounts"), found.accounts],
+          [say("admin_open_all"), found.tasksOpen],
+          [say("reserved"), amountOf(c, found.reserved)],
+        ]}
+      />
       {found.drift.length === 0 ? <p role="status">{say("admin_books_agree")}</p> : <Drift c={c} rows={found.drift} />}
     </>,
   );
@@ -88,32 +74,28 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
   return (
     <>
       <p role="alert">{say("admin_books_differ", { count: rows.length })}</p>
-      <div class="overflow-auto" role="region" aria-label={say("admin_books")} tabindex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{say("admin_wallet")}</th>
-              <th scope="col">{say("reserved")}</th>
-              <th scope="col">{say("admin_by_ledger", { what: say("reserved") })}</th>
-              <th scope="col">{say("used")}</th>
-              <th scope="col">{say("admin_by_ledger", { what: say("used") })}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr>
-                <th scope="row">
-                  <code>{row.id}</code>
-                </th>
-                <td>{amountOf(c, row.reserved)}</td>
-                <td>{amountOf(c, row.ledgerReserved)}</td>
-                <td>{amountOf(c, row.used)}</td>
-                <td>{amountOf(c, row.ledgerUsed)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={say("admin_books")}
+        columns={[
+          say("admin_wallet"),
+          say("reserved"),
+          say("admin_by_ledger", { what: say("reserved") }),
+          say("used"),
+          say("admin_by_ledger", { what: say("used") }),
+        ]}
+      >
+        {rows.map((row) => (
+          <tr>
+            <th scope="row">
+              <code>{row.id}</code>
+            </th>
+            <td>{amountOf(c, row.reserved)}</td>
+            <td>{amountOf(c, row.ledgerReserved)}</td>
+            <td>{amountOf(c, row.used)}</td>
+            <td>{amountOf(c, row.ledgerUsed)}</td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 };

@@ -1,12 +1,14 @@
 /** Providers, and each model's routes in the order they are tried, as configured and as they stand. */
 
+import { Table } from "../parts.tsx";
+import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import { allModels } from "../../catalog/models.ts";
 import { priceOf, shownPrice } from "../../catalog/prices.ts";
 import { configuredRoutes, type Route, routesFor } from "../../catalog/routes.ts";
 import type { Upstreams } from "../api.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { adminPage, amountOf } from "./frame.tsx";
+import { adminPage } from "./frame.tsx";
 
 type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
@@ -28,26 +30,15 @@ async function list(c: ConsoleContext) {
     c,
     say("admin_providers"),
     <>
-      <div class="overflow-auto" role="region" aria-label={say("admin_providers")} tabindex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{say("admin_provider")}</th>
-              <th scope="col">{say("admin_switched")}</th>
-              <th scope="col">{say("admin_here")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {upstreams.providers.map((provider) => (
-              <tr>
-                <th scope="row">{provider.name}</th>
-                <td>{say(provider.on ? "admin_on" : "admin_off")}</td>
-                <td>{provider.on ? say(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label={say("admin_providers")} columns={[say("admin_provider"), say("admin_switched"), say("admin_here")]}>
+        {upstreams.providers.map((provider) => (
+          <tr>
+            <th scope="row">{provider.name}</th>
+            <td>{say(provider.on ? "admin_on" : "admin_off")}</td>
+            <td>{provider.on ? say(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
+          </tr>
+        ))}
+      </Table>
       <p>{say("admin_here_hint")}</p>
       <h2>{say("admin_routes")}</h2>
       {allModels().map((model) => (

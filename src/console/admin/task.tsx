@@ -1,11 +1,13 @@
 /** One task as its operator sees it: its step, routes and faults, never what was asked or made. It can be ended here, and its money returned. */
 
+import { statusWord } from "../parts.tsx";
+import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
-import { adminPage, amountOf, askAs, note, notFound, Question } from "./frame.tsx";
+import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
 import { isStuck, stateOf } from "./task-state.ts";
 
 /** The account and the task that the path names. */
@@ -70,7 +72,7 @@ function facts(c: ConsoleContext, task: Task): [string, Child][] {
       </a>,
     ],
     [say("model"), `${submission.model} · ${submission.kind}`],
-    [say("status"), `${say(task.status === "failed" ? "failed_status" : task.status)}${task.error ? ` · ${task.error}` : ""}`],
+    [say("status"), `${statusWord(say, task.status)}${task.error ? ` · ${task.error}` : ""}`],
     [say("created"), <Moment ms={task.createdAt} />],
     [say("admin_deadline"), <Moment ms={task.deadline} />],
     [say("admin_step"), say(`admin_step_${step.do}`)],
@@ -88,7 +90,7 @@ function fateOf(c: ConsoleContext, { attempts, route, status }: Task, at: number
   const attempt = attempts[at];
   if (attempt) return attempt.outcome;
   if (at !== route) return say("admin_route_next");
-  return say(status === "failed" ? "failed_status" : status);
+  return statusWord(say, status);
 }
 
 async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 400 | 404 = 200) {

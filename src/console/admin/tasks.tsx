@@ -1,10 +1,12 @@
 /** Everybody's tasks whose books are open, oldest first; the stuck ones apart. */
 
+import { Table } from "../parts.tsx";
+import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import { listOpenTasks, type OpenTask } from "../../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment } from "../layout.tsx";
-import { adminPage, amountOf } from "./frame.tsx";
+import { adminPage } from "./frame.tsx";
 import { isStuck, type State, stateOf } from "./task-state.ts";
 
 const pageSize = 20;
@@ -17,42 +19,31 @@ type Row = OpenTask & { state: State };
 const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { say } = c.var;
   return (
-    <div class="overflow-auto">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{say("task")}</th>
-            <th scope="col">{say("status")}</th>
-            <th scope="col">{say("model")}</th>
-            <th scope="col">{say("reserved")}</th>
-            <th scope="col">{say("admin_since")}</th>
-            <th scope="col">{say("admin_account")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr>
-              <th scope="row" class="wide">
-                <a href={`/console/admin/accounts/${row.accountId}/tasks/${row.taskId}`}>
-                  <code>{row.taskId}</code>
-                </a>
-              </th>
-              <td>{say(`admin_state_${row.state}`)}</td>
-              <td>{row.model}</td>
-              <td>{amountOf(c, row.held)}</td>
-              <td>
-                <Moment ms={row.at} />
-              </td>
-              <td>
-                <a href={`/console/admin/accounts/${row.accountId}`}>
-                  <code>{row.accountId}</code>
-                </a>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label={say("task")}
+      columns={[say("task"), say("status"), say("model"), say("reserved"), say("admin_since"), say("admin_account")]}
+    >
+      {rows.map((row) => (
+        <tr>
+          <th scope="row" class="wide">
+            <a href={`/console/admin/accounts/${row.accountId}/tasks/${row.taskId}`}>
+              <code>{row.taskId}</code>
+            </a>
+          </th>
+          <td>{say(`admin_state_${row.state}`)}</td>
+          <td>{row.model}</td>
+          <td>{amountOf(c, row.held)}</td>
+          <td>
+            <Moment ms={row.at} />
+          </td>
+          <td>
+            <a href={`/console/admin/accounts/${row.accountId}`}>
+              <code>{row.accountId}</code>
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 };
 

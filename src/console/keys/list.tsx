@@ -1,5 +1,6 @@
 /** API keys: listed, created and shown once. */
 
+import { Table } from "../parts.tsx";
 import { Hono } from "hono";
 import { insertKey } from "../../accounts.ts";
 import { openWallet, walletsOf } from "../../quota.ts";
@@ -35,52 +36,41 @@ async function keysPage(c: ConsoleContext, problem?: string) {
       {rows.length === 0 ? (
         <p>{say("no_keys")}</p>
       ) : (
-        <div class="overflow-auto">
-          <table class="dense">
-            <thead>
-              <tr>
-                <th scope="col">{say("key_name")}</th>
-                <th scope="col">{say("prefix")}</th>
-                <th scope="col">{say("quota")}</th>
-                <th scope="col">{say("used")}</th>
-                <th scope="col">{say("last_spent")}</th>
-                <th scope="col">{say("expires")}</th>
-                <td></td>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((key) => (
-                <tr>
-                  <th scope="row" class="name">
-                    {key.name} {key.isReplaced && <small>({say("key_replaced")})</small>}
-                  </th>
-                  <td>
-                    <code>{key.prefix}…</code>
-                  </td>
-                  <td>{key.quota === null ? say("unlimited") : amountIn(language, key.quota)}</td>
-                  <td>{amountIn(language, key.used)}</td>
-                  <td>{key.reservedAt === null ? say("never_spent") : <Moment ms={key.reservedAt} />}</td>
-                  <td>
-                    <Expiry c={c} ms={key.expiresAt} />
-                  </td>
-                  <td class="actions">
-                    <a href={`/console/keys/${key.id}/change`} aria-label={`${say("change")}: ${key.name}`}>
-                      {say("change")}
-                    </a>
-                    {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
-                      <a href={`/console/keys/${key.id}/rotate`} aria-label={`${say("rotate")}: ${key.name}`}>
-                        {say("rotate")}
-                      </a>
-                    )}
-                    <a href={`/console/keys/${key.id}/delete`} aria-label={`${say("delete")}: ${key.name} ${key.prefix}…`}>
-                      {say("delete")}
-                    </a>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          class="dense"
+          label={say("api_keys")}
+          columns={[say("key_name"), say("prefix"), say("quota"), say("used"), say("last_spent"), say("expires"), ""]}
+        >
+          {rows.map((key) => (
+            <tr>
+              <th scope="row" class="name">
+                {key.name} {key.isReplaced && <small>({say("key_replaced")})</small>}
+              </th>
+              <td>
+                <code>{key.prefix}…</code>
+              </td>
+              <td>{key.quota === null ? say("unlimited") : amountIn(language, key.quota)}</td>
+              <td>{amountIn(language, key.used)}</td>
+              <td>{key.reservedAt === null ? say("never_spent") : <Moment ms={key.reservedAt} />}</td>
+              <td>
+                <Expiry c={c} ms={key.expiresAt} />
+              </td>
+              <td class="actions">
+                <a href={`/console/keys/${key.id}/change`} aria-label={`${say("change")}: ${key.name}`}>
+                  {say("change")}
+                </a>
+                {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
+                  <a href={`/console/keys/${key.id}/rotate`} aria-label={`${say("rotate")}: ${key.name}`}>
+                    {say("rotate")}
+                  </a>
+                )}
+                <a href={`/console/keys/${key.id}/delete`} aria-label={`${say("delete")}: ${key.name} ${key.prefix}…`}>
+                  {say("delete")}
+                </a>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       {rows.length > 0 && (
         <p>

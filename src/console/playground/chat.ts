@@ -4,7 +4,8 @@ import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
 import { eventData } from "../../net/event-data.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import type { Typed } from "./fields.ts";
-import { amountOf, playgroundPage, type Shown } from "./page.tsx";
+import { amountOf } from "../amounts.ts";
+import { playgroundPage, type Shown } from "./page.tsx";
 
 interface Delta {
   content?: string | null;

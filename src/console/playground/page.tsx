@@ -1,17 +1,15 @@
 /** The playground's page: the choice of a model, its form, what it will cost, the same request as programs. */
 
-import { balanceOf, remaining, toUnits } from "../../quota.ts";
+import { balanceOf, remaining } from "../../quota.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
 import { Problem } from "../layout.tsx";
 import { bodyOf, holdOf, type Pictures } from "./body.ts";
 import { type Choice, groups, requestOf } from "./choices.ts";
 import type { Typed } from "./fields.ts";
 import { Fields } from "./form.tsx";
+import { amountOf } from "../amounts.ts";
+import { Figures } from "../parts.tsx";
 import { snippetsOf } from "./snippets.ts";
-
-/** An amount in millionths, in balance units. */
-export const amountOf = (c: ConsoleContext, millionths: number) =>
-  `${toUnits(millionths).toLocaleString(c.get("language"), { maximumFractionDigits: 6 })} ${c.env.BALANCE_UNIT}`;
 
 export interface Shown {
   choices: Choice[];
@@ -149,16 +147,12 @@ function Cost({ c, choice, amount, left }: { c: ConsoleContext; choice: Choice; 
   const units = (name: string) => amountOf(c, Math.round((choice.price[name] ?? 0) * 1e6));
   return (
     <div id="cost">
-      <dl class="figures">
-        <div>
-          <dt>{say(choice.action === "chat" ? "price_at_most" : "price")}</dt>
-          <dd>{amount === null ? say("price_unknown") : amountOf(c, amount)}</dd>
-        </div>
-        <div>
-          <dt>{say("remaining")}</dt>
-          <dd>{left === null ? say("unlimited") : amountOf(c, left)}</dd>
-        </div>
-      </dl>
+      <Figures
+        of={[
+          [say(choice.action === "chat" ? "price_at_most" : "price"), amount === null ? say("price_unknown") : amountOf(c, amount)],
+          [say("remaining"), amountOf(c, left)],
+        ]}
+      />
       {choice.action === "chat" && (
         <p>
           <small>{say("by_tokens", { input: units("input_million_tokens"), output: units("output_million_tokens") })}</small>

@@ -1,15 +1,11 @@
 /** The facts of a task in tables: what was asked for, what it cost, and when what happened. */
 
 import type { Child } from "hono/jsx";
-import { toUnits } from "../../quota.ts";
 import type { Task } from "../../tasks/record.ts";
+import { amountOf } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { Moment } from "../layout.tsx";
 import { isGone, type TaskData } from "./answers.ts";
-
-/** Says an amount of balance units. */
-export const amountOf = (c: ConsoleContext) => (units: number) =>
-  `${units.toLocaleString(c.get("language"), { maximumFractionDigits: 6 })} ${c.env.BALANCE_UNIT}`;
 
 const Facts = ({ title, rows }: { title: string; rows: (readonly [name: Child, value: Child] | false | undefined)[] }) => (
   <>
@@ -98,7 +94,7 @@ export function Parameters({ c, task, record }: { c: ConsoleContext; task: TaskD
 
 export function Cost({ c, cost: { held, charged } }: { c: ConsoleContext; cost: { held: number; charged: number | null } }) {
   const { say } = c.var;
-  const amount = (millionths: number) => amountOf(c)(toUnits(millionths));
+  const amount = (millionths: number) => amountOf(c, millionths);
   return (
     <Facts
       title={say("cost")}

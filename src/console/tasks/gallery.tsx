@@ -1,5 +1,6 @@
 /** The account's tasks as cards: filtered, page by page, renewed while one of them runs. */
 
+import { statusWord } from "../parts.tsx";
 import { allModels } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext, page } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
@@ -9,8 +10,6 @@ import { live } from "./live.ts";
 
 const kinds = ["image", "video", "character", "remix"] as const;
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
-
-export const statusWord = (say: Say, status: TaskData["status"]) => say(status === "failed" ? "failed_status" : status);
 
 /** How far it is, in a bar with its number beside it. */
 export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (

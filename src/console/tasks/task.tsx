@@ -4,9 +4,11 @@ import { costOf } from "../../ledger.ts";
 import { askGateway, type ConsoleContext, page } from "../frame.tsx";
 import { Problem } from "../layout.tsx";
 import { isGone, isOpen, refusalOf, type TaskData, usableModels } from "./answers.ts";
-import { amountOf, Cost, Parameters, Times } from "./facts.tsx";
+import { amountOf } from "../amounts.ts";
+import { Cost, Parameters, Times } from "./facts.tsx";
 import { Forms, type Refused } from "./forms.tsx";
-import { Progress, statusWord } from "./gallery.tsx";
+import { statusWord } from "../parts.tsx";
+import { Progress } from "./gallery.tsx";
 import { live } from "./live.ts";
 import { Result } from "./result.tsx";
 
@@ -58,11 +60,18 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           <p class="failure">
             {task.error.message} <code>{task.error.code}</code>
             <br />
-            {say(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c)(task.metadata.reserved) })}
+            {say(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c, record.submission.price) })}
           </p>
         )}
         <Result task={task} result={record.result} say={say} />
-        <Forms task={task} submission={record.submission} models={models} amount={amountOf(c)} refused={refused} say={say} />
+        <Forms
+          task={task}
+          submission={record.submission}
+          models={models}
+          amount={(units) => amountOf(c, Math.round(units * 1e6))}
+          refused={refused}
+          say={say}
+        />
         <Parameters c={c} task={task} record={record} />
         <div class="grid">
           <div>{cost && <Cost c={c} cost={cost} />}</div>

@@ -1,5 +1,6 @@
 /** The ledger, one row for each task or chat: what was reserved, charged and returned. */
 
+import { Table } from "../parts.tsx";
 import type { Entry } from "../../ledger.ts";
 import { amountIn } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
@@ -26,54 +27,51 @@ export const Ledger = ({ c, entries }: { c: ConsoleContext; entries: Entry[] }) 
   if (entries.length === 0) return <p>{say("usage_no_charges")}</p>;
   const amount = (millionths: number | null) => (millionths === null ? "–" : amountIn(language, millionths));
   return (
-    <div class="overflow-auto" tabindex={0} role="region" aria-labelledby="charges">
-      <table class="dense">
-        <thead>
+    <Table
+      class="dense"
+      label={say("usage_charges")}
+      columns={[
+        say("usage_submitted"),
+        say("usage_kind"),
+        say("model"),
+        say("task"),
+        say("usage_key"),
+        say("reserved"),
+        say("usage_charged"),
+        say("usage_returned"),
+        say("status"),
+        say("usage_ended"),
+      ]}
+    >
+      {entries.map((entry) => {
+        const kind = kinds.find((name) => name === entry.kind);
+        return (
           <tr>
-            <th scope="col">{say("usage_submitted")}</th>
-            <th scope="col">{say("usage_kind")}</th>
-            <th scope="col">{say("model")}</th>
-            <th scope="col">{say("task")}</th>
-            <th scope="col">{say("usage_key")}</th>
-            <th scope="col">{say("reserved")}</th>
-            <th scope="col">{say("usage_charged")}</th>
-            <th scope="col">{say("usage_returned")}</th>
-            <th scope="col">{say("status")}</th>
-            <th scope="col">{say("usage_ended")}</th>
+            <th scope="row">
+              <Moment ms={entry.at} />
+            </th>
+            <td>{kind ? say(`usage_${kind}`) : entry.kind}</td>
+            <td>{entry.model}</td>
+            <td>
+              {kind === "chat" ? (
+                <Id of={entry} />
+              ) : (
+                <a href={`/console/tasks/${entry.taskId}`}>
+                  <Id of={entry} />
+                </a>
+              )}
+            </td>
+            <td class="name">{entry.keyName}</td>
+            <td>{amount(entry.held)}</td>
+            <td>{amount(entry.charged)}</td>
+            <td>{amount(entry.charged === null ? null : entry.held - entry.charged)}</td>
+            <td>
+              <Outcome c={c} outcome={entry.outcome} />
+            </td>
+            <td>{entry.closedAt === null ? "–" : <Moment ms={entry.closedAt} />}</td>
           </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => {
-            const kind = kinds.find((name) => name === entry.kind);
-            return (
-              <tr>
-                <th scope="row">
-                  <Moment ms={entry.at} />
-                </th>
-                <td>{kind ? say(`usage_${kind}`) : entry.kind}</td>
-                <td>{entry.model}</td>
-                <td>
-                  {kind === "chat" ? (
-                    <Id of={entry} />
-                  ) : (
-                    <a href={`/console/tasks/${entry.taskId}`}>
-                      <Id of={entry} />
-                    </a>
-                  )}
-                </td>
-                <td class="name">{entry.keyName}</td>
-                <td>{amount(entry.held)}</td>
-                <td>{amount(entry.charged)}</td>
-                <td>{amount(entry.charged === null ? null : entry.held - entry.charged)}</td>
-                <td>
-                  <Outcome c={c} outcome={entry.outcome} />
-                </td>
-                <td>{entry.closedAt === null ? "–" : <Moment ms={entry.closedAt} />}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </Table>
   );
 };

@@ -1,9 +1,10 @@
 /** The usage page: what is left, what was charged by day and model, and the ledger one by one. */
 
+import { Figures } from "../parts.tsx";
 import { Hono } from "hono";
 import { listEntries, type Place, spentByDay, startOfDays } from "../../ledger.ts";
 import { balanceOf, remaining } from "../../quota.ts";
-import { amountIn } from "../amounts.ts";
+import { amountOf } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
@@ -22,7 +23,7 @@ function placeOf(text = ""): Place | undefined {
 }
 
 async function usagePage(c: ConsoleContext) {
-  const { say, language, account } = c.var;
+  const { say, account } = c.var;
   const days = daysOf(c);
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
@@ -32,27 +33,19 @@ async function usagePage(c: ConsoleContext) {
     listEntries(c.env.DB, account.id, { since, after, limit: rowsOnPage + 1 }),
   ]);
   const left = remaining(balance!);
-  const amount = (millionths: number) => `${amountIn(language, millionths)} ${c.env.BALANCE_UNIT}`;
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
   return page(
     c,
     say("usage"),
     <>
-      <dl class="figures">
-        <div>
-          <dt>{say("remaining")}</dt>
-          <dd>{left === null ? say("unlimited") : amount(left)}</dd>
-        </div>
-        <div>
-          <dt>{say("reserved")}</dt>
-          <dd>{amount(balance!.reserved)}</dd>
-        </div>
-        <div>
-          <dt>{say("used")}</dt>
-          <dd>{amount(balance!.used)}</dd>
-        </div>
-      </dl>
+      <Figures
+        of={[
+          [say("remaining"), amountOf(c, left)],
+          [say("reserved"), amountOf(c, balance!.reserved)],
+          [say("used"), amountOf(c, balance!.used)],
+        ]}
+      />
       <nav aria-label={say("usage_period")}>
         <ul>
           {periods.map((period) => (
