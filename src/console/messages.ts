@@ -2,6 +2,8 @@
 
 import { type Language, languageOf } from "../views/messages.ts";
 import account from "./messages/account.ts";
+import adminProviders from "./messages/admin-providers.ts";
+import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
@@ -29,6 +31,8 @@ export const parts = [
   part(keys),
   part(account),
   part(admin),
+  part(adminTasks),
+  part(adminProviders),
 ] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
