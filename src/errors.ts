@@ -29,7 +29,7 @@ const errorTable = {
 export type ErrorCode = keyof typeof errorTable;
 
 /** The HTTP status and the interface's `type` word of an error code. */
-export const wireOf = (code: ErrorCode) => ({ status: errorTable[code][0], type: errorTable[code][1] });
+export const statusAndType = (code: ErrorCode) => ({ status: errorTable[code][0], type: errorTable[code][1] });
 
 /** One violated rule of a request. `rule` names a sentence in the message table, `values` fill its placeholders. */
 export interface Violation {

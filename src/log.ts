@@ -19,7 +19,8 @@ export function log(unit: string, fields: LogFields): void {
 
 /** Writes one line that an operator should act on: a fault of ours or of a provider account. */
 export function alert(unit: string, fields: LogFields, error?: unknown): void {
-  console.error(JSON.stringify({ unit, ...fields, ...(error !== undefined && { error: textOf(error) }) }));
+  console.error(JSON.stringify({ unit, ...fields, ...(error !== undefined && { error: describeError(error) }) }));
 }
 
-const textOf = (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 500) : String(error).slice(0, 500));
+const describeError = (error: unknown) =>
+  error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 500) : String(error).slice(0, 500);

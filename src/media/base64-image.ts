@@ -1,6 +1,6 @@
 /** Reads an image that came as text: a data URL, or bare Base64. */
 
-import { imageTypeOf } from "./image-type.ts";
+import { detectImageType } from "./image-type.ts";
 import type { ImageType } from "./image-type.ts";
 
 /**
@@ -37,7 +37,7 @@ export function decodeImage(text: string, options: { allowBare: boolean; maxByte
   if (!bytes) return { problem: "invalid_base64" };
   if (bytes.length === 0) return { problem: "empty" };
   if (bytes.length > options.maxBytes) return { problem: "too_large" };
-  const type = imageTypeOf(bytes);
+  const type = detectImageType(bytes);
   return type ? { bytes, type } : { problem: "unsupported_format" };
 }
 

@@ -16,6 +16,6 @@ const signatures: readonly (readonly [ImageType, readonly number[]])[] = [
 export const IMAGE_TYPE_BYTES = 12;
 
 /** The format by the file's first bytes, undefined for any other format and for too few bytes. Says nothing about the rest of the file. */
-export function imageTypeOf(bytes: Uint8Array): ImageType | undefined {
+export function detectImageType(bytes: Uint8Array): ImageType | undefined {
   return signatures.find(([, signature]) => signature.every((byte, index) => byte === ANY || byte === bytes[index]))?.[0];
 }

@@ -16,7 +16,7 @@ export interface Box {
  */
 export function boxAt(bytes: Uint8Array, offset: number, limit: number): Box | undefined {
   if (offset + 8 > bytes.length) return undefined;
-  const view = viewOf(bytes);
+  const view = toDataView(bytes);
   const shortSize = view.getUint32(offset);
   const body = offset + (shortSize === 1 ? 16 : 8);
   if (body > bytes.length) return undefined;
@@ -46,4 +46,4 @@ export function findBox(bytes: Uint8Array, type: string): Uint8Array | undefined
 export const fourLetters = (bytes: Uint8Array, offset: number) => String.fromCharCode(...bytes.subarray(offset, offset + 4));
 
 /** For reading numbers; reading behind the bytes throws a RangeError. */
-export const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+export const toDataView = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

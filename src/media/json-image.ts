@@ -1,7 +1,7 @@
 /** Reads an inline image piece by piece, with the verdicts of `decodeImage` and never more than one image in memory. */
 
 import type { ImageTextProblem } from "./base64-image.ts";
-import { IMAGE_TYPE_BYTES, imageTypeOf } from "./image-type.ts";
+import { IMAGE_TYPE_BYTES, detectImageType } from "./image-type.ts";
 import type { ImageType } from "./image-type.ts";
 
 /** What a text turned out to be. The bytes are the reader's own buffer, good until it begins another image. */
@@ -70,7 +70,7 @@ export class ImageTextReader {
     if (this.#decoded === 0) return { problem: "empty" as const };
     if (this.#decoded > this.#maxBytes) return { problem: "too_large" as const };
     const bytes = this.#buffer.subarray(0, this.#decoded);
-    const type = this.#decoded < IMAGE_TYPE_BYTES ? imageTypeOf(bytes) : this.#type;
+    const type = this.#decoded < IMAGE_TYPE_BYTES ? detectImageType(bytes) : this.#type;
     return type ? { bytes, type } : { problem: "unsupported_format" as const };
   }
 
@@ -103,7 +103,7 @@ export class ImageTextReader {
     try {
       const { read, written } = this.#buffer.subarray(at).setFromBase64(text, { lastChunkHandling });
       this.#decoded += written;
-      if (isWanted && this.#decoded >= IMAGE_TYPE_BYTES) this.#type ??= imageTypeOf(this.#buffer);
+      if (isWanted && this.#decoded >= IMAGE_TYPE_BYTES) this.#type ??= detectImageType(this.#buffer);
       return read;
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;

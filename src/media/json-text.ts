@@ -28,7 +28,7 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
       throw new JsonBodyError("not_json", { cause });
     }
   };
-  const reader = readerOf(body);
+  const reader = getReader(body);
   let total = 0;
   try {
     for (;;) {
@@ -53,7 +53,7 @@ interface Reader {
   cancel(): Promise<void>;
 }
 
-function readerOf(body: ReadableStream<Uint8Array>): Reader {
+function getReader(body: ReadableStream<Uint8Array>): Reader {
   try {
     const reader = body.getReader({ mode: "byob" });
     let buffer = new ArrayBuffer(READ_BYTES);

@@ -1,6 +1,6 @@
 /** Tells of an MP4 file how large its picture is, how long it runs and whether it has sound, reading as little of it as possible. */
 
-import { boxAt, boxesIn, findBox, fourLetters, viewOf } from "./iso-boxes.ts";
+import { boxAt, boxesIn, findBox, fourLetters, toDataView } from "./iso-boxes.ts";
 
 export interface VideoFacts {
   /** Pixels as shown, after the file's own rotation. */
@@ -29,7 +29,7 @@ export async function readVideoFacts(read: ReadRange, size: number): Promise<Vid
   const moov = await readMoov(read, size);
   if (!moov) return undefined;
   try {
-    return factsOf(moov);
+    return parseFacts(moov);
   } catch (error) {
     // A field lies behind the end of its box.
     if (error instanceof RangeError) return undefined;
@@ -71,7 +71,7 @@ async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | und
 
 // Below, the fields' places are those of ISO/IEC 14496-12, part 8. Version 1 of a box has times of 64 bits in place of 32.
 
-function factsOf(moov: Uint8Array): VideoFacts | undefined {
+function parseFacts(moov: Uint8Array): VideoFacts | undefined {
   let picture: { width: number; height: number; seconds: number | undefined } | undefined;
   let hasAudio = false;
   for (const { type, body } of boxesIn(moov)) {
@@ -80,16 +80,16 @@ function factsOf(moov: Uint8Array): VideoFacts | undefined {
     const hdlr = mdia && findBox(mdia, "hdlr");
     const handler = hdlr && fourLetters(hdlr, 8);
     if (handler === "soun") hasAudio = true;
-    if (handler === "vide") picture ??= pictureOf(body, mdia);
+    if (handler === "vide") picture ??= parsePixels(body, mdia);
   }
   const seconds = movieSeconds(moov) ?? picture?.seconds;
   return picture && seconds ? { width: picture.width, height: picture.height, seconds, hasAudio } : undefined;
 }
 
-function pictureOf(trak: Uint8Array, mdia: Uint8Array | undefined) {
+function parsePixels(trak: Uint8Array, mdia: Uint8Array | undefined) {
   const tkhd = findBox(trak, "tkhd");
   if (!tkhd) return undefined;
-  const view = viewOf(tkhd);
+  const view = toDataView(tkhd);
   const matrix = view.getUint8(0) === 1 ? 52 : 40;
   // The matrix a b u c d v x y w, four bytes each: where a and d are zero, across and down change places, a quarter turn to either side.
   const turned = view.getInt32(matrix) === 0 && view.getInt32(matrix + 16) === 0;
@@ -98,17 +98,17 @@ function pictureOf(trak: Uint8Array, mdia: Uint8Array | undefined) {
   const height = Math.round(view.getUint32(matrix + 40) / 0x1_0000);
   if (width === 0 || height === 0) return undefined;
   const mdhd = mdia && findBox(mdia, "mdhd");
-  return { width: turned ? height : width, height: turned ? width : height, seconds: mdhd && secondsOf(clockOf(mdhd)) };
+  return { width: turned ? height : width, height: turned ? width : height, seconds: mdhd && toSeconds(parseClock(mdhd)) };
 }
 
 /** How long the whole film runs: as its header says, or, where the film is in fragments, the header of these. */
 function movieSeconds(moov: Uint8Array): number | undefined {
   const mvhd = findBox(moov, "mvhd");
   if (!mvhd) return undefined;
-  const clock = clockOf(mvhd);
+  const clock = parseClock(mvhd);
   const mvex = findBox(moov, "mvex");
   const mehd = mvex && findBox(mvex, "mehd");
-  return secondsOf(clock) ?? (mehd && secondsOf({ timescale: clock.timescale, duration: durationAt(mehd, 4, 4) }));
+  return toSeconds(clock) ?? (mehd && toSeconds({ timescale: clock.timescale, duration: durationAt(mehd, 4, 4) }));
 }
 
 interface Clock {
@@ -119,17 +119,17 @@ interface Clock {
 }
 
 /** The clock of `mvhd` and `mdhd`, which begin alike. */
-function clockOf(header: Uint8Array): Clock {
-  const view = viewOf(header);
+function parseClock(header: Uint8Array): Clock {
+  const view = toDataView(header);
   return { timescale: view.getUint32(view.getUint8(0) === 1 ? 20 : 12), duration: durationAt(header, 16, 24) };
 }
 
 /** A duration whose place depends on the box's version. Zero and all ones both mean that it is not known. */
 function durationAt(header: Uint8Array, offset: number, offsetOfVersion1: number): number | undefined {
-  const view = viewOf(header);
+  const view = toDataView(header);
   const long = view.getUint8(0) === 1;
   const duration = long ? Number(view.getBigUint64(offsetOfVersion1)) : view.getUint32(offset);
   return duration === 0 || duration === (long ? 2 ** 64 : 0xffff_ffff) ? undefined : duration;
 }
 
-const secondsOf = ({ timescale, duration }: Clock) => (timescale > 0 && duration !== undefined ? duration / timescale : undefined);
+const toSeconds = ({ timescale, duration }: Clock) => (timescale > 0 && duration !== undefined ? duration / timescale : undefined);

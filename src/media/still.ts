@@ -9,7 +9,7 @@ export class StillError extends Error {
  * The frame at `seconds`, PNG. Throws `StillError` when the film or the time is no good, and whatever else went wrong as it is.
  * Options: Cloudflare's `MediaTransformationOutputOptions`.
  */
-export async function stillOf(media: MediaBinding, film: ReadableStream<Uint8Array>, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function cutStill(media: MediaBinding, film: ReadableStream<Uint8Array>, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
   const response = await transformed(() =>
     media
       .input(film)
@@ -37,7 +37,7 @@ export async function isAudible(media: MediaBinding, film: ReadableStream<Uint8A
 }
 
 /** What is between these seconds, picture and sound, as MP4. Throws as `stillOf` does. */
-export async function clipOf(
+export async function cutClip(
   media: MediaBinding,
   film: ReadableStream<Uint8Array>,
   start: number,

@@ -20,7 +20,7 @@ const READ_BYTES = 64 * 1024;
  * cancelled too.
  */
 export function boundedBody(source: ReadableStream<Uint8Array>, { maxBytes, signal, onEnd }: Bounds): ReadableStream<Uint8Array> {
-  const reader = readerOf(source);
+  const reader = getReader(source);
   const over = new AbortController();
   let total = 0;
   const end = () => {
@@ -83,7 +83,7 @@ interface Reader {
   cancel(reason: unknown): Promise<void>;
 }
 
-function readerOf(source: ReadableStream<Uint8Array>): Reader {
+function getReader(source: ReadableStream<Uint8Array>): Reader {
   try {
     const reader = source.getReader({ mode: "byob" });
     return { read: () => reader.read(new Uint8Array(READ_BYTES)), cancel: (reason) => reader.cancel(reason) };

@@ -36,10 +36,10 @@ export async function fetchPublic(url: string, options: PublicFetchOptions): Pro
   const onEnd = () => clearTimeout(timer);
   try {
     const { response, found } = await follow(url, options, deadline.signal);
-    const length = lengthOf(response);
+    const length = contentLength(response);
     if (length !== undefined && length > options.maxBytes) return await refuse(response, new NetError("too_large"));
     const body = boundedBody(response.body ?? new Blob([]).stream(), { maxBytes: options.maxBytes, signal: deadline.signal, onEnd });
-    return { body, type: typeOf(response), ...(length !== undefined && { length }), url: found.href };
+    return { body, type: contentType(response), ...(length !== undefined && { length }), url: found.href };
   } catch (error) {
     onEnd();
     if (error instanceof NetError) throw error;
@@ -80,14 +80,14 @@ async function refuse(response: Response, error: NetError): Promise<never> {
   throw error;
 }
 
-function lengthOf(response: Response): number | undefined {
+function contentLength(response: Response): number | undefined {
   // Of a host that compresses in spite of us this is the compressed length, while the body comes unpacked.
   const encoding = response.headers.get("content-encoding") ?? "identity";
   const length = response.headers.get("content-length") ?? "";
   return encoding === "identity" && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
 }
 
-function typeOf(response: Response): string {
+function contentType(response: Response): string {
   const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
   return type.trim().toLowerCase() || "application/octet-stream";
 }

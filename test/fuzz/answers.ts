@@ -1,7 +1,7 @@
 /** What every answer must be, whatever was sent, and the film that some paths need. */
 
 import { expect } from "vitest";
-import { type ErrorCode, wireOf } from "../../src/errors.ts";
+import { type ErrorCode, statusAndType } from "../../src/errors.ts";
 import { type Account, type Answer, complete } from "../support/gateway.ts";
 
 /** A task with a film that remixes and characters can start from. */
@@ -30,7 +30,7 @@ export function expectDocumented(path: string, { status, headers, body }: Answer
   else expect(Object.keys(body as object)).toEqual(["error"]);
   const { code, type, message, param, details, ...rest } = body.error as Record<string, unknown>;
   expect(rest).toEqual({});
-  expect(wireOf(code as ErrorCode)).toEqual({ status, type });
+  expect(statusAndType(code as ErrorCode)).toEqual({ status, type });
   expect(message).toEqual(expect.stringMatching(/./));
   if (details === undefined) return expect(param).toBeNull();
   expect((details as { param: string }[])[0]!.param).toBe(param);
