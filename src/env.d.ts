@@ -4,6 +4,8 @@ interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
   DISPATCH: Queue<{ taskId: string }>;
+  /** Calls to receivers of callbacks, which may be slow */
+  NOTIFY: Queue<{ taskId: string }>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;

@@ -8,6 +8,7 @@ import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { openJob } from "./job.ts";
+import { handleCallback } from "./notify.ts";
 import { BadOutputError, storeOutputs } from "./outputs.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
@@ -23,11 +24,13 @@ const defaultPollMs = 2_000;
 /** How wrangler.toml names the queue of messages that were given up. */
 const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
 
+const isCallbackQueue = (queue: string) => queue.endsWith("-notify");
+
 /** Works through a batch; messages do not wait for each other's outcome. */
 export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
-  await Promise.all(
-    batch.messages.map((message) => (isDeadLetterQueue(batch.queue) ? handleDeadLetter(message, env) : deliver(message, env))),
-  );
+  const { queue, messages } = batch;
+  const handle = isDeadLetterQueue(queue) ? handleDeadLetter : isCallbackQueue(queue) ? handleCallback : deliver;
+  await Promise.all(messages.map((message) => handle(message, env)));
 }
 
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {

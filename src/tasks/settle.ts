@@ -7,6 +7,7 @@ import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import type { Operation } from "../providers/provider.ts";
 import { type Charge, settle, reserve } from "../db/ledger.ts";
+import { selectEndpoint } from "../db/webhooks.ts";
 import { currentRoute, type Task } from "./record.ts";
 
 const cancelTimeoutMs = 10_000;
@@ -33,10 +34,13 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
 export const reservePrice = (task: Task, env: Env) => reserve(env.DB, toCharge(task), task.submission.price);
 
 /** Gives back what the ledger may hold for a task that nobody was told of. */
-export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "cancelled");
+export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "refused");
 
-/** Closes the books of a task that has ended, keeps its character, tells the upstream when it may stop, removes the inputs. */
-export async function settleTask(task: Task, env: Env): Promise<void> {
+/**
+ * Settles a task that has ended, keeps its character, cancels it at the provider where it may go on, removes the inputs. Returns whether
+ * there is an address to call back: the task's own, or its account's endpoint as it stood in the same transaction.
+ */
+export async function settleTask(task: Task, env: Env): Promise<boolean> {
   const { submission, charged = 0, error, result } = task;
   const character = result?.kind === "character" ? result : undefined;
   if (character) await copyAsset(env.ASSETS, character.picture, characterPicture(character.id));
@@ -50,9 +54,13 @@ export async function settleTask(task: Task, env: Env): Promise<void> {
     handle: character.handle ?? null,
     createdAt: task.finalAt!,
   };
-  await settle(env.DB, toCharge(task), charged, error ?? "completed", kept ? [insertCharacter(env.DB, kept)] : []);
+  const [endpoint] = await settle(env.DB, toCharge(task), charged, error ?? "completed", [
+    selectEndpoint(env.DB, submission.accountId),
+    ...(kept ? [insertCharacter(env.DB, kept)] : []),
+  ]);
   if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
   await removeInputs(task, env);
+  return submission.callbackUrl !== undefined || endpoint!.results.length > 0;
 }
 
 /** Best effort: what the caller pays is decided, only the operator's bill is smaller. Returns whether the provider took the cancellation. */
