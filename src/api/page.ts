@@ -1,7 +1,7 @@
-/** `?limit=` and `?after=` of every list. */
+/** Parameters of queries: `?limit=` and `?after=` of every list, `?wait=`, words. */
 
 import { invalid } from "../errors.ts";
-import type { AppContext } from "./frame.ts";
+import { type AppContext, queryParameter } from "./frame.ts";
 
 /**
  * `limit` is 1 to 100 rows and defaults to 20; `after` is the id of the last row of the page before. `exists` looks that row up:
@@ -17,6 +17,15 @@ export async function readPage(
   const after = c.req.query("after");
   if (after !== undefined && (after === "" || !(await exists(after)))) throw invalid("after", "unknown_row");
   return { limit, after };
+}
+
+/** `?wait=`: how many seconds an answer may be held, 1 to 60; 0 without it. Throws 400. */
+export function readWait(c: AppContext): number {
+  const text = queryParameter(c, "wait");
+  if (text === undefined) return 0;
+  if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > 60)
+    throw invalid("wait", "not_one_of", { allowed: "1-60" }, { minimum: 1, maximum: 60 });
+  return Number(text);
 }
 
 /** One of these words, or undefined without the parameter. */

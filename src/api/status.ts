@@ -2,13 +2,14 @@
 
 import { Hono } from "hono";
 import { BoundedCache } from "../bounded-cache.ts";
-import { ApiError, invalid } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { type Answer, answerHeaders, keptAnswer, type Question, type ViewName } from "../tasks/views.ts";
 import { admit } from "./auth.ts";
 import { onError } from "./errors.ts";
-import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
+import { type AppContext, type AppEnv, assetBase, withMiddleware } from "./frame.ts";
+import { readWait } from "./page.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
@@ -42,7 +43,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
 /** The answer about a task, or 404. `?wait=` holds it until the task is final or the seconds have passed. */
 async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise<Response> {
   c.set("task", taskId.slice(0, 64));
-  const until = Date.now() + 1000 * waitSeconds(c);
+  const until = Date.now() + 1000 * readWait(c);
   for (;;) {
     const response = await askTask(c, taskId, view);
     if (!response) throw new ApiError("task_not_found");
@@ -53,14 +54,6 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
     // Asked every second: an object that waited itself would be billed for the time.
     await scheduler.wait(Math.min(waitStepMs, left));
   }
-}
-
-function waitSeconds(c: AppContext): number {
-  const text = queryParameter(c, "wait");
-  if (text === undefined) return 0;
-  if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > 60)
-    throw invalid("wait", "not_one_of", { allowed: "1-60" }, { minimum: 1, maximum: 60 });
-  return Number(text);
 }
 
 /** Answers a status query with a view of the task `:id`. */

@@ -43,13 +43,13 @@ test("a submission: one object call, four rows, one message", async () => {
   expect(await rows()).toBe(4);
 });
 
-test("a whole task: three rows to close, at most two messages", async () => {
+test("a whole task: four rows to close, one of them for the list of events, at most two messages", async () => {
   const account = await newAccount();
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await submit(account, "/v1/images/generations", image());
   const rows = rowsWritten();
   await finish(account, id);
-  expect(await rows()).toBe(3);
+  expect(await rows()).toBe(4);
   expect(sends).toHaveBeenCalledTimes(2);
 });
 
@@ -62,13 +62,13 @@ test("a chat: four rows to reserve, three to close", async () => {
   expect(await rows()).toBe(7);
 });
 
-test("a failed task: three rows to close, one message", async () => {
+test("a failed task: four rows to close, one message", async () => {
   const account = await newAccount();
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await submit(account, "/v1/images/generations", image());
   const rows = rowsWritten();
   await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
-  expect(await rows()).toBe(3);
+  expect(await rows()).toBe(4);
   expect(sends).toHaveBeenCalledTimes(1);
 });
 
