@@ -1,5 +1,6 @@
 /** What the operator configured, read from the Worker's variables in one place. */
 
+import { type ChatFamilies, checkFamilies } from "./catalog/chat-families.ts";
 import { checkPrices, type PriceOverrides } from "./catalog/prices.ts";
 import { checkRoutes, type Routes } from "./catalog/routes.ts";
 
@@ -27,6 +28,15 @@ const tables = new WeakMap<Env, { prices: PriceOverrides; routes: Routes }>();
 export function pricesAndRoutes(env: Env): { prices: PriceOverrides; routes: Routes } {
   let found = tables.get(env);
   if (!found) tables.set(env, (found = { prices: checkPrices(parsed(env.PRICES)), routes: checkRoutes(parsed(env.ROUTES)) }));
+  return found;
+}
+
+const families = new WeakMap<Env, ChatFamilies>();
+
+/** What families of upstream text models take, checked once for each isolate. Throws a sentence that names a wrong entry. */
+export function chatFamilies(env: Env): ChatFamilies {
+  let found = families.get(env);
+  if (!found) families.set(env, (found = checkFamilies(parsed(env.CHAT_FAMILIES))));
   return found;
 }
 
