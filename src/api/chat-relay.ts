@@ -137,7 +137,9 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
   };
   const run = async () => {
     const end = await relay().catch((error: unknown) => {
-      events.fault ??= error;
+      // A broken connection's own words may name the upstream.
+      const isOurs = error instanceof ProviderError;
+      events.fault ??= isOurs ? error : new ProviderError("chat: the stream broke off", { retryable: false, cause: error });
       return "";
     });
     reader.cancel();
