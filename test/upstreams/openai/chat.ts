@@ -1,6 +1,6 @@
 /**
  * OpenAI's chat completions emulated, with what gpt-5.x refuses while it reasons. Beside the common orders: `[long]` would write
- * 100,000 tokens, `[tool]` calls one, `[reason]` shows its reasoning, `[marks]` adds what other gateways add, `[garbled]` sends a line
+ * 100,000 tokens, `[tool]` calls one, `[reason]` shows its reasoning, `[marks]` adds what other gateways add, `[alive]` begins with a comment, `[garbled]` sends a line
  * that is no JSON, `[fails-inside]`, `[filtered-inside]` and `[breaks]` end a stream half-way, `[too-long]` and `[bad-schema]` are refused.
  */
 
@@ -122,7 +122,7 @@ function streamed(c: Context, prompt: string, body: Record<string, unknown>, isU
     chunk([{ index: 0, delta: { ...piece, ...markedIf(prompt) }, logprobs: null, finish_reason, ...markedIf(prompt) }]);
   const isTool = isOrdered(prompt, "tool");
   const events = [
-    ": OPENROUTER PROCESSING\n\n",
+    ...(isOrdered(prompt, "alive") ? [": OPENROUTER PROCESSING\n\n"] : []),
     delta({ role: "assistant", content: "" }),
     ...(isOrdered(prompt, "reason") ? [delta({ reasoning: "Let me think." })] : []),
     ...(isTool
