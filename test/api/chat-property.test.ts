@@ -104,7 +104,7 @@ function toStream({ end, cuts, isByteStream }: Scenario, bytes: Uint8Array): Rea
   const source = {
     pull(controller: ReadableStreamDefaultController<Uint8Array> | ReadableByteStreamController) {
       const piece = pieces.shift();
-      if (piece) controller.enqueue(piece as Uint8Array<ArrayBuffer>);
+      if (piece) controller.enqueue(piece);
       else if (end.kind === "break") controller.error(new Error(secret));
       else controller.close();
     },
