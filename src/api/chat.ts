@@ -40,7 +40,7 @@ async function complete(c: AppContext): Promise<Response> {
   const started = Date.now();
   const stop = new AbortController();
   const deadline = setTimeout(() => stop.abort(), chatDeadlineMs);
-  let drain: ReturnType<typeof setTimeout> | null = null;
+  let drain: ReturnType<typeof setTimeout> | undefined;
   let isGone = false;
   let isSettled = false;
   const one: Chat = {
@@ -59,7 +59,7 @@ async function complete(c: AppContext): Promise<Response> {
     async settle(usage) {
       isSettled = true;
       clearTimeout(deadline);
-      clearTimeout(drain);
+      if (drain !== undefined) clearTimeout(drain);
       await end(usage && chatPrice(prices, usage.promptTokens, usage.completionTokens));
       const outcome = usage ? "completed" : "failed";
       log("settle", {
@@ -73,7 +73,7 @@ async function complete(c: AppContext): Promise<Response> {
     },
   };
   const { signal } = c.req.raw;
-  signal.addEventListener("abort", one.hangUp);
+  signal.addEventListener("abort", () => one.hangUp());
   if (signal.aborted) one.hangUp();
 
   // A caller who hangs up ends the answer, not the work: what is generated is settled.

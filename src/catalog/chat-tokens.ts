@@ -48,7 +48,7 @@ function partTokens(part: ChatPart): number {
  * An upper bound of the prompt's tokens. A token of a byte-level vocabulary is at least one byte, so every byte of text that
  * goes to the upstream counts as one; pictures, audio and files have bounds of their own.
  */
-export function estimatePromptTokens(body: ChatBody): number {
+function estimatePromptTokens(body: ChatBody): number {
   const { messages: _, ...settings } = toForwarded(body);
   const tools = (body.tools?.length ?? 0) + (body.functions?.length ?? 0);
   const isTemplated = tools > 0 || body.response_format !== undefined;

@@ -45,7 +45,7 @@ const stalled = (...events: string[]) =>
   new Response(
     new ReadableStream({
       type: "bytes",
-      start: (controller) => void controller.enqueue(new TextEncoder().encode(events.join(""))),
+      start: (controller) => controller.enqueue(new TextEncoder().encode(events.join(""))),
     }),
     { headers: { "content-type": "text/event-stream" } },
   );

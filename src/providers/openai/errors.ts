@@ -20,7 +20,7 @@ export const isContentCode = (code: unknown) => typeof code === "string" && cont
  * A submission that was refused: a verdict on its content, its pictures or its clip, or the fault to throw. The upstream's own words are
  * dropped: they repeat parts of prompts and keys.
  */
-export async function parseRefusal(response: Response, what: string): Promise<Failed | ProviderError> {
+async function parseRefusal(response: Response, what: string): Promise<Failed | ProviderError> {
   const { status } = response;
   const body = await readJson<WireError>(response).catch(() => undefined); // its status says enough
   const { code: given, param: field } = typeof body?.error === "object" && body.error !== null ? body.error : {};
