@@ -42,9 +42,9 @@ function chargedUsage(chunk: Chunk | undefined, text: string, chat: Chat): Usage
 /** The upstream's whole answer under our own id and model name, settled before it is passed on. */
 export async function readWhole(response: Response, chat: Chat): Promise<object> {
   const whole = await response.json<Chunk>().catch((error: unknown) => {
-    throw new ProviderError("chat: not JSON", { retryable: true, cause: error });
+    throw new ProviderError("unreachable", "chat: not JSON", { cause: error });
   });
-  if (!Array.isArray(whole.choices)) throw new ProviderError("chat: no choices", { retryable: false });
+  if (!Array.isArray(whole.choices)) throw new ProviderError("unclear", "chat: no choices");
   const text = whole.choices.map((choice) => choice.message?.content ?? "").join("");
   await chat.settle(chargedUsage(whole, text, chat));
   return { ...whole, id: chat.id, model: chat.model };
@@ -58,7 +58,7 @@ const drainMs = 20_000;
  * upstream is read to its end whoever listens, for only its last event tells what it cost.
  */
 export function relayStream(response: Response, chat: Chat): { body: ReadableStream<Uint8Array>; done: Promise<void> } {
-  if (!response.body) throw new ProviderError("chat: no stream", { retryable: false });
+  if (!response.body) throw new ProviderError("unclear", "chat: no stream");
   const encoder = new TextEncoder();
   const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(eventData());
   const out = new TransformStream<Uint8Array, Uint8Array>();
@@ -90,7 +90,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
       // What was sent was generated: it is paid for also when the stream broke.
       await chat.settle(text === "" && !last ? undefined : chargedUsage(last, text, chat));
     }
-    if (!isComplete) throw new ProviderError("chat: the stream broke off", { retryable: false });
+    if (!isComplete) throw new ProviderError("unclear", "chat: the stream broke off");
     await send("[DONE]");
     if (isListening) await writer.close();
   };

@@ -11,7 +11,7 @@ import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { alert, log } from "../log.ts";
-import { isUnhealthy, isOn, providerNamed, markUnhealthy } from "../providers/index.ts";
+import { isOn, markUnhealthy, providerNamed, unhealthyLast } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { chatDeadlineMs } from "../tasks/hold-object.ts";
 import { admitted } from "./auth.ts";
@@ -93,7 +93,7 @@ async function complete(c: AppContext): Promise<Response> {
 function chatRoutes(env: Env, model: Model): Route[] {
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => isOn(env, name) && providerNamed(env, name).chat !== undefined);
   if (routes.length === 0) throw new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] });
-  return [...routes.filter(({ provider }) => !isUnhealthy(provider)), ...routes.filter(({ provider }) => isUnhealthy(provider))];
+  return unhealthyLast(routes);
 }
 
 /** The first route that answers. A verdict on the content is final; a fault before any answer gives way to the next route. */
@@ -119,7 +119,7 @@ async function ask(c: AppContext, task: string, routes: Route[], body: ChatBody,
       fault = error;
       alert("dispatch", line("fault"), error);
       if (error instanceof ProviderError && error.contentPolicy) throw error;
-      if (error instanceof ProviderError && error.account) markUnhealthy(provider);
+      if (error instanceof ProviderError && error.account) markUnhealthy({ provider, model });
     }
   }
   throw fault;

@@ -5,7 +5,7 @@ import { ApiError } from "../errors.ts";
 import { maxDepth } from "../media/json-depth.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
-import { maxImageBytes } from "../tasks/job.ts";
+import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
 import { asObject, largeBody, readJson, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";

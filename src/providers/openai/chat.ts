@@ -21,10 +21,6 @@ export function chatAt(
     if (response.ok) return response;
     const refusal = await parseRefusal(response, "chat");
     if (refusal instanceof ProviderError) throw refusal;
-    throw new ProviderError(`chat: ${refusal.code}`, {
-      retryable: false,
-      nothingAccepted: true,
-      contentPolicy: refusal.code === "content_policy_violation",
-    });
+    throw new ProviderError(refusal.code === "content_policy_violation" ? "content" : "refused", `chat: ${refusal.code}`);
   };
 }

@@ -1,4 +1,4 @@
-/** Films by the fal queue: what is asked of each family, what it cannot do, and that it arrives. */
+/** Videos by the fal queue: what is asked of each family, what it cannot do, and that it arrives. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";
@@ -9,9 +9,9 @@ import { asked, countOf, generate, routesTo, submitTo } from "../support.ts";
 holdTime();
 
 const videos = "/v1/videos/generations";
-const url = "https://pictures.example/a.png";
-const other = "https://pictures.example/b.png";
-const third = "https://pictures.example/c.png";
+const url = "https://images.example/a.png";
+const other = "https://images.example/b.png";
+const third = "https://images.example/c.png";
 const inline = `data:image/png;base64,${base64.png}`;
 const first = { url, role: "first_frame" };
 const last = { url: other, role: "last_frame" };
@@ -105,10 +105,10 @@ test.each(cases)("%s by %s: %o", async (publicModel, model, request, endpoint, i
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("a character's picture is a reference, and its display name stands in the prompt", async () => {
+test("a character's image is a reference, and its display name stands in the prompt", async () => {
   const routes = { "vidA-2": [{ provider: "media", model: "character" }, ...routesTo("fal", "vidA-2", second)["vidA-2"]!] };
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("....ftypisom")));
-  const clip = { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" };
+  const clip = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
   const { account, data: made } = await generate(routes, videos, clip);
   vi.restoreAllMocks();
   const [character] = made.result.data.characters;
@@ -169,8 +169,8 @@ test.each<[string, string, object, string]>([
   expect(await asked(prompt)).toEqual([]);
 });
 
-test("characters are not made here, and a family of pictures makes no film", async () => {
-  const character = { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" };
+test("characters are not made here, and a family of images makes no video", async () => {
+  const character = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
   for (const [model, body] of [
     [second, character],
     ["fal-ai/nano-banana-pro", { model: "vidA-2", prompt: unique() }],
