@@ -27,6 +27,8 @@ const kinds = {
   account: { ...none, nothingAccepted: true, account: true },
   /** Credentials or money failed after the work was accepted: it waits for the operator to mend them. */
   accountLater: { ...none, retryable: true, account: true },
+  /** Credentials or money failed while the outcome of an earlier attempt is unknown: asking again does not help. */
+  accountUnclear: { ...none, account: true },
   /** A chat was refused for its content. */
   content: { ...none, nothingAccepted: true, contentPolicy: true },
 } satisfies Record<string, Properties>;

@@ -3,7 +3,7 @@
 import { refusedPoll } from "./errors.ts";
 import type { GoogleSettings } from "./part.ts";
 import { ask, outputAt, outputBehindKey, readJson } from "../shared/http.ts";
-import type { Failed, Output, Pending, Succeeded } from "../provider.ts";
+import { type Failed, type Output, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
 export function geminiFiles({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]>) {
   const headers = { "x-goog-api-key": key };
@@ -36,6 +36,14 @@ export function geminiFiles({ key, baseUrl }: NonNullable<GoogleSettings["gemini
   /** A file behind the key. With the length that the Files API reports, a file that breaks off is detected however its transfer ended. */
   function ownFile(uri: string, length: number | undefined): Output {
     const file = outputBehindKey(uri, headers);
-    return { open: async () => ({ ...(await file.open()), type: "video/mp4", ...(length !== undefined && { length }) }) };
+    return {
+      async open() {
+        const opened = await file.open().catch((error: unknown) => {
+          // The key was accepted a moment ago: here 403 means that the file is gone.
+          throw error instanceof ProviderError && error.account ? new ProviderError("unclear", error.message) : error;
+        });
+        return { ...opened, type: "video/mp4", ...(length !== undefined && { length }) };
+      },
+    };
   }
 }

@@ -41,7 +41,8 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     if (page?.results) return page;
     const refusal = await parseRefusal(response, "list");
     // Whatever is wrong with the list: the earlier submission may have been accepted.
-    throw laterFault(refusal, refusal.retryable || refusal.account || response.ok);
+    if (refusal.account) throw new ProviderError("accountUnclear", refusal.message);
+    throw laterFault(refusal, refusal.retryable || response.ok);
   }
 
   return {

@@ -60,7 +60,7 @@ test.each([
 test("the caller's style follows the prompt", async () => {
   const prompt = unique();
   await videoOf((await generate(routes, videos, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
-  expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\nStyle: anime.` });
+  expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\n\nStyle: anime.` });
 });
 
 test("the video may come inline although it was to come as a file", async () => {

@@ -37,10 +37,11 @@ test.each(["vidB-3.1-fast", "vidB-3.1-quality"] as const)("%s: a video is made, 
 });
 
 const image = { bytesBase64Encoded: png, mimeType: "image/png" };
+const reference = { image, referenceType: "asset" };
 test.each([
-  [1, { image: image }],
-  [2, { image: image, lastFrame: image }],
-  [3, { referenceImages: Array.from({ length: 3 }, () => ({ image: image, referenceType: "asset" })) }],
+  [1, { image }],
+  [2, { referenceImages: [reference, reference] }],
+  [3, { referenceImages: [reference, reference, reference] }],
 ])("%d images go as base64 in their parts", async (count, expected) => {
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
@@ -120,7 +121,7 @@ test("what Veo cannot do is refused by its field, and reserves nothing", async (
     ["vidC-1-0-pro-fast", { duration: 8, size: "1:1" }, "size"],
     ["vidC-1-0-pro-fast", { duration: 8, metadata: { resolution: "480p" } }, "metadata.resolution"],
     ["vidC-1-0-pro-fast", { duration: 8, images: Array.from({ length: 4 }, () => `data:image/png;base64,${png}`) }, "images"],
-    ["vidC-1-0-pro-fast", { duration: 8, image_with_roles: [{ url: "https://a.example/b.png", role: "first_frame" }] }, "image_with_roles"],
+    ["vidC-1-0-pro-fast", { duration: 8, image_with_roles: [{ url: "https://a.example/b.png", role: "last_frame" }] }, "image_with_roles"],
     ["vidA-2", { duration: 10 }, "duration"],
   ] as const) {
     const answer = await submitTo(veoFor(id), videos, { model: id, prompt: "x", ...body });

@@ -101,9 +101,8 @@ test.each([
   ["480p of H3", v2, { model: "vidC-1-0-pro-fast", metadata: { resolution: "480p" } }, "metadata.resolution"],
   ["1080p, for 2K is something else", v2, { metadata: { resolution: "1080p" } }, "metadata.resolution"],
   ["512p", v2, { metadata: { resolution: "512p", first_frame_image: firstFrame } }, "metadata.resolution"],
-  ["a last frame without a first", v2, { metadata: { last_frame_image: lastFrame } }, "metadata.last_frame_image"],
   ["an optimizer", v2, { metadata: { prompt_optimizer: true } }, "metadata.prompt_optimizer"],
-  ["references for Max", max, { model: "vidA-2", images: [firstFrame] }, "images"],
+  ["references for Max", max, { model: "vidA-2", images: [firstFrame, lastFrame] }, "images"],
   [
     "frames beside references",
     max,

@@ -130,7 +130,7 @@ test("a thumbnail is the video's last frame; a style is told in the prompt", asy
   expect(new Uint8Array(thumbnail.body).toHex().startsWith("89504e47")).toBe(true);
   const [body] = await sent(prompt);
   expect(body).toMatchObject({ return_last_frame: true });
-  expect(textOf(body)).toBe(`${prompt}\nStyle: anime.`);
+  expect(textOf(body)).toBe(`${prompt}\n\nStyle: anime.`);
 });
 
 test("a character is named by its display name, and its image is what the video refers to", async () => {

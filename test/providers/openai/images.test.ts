@@ -53,22 +53,27 @@ test.each([
   expect((await asked(prompt))[0]!.body).toMatchObject({ size: pixels, quality: "medium", n: 1 });
 });
 
-test("images go along in the caller's order: a URL as it is, an inline one as its data URI", async () => {
+/** The form of an edit, its files as data URIs. */
+const formOf = async (prompt: string) => (await asked(prompt)).find((entry) => entry.call === "form")!.body as { "image[]": string[] };
+
+test("images go along as files of a form in the caller's order, also at a ratio that the JSON body does not take", async () => {
   const prompt = unique();
-  const url = "https://images.example/a.png?token=x";
-  const images = [`data:image/png;base64,${base64.png}`, url, `data:image/jpeg;base64,${base64.jpeg}`];
-  const { data } = await make(prompt, { images });
+  const images = [`data:image/png;base64,${base64.png}`, `data:image/jpeg;base64,${base64.jpeg}`];
+  const { data } = await make(prompt, { images, size: "16:9" });
   expect(data.status).toBe("completed");
-  const [entry, ...others] = await asked(prompt);
-  expect(others).toEqual([]);
-  expect(entry).toMatchObject({ call: "edit", body: { images: images.map((image_url) => ({ image_url })), model: "gpt-image-2", n: 1 } });
+  expect(await formOf(prompt)).toMatchObject({ "image[]": images, model: "gpt-image-2", n: "1", size: "1792x1024", prompt });
+  expect(await countOf(prompt, "edit")).toBe(1);
 });
 
-test("an image at a URL alone is passed on too", async () => {
+test("an image at a URL is read by the gateway", async () => {
   const prompt = unique();
-  const images = ["https://images.example/a.png"];
-  expect((await make(prompt, { images })).data.status).toBe("completed");
-  expect((await asked(prompt))[0]!.body).toMatchObject({ images: [{ image_url: images[0] }] });
+  const real = globalThis.fetch.bind(globalThis);
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
+    new Request(input).url === "https://images.example/a.png" ? new Response(Uint8Array.fromBase64(base64.png)) : real(input, init),
+  );
+  expect((await make(prompt, { images: ["https://images.example/a.png"] })).data.status).toBe("completed");
+  vi.restoreAllMocks();
+  expect(await formOf(prompt)).toMatchObject({ "image[]": [`data:image/png;base64,${base64.png}`] });
 });
 
 test("large images arrive whole, written while they are sent", async () => {
@@ -78,8 +83,7 @@ test("large images arrive whole, written while they are sent", async () => {
   for (let at = 200; at < bytes.length; at++) bytes[at] = at % 251;
   const image = `data:image/png;base64,${bytes.toBase64()}`;
   expect((await make(prompt, { images: [image, image] })).data.status).toBe("completed");
-  const { images } = (await asked(prompt))[0]!.body as { images: { image_url: string }[] };
-  expect(images.map(({ image_url }) => image_url === image)).toEqual([true, true]);
+  expect((await formOf(prompt))["image[]"].map((file) => file === image)).toEqual([true, true]);
 });
 
 test("an image that only http serves is read by us; when it cannot be, that is the caller's and nothing was asked", async () => {
@@ -132,7 +136,7 @@ test("images whose URLs are gone end as provider_error", async () => {
 
 test("an image that the upstream cannot fetch is the caller's mistake", async () => {
   const prompt = `[unreachable] ${unique()}`;
-  const { account, data } = await make(prompt, { images: ["https://images.example/a.png"] });
+  const { account, data } = await make(prompt, { images: [`data:image/png;base64,${base64.png}`] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });

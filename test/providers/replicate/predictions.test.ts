@@ -92,7 +92,12 @@ const videoCases: Case[] = [
     { images: [image, other], metadata: { resolution: "480p" } },
     { duration: 5, aspect_ratio: "16:9", resolution: "480p", reference_images: [image, other] },
   ],
-  ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { images: [image] }, { duration: 5, aspect_ratio: "16:9", resolution: "720p", image }],
+  [
+    "vidC-1-0-pro-fast",
+    "bytedance/seedance-1-pro",
+    { images: [image] },
+    { duration: 5, aspect_ratio: "adaptive", resolution: "720p", image },
+  ],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { prompt_optimizer: false } }, { ...hailuoDefaults, prompt_optimizer: false }],
   [
     "vidD-02",
@@ -127,7 +132,7 @@ test("a style goes into the prompt, a thumbnail and a storyboard are left to the
   const metadata = { style: "anime", thumbnail: true, storyboard: true };
   const { data } = await generate(to("vidA-2", "bytedance/seedance-2.0"), videoPath, { model: "vidA-2", prompt, duration: 10, metadata });
   expect(data.status).toBe("completed");
-  expect(await inputsOf(prompt)).toEqual([{ prompt: `${prompt}\nStyle: anime`, duration: 10, aspect_ratio: "16:9" }]);
+  expect(await inputsOf(prompt)).toEqual([{ prompt: `${prompt}\n\nStyle: anime.`, duration: 10, aspect_ratio: "16:9" }]);
 });
 
 test("an inline image goes along as a data URI", async () => {
@@ -146,7 +151,12 @@ test("a character goes along by its image and name where the model takes referen
   real.mockRestore();
   const [{ username, display_name: name }] = data.result.data.characters;
   const prompt = unique();
-  const body = { model: "vidA-2", prompt: `@${username} dances ${prompt}`, duration: 10, images: [image] };
+  const body = {
+    model: "vidA-2",
+    prompt: `@${username} dances ${prompt}`,
+    duration: 10,
+    image_with_roles: [{ url: image, role: "reference" }],
+  };
   const ask = (id: string) => call(videoPath, { key: account.key, body, vars: { ROUTES: to("vidA-2", id) } });
   const refused = await ask("bytedance/seedance-1-pro");
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "prompt" });
