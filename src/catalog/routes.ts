@@ -16,16 +16,16 @@ export type Routes = Record<string, Route[]>;
 
 const sandbox = "sandbox";
 
-/** Checks `[vars.ROUTES]`; throws a sentence that names the entry. Models that it leaves out keep the routes of `routes.json`. */
+/** Checks `[vars.ROUTES]` and puts it over `routes.json`, model by model. Throws a sentence that names a wrong entry. */
 export function checkRoutes(configured: unknown): Routes {
-  if (configured === undefined) return {};
+  if (configured === undefined) return builtIn;
   if (typeof configured !== "object" || configured === null) throw new TypeError("ROUTES is not a table");
   for (const [id, routes] of Object.entries(configured)) {
     if (!allModels().some((model) => model.id === id)) throw new TypeError(`ROUTES names an unknown model: ${id}`);
     if (!Array.isArray(routes) || !routes.every(isRoute))
       throw new TypeError(`ROUTES.${id} is not a list of {provider, model, settings?} whose settings are a table`);
   }
-  return configured as Routes;
+  return { ...builtIn, ...(configured as Routes) };
 }
 
 function isRoute(value: unknown): value is Route {
@@ -35,10 +35,8 @@ function isRoute(value: unknown): value is Route {
   return typeof provider === "string" && typeof model === "string" && isTable;
 }
 
-const defaults: Routes = builtIn;
-
 /** The routes of a model as they are configured. */
-export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? defaults[model] ?? [];
+export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? [];
 
 /** The routes of a model whose providers are switched on; without any it cannot be asked for. */
 export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean): Route[] {

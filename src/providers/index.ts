@@ -42,8 +42,9 @@ const accountFor = ({ provider, model }: Route): string => (provider === "google
 
 /** Puts a route's account into a cool-down: its credentials or money failed. For a minute this isolate prefers other routes. */
 export function markUnhealthy(route: Route): void {
-  cooldowns.set(accountFor(route), Date.now() + cooldownMs);
-  alert("provider", { provider: route.provider, outcome: "account_fault", model: route.model });
+  const account = accountFor(route);
+  cooldowns.set(account, Date.now() + cooldownMs);
+  alert("provider", { provider: route.provider, outcome: "account_fault", ...(account !== route.provider && { of: account }) });
 }
 
 const isCoolingDown = (account: string): boolean => (cooldowns.get(account) ?? 0) > Date.now();

@@ -80,7 +80,7 @@ const all = Object.entries(table)
   .filter(([model]) => model.startsWith("vid"))
   .flatMap(([model, routes]) => (model === "vidD-02" ? framesOfVidD : cases).map((one) => [model, ...one, routes] as const));
 
-test.each(all)("%s, %s: the roles are the same on every route that takes it", async (model, _, fields, expected, routes) => {
+test.each(all)("%s, %s: the roles are the same on every route that takes it", async (model, what, fields, expected, routes) => {
   const real = globalThis.fetch.bind(globalThis);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const at = urls.indexOf(new Request(input).url);
@@ -105,7 +105,8 @@ test.each(all)("%s, %s: the roles are the same on every route that takes it", as
     taken.push(name);
   }
   // At least one real route honours each case, so that none is tested by refusals alone.
-  expect(taken, JSON.stringify(fields).slice(0, 80)).not.toEqual([]);
+  expect(taken).not.toEqual([]);
+  if (what === "a last frame alone") expect(taken).toEqual(["minimax MiniMax-H3", "cloudflare minimax/h3"]);
 });
 
 test("a video with a first frame and no size follows the image's ratio where the route can, and is 16:9 where it cannot", async () => {

@@ -3,7 +3,7 @@
 import { ask, toFault, readJson, laterFault, outputAt } from "../shared/http.ts";
 import { toPlan } from "./families.ts";
 import type { Plan } from "./plan.ts";
-import { jsonPieces, measurePieces, type Piece, postPieces } from "../shared/streamed-body.ts";
+import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
 import { type Failed, type InputImage, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 
 interface Config {
@@ -73,10 +73,9 @@ export function fal({ key, baseUrl }: Config): Provider {
       const plan = toPlan(job);
       if ("unsupported" in plan) throw new ProviderError("refused", `cannot honour ${plan.unsupported}`);
       const pieces = toPieces(plan, [...job.images, ...job.characters.map(({ image }) => image)]);
-      const lifetime = { "x-fal-object-lifecycle-preference": lifecycle };
-      const send = ({ headers, ...init }: RequestInit & { headers: Record<string, string> }) =>
-        call(`${base}/${plan.endpoint}`, init, { ...headers, ...lifetime });
-      const response = await postPieces(send, pieces, { length: await measurePieces(pieces), signal });
+      const headers = { "x-fal-object-lifecycle-preference": lifecycle };
+      const send = (init: PostInit) => call(`${base}/${plan.endpoint}`, init, init.headers);
+      const response = await postPieces(send, pieces, { headers, length: await measurePieces(pieces), signal });
       if (!response.ok) {
         const { status } = response;
         const verdict = status === 400 || status === 422 ? await parseVerdict(response) : await response.body?.cancel();

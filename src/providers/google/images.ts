@@ -60,9 +60,8 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
       }),
       { passesUrl: () => false, toJson },
     );
-    const send = ({ headers, ...init }: RequestInit & { headers: Record<string, string> }) =>
-      ask(globalThis, url, { ...init, headers: { ...headers, "x-goog-api-key": key } });
-    const response = await postPieces(send, pieces, { signal });
+    const headers = { "x-goog-api-key": key };
+    const response = await postPieces((init) => ask(globalThis, url, init), pieces, { headers, signal });
     if (!response.ok || !response.body) return refusedStart(response, job.images.length > 0);
     const { answer, taken } = await readAnswer(response.body);
     return toImageOutput(answer, taken) ?? { status: "failed", code: isBlocked(answer) ? "content_policy_violation" : "provider_error" };

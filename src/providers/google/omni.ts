@@ -68,9 +68,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
         }),
         { passesUrl: () => false, toJson },
       );
-      const send = ({ headers: type, ...init }: RequestInit & { headers: Record<string, string> }) =>
-        ask(globalThis, interactions, { ...init, headers: { ...type, ...headers } });
-      const response = await postPieces(send, pieces, { signal });
+      const response = await postPieces((init) => ask(globalThis, interactions, init), pieces, { headers, signal });
       if (!response.ok) return refusedStart(response, images.length > 0);
       const name = (await readJson<Interaction>(response))?.id;
       if (!name) throw new ProviderError("unclear", "start: no id in the answer");

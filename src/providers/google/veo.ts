@@ -72,12 +72,7 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
         { passesUrl: () => false, toJson },
       );
       const response = await withToken(serviceAccount, (headers) =>
-        postPieces(
-          ({ headers: type, ...init }) =>
-            ask(globalThis, `${modelUrl(model)}:predictLongRunning`, { ...init, headers: { ...type, ...headers } }),
-          pieces,
-          { signal },
-        ),
+        postPieces((init) => ask(globalThis, `${modelUrl(model)}:predictLongRunning`, init), pieces, { headers, signal }),
       );
       if (!response.ok) return refusedStart(response, images.length > 0);
       const name = (await readJson<{ name?: string }>(response))?.name;

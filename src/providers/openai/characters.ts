@@ -29,13 +29,13 @@ export async function startCharacter(
   if (signal.aborted) throw new ProviderError("busy", "start: too late");
   const part = (name: string, more: string) => `--${job.key}\r\nContent-Disposition: form-data; name="${name}"${more}`;
   const response = await postPieces(
-    (init) => ask(globalThis, `${base}/videos/characters`, { ...init, headers: { ...init.headers, ...headers } }),
+    (init) => ask(globalThis, `${base}/videos/characters`, init),
     [
       part("name", `\r\n\r\n${character.displayName}\r\n`) + part("video", '; filename="clip.mp4"\r\nContent-Type: video/mp4\r\n\r\n'),
       clip,
       `\r\n--${job.key}--\r\n`,
     ],
-    { type: `multipart/form-data; boundary=${job.key}`, signal },
+    { headers: { ...headers, "content-type": `multipart/form-data; boundary=${job.key}` }, signal },
   );
   if (!response.ok) return readRefusal(response, "start");
   const made = await readJson<WireCharacter>(response);

@@ -36,7 +36,7 @@ export async function startImage(job: Job, signal: AbortSignal, { base, headers 
   const { model, prompt, n } = job;
   const fields = { model, prompt, n, size, quality: job.quality === "hd" ? "high" : "medium" };
   const post = (path: string, type: string, pieces: Piece[]) =>
-    postPieces((init) => ask(globalThis, base + path, { ...init, headers: { ...init.headers, ...headers } }), pieces, { type, signal });
+    postPieces((init) => ask(globalThis, base + path, init), pieces, { headers: { ...headers, "content-type": type }, signal });
   const response =
     job.images.length === 0
       ? await post("/images/generations", "application/json", [JSON.stringify(fields)])

@@ -85,9 +85,7 @@ function submit(
     ...(image_url !== undefined && { input_reference: { image_url } }),
   });
   const pieces = jsonPieces(job.images, toBody, { passesUrl: (url) => url.startsWith("https://") });
-  const send = (init: RequestInit & { headers: Record<string, string> }) =>
-    ask(globalThis, `${base}/videos`, { ...init, headers: { ...init.headers, ...headers } });
-  return postPieces(send, pieces, { signal });
+  return postPieces((init) => ask(globalThis, `${base}/videos`, init), pieces, { headers, signal });
 }
 
 /**

@@ -46,16 +46,23 @@ export async function measurePieces(pieces: Piece[]): Promise<number> {
   return length;
 }
 
+export interface PostInit {
+  method: "POST";
+  headers: Record<string, string>;
+  body: BodyInit;
+  signal: AbortSignal;
+}
+
 /**
- * POSTs the pieces by `send`, JSON unless `type` says otherwise. With `length` the body has a `content-length`, else it is chunked.
- * Throws what a piece throws: the body breaks off then, and no upstream accepts a part of one.
+ * POSTs the pieces by `send`, as JSON unless `headers` have another content type. With `length` the body has a `content-length`, else it
+ * is chunked. Throws what a piece throws: the body breaks off then, and no upstream accepts a part of one.
  */
 export async function postPieces(
-  send: (init: { method: "POST"; headers: Record<string, string>; body: BodyInit; signal: AbortSignal }) => Promise<Response>,
+  send: (init: PostInit) => Promise<Response>,
   pieces: Piece[],
-  { type = "application/json", length, signal }: { type?: string; length?: number; signal: AbortSignal },
+  { headers, length, signal }: { headers?: Record<string, string>; length?: number; signal: AbortSignal },
 ): Promise<Response> {
-  const init = { method: "POST" as const, headers: { "content-type": type } };
+  const init = { method: "POST" as const, headers: { "content-type": "application/json", ...headers } };
   if (pieces.every((piece) => typeof piece === "string")) return send({ ...init, body: pieces.join(""), signal });
   const { readable, writable } = length === undefined ? new IdentityTransformStream() : new FixedLengthStream(length);
   const writer = writable.getWriter();

@@ -54,6 +54,9 @@ for (const door of doors)
     ["[retired 1]", ["refused", "start", "file"]],
     ["[misfit 1]", ["refused", "start", "file"]],
     ["[wallet 1]", ["refused", "start", "file"]],
+    ["[user-error 1]", ["refused", "start", "file"]],
+    ["[unlisted 1]", ["refused", "start", "file"]],
+    ["[http-number 1]", ["refused", "start", "file"]],
     ["[fails 1]", ["start", "start", "file"]],
   ])(`through the ${door} %s gives way to the next route`, async (order, calls) => {
     const prompt = `${unique()} ${order}`;

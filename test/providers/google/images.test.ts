@@ -168,6 +168,8 @@ test.each(["[wallet]", "[region]"])("%s puts the provider aside and tells the op
   const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
   await deliver(body.id as string);
   expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(true);
+  // The Vertex account is another one.
+  expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(false);
   expect(lines.mock.calls.flat().join()).toContain(`"unit":"provider","provider":"google","outcome":"account_fault"`);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });

@@ -156,6 +156,8 @@ test.each(["another account", "no JSON", "another key"])(
     const id = submitted.body.id as string;
     await deliver(id, undefined, { GOOGLE_SERVICE_ACCOUNT: wrong[which]! });
     expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(true);
+    // The Gemini key is another account.
+    expect(isUnhealthy({ provider: "google", model: "gemini-omni-1.2-flash" })).toBe(false);
     await pass(id, 1);
     const { data } = (await finish(submitted.account, id)).body;
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });

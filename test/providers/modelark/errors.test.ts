@@ -87,6 +87,15 @@ test("an image that cannot be fetched or read is the caller's; what we chose our
   await bothEnd("[bad-image]", "provider_error", { starts: 1 });
 });
 
+test("a refusal with an empty param is not blamed on the caller's image: the next route is asked", async () => {
+  await bothEnd("[paramless]", "provider_error", { starts: 1, more: { images: [imageUrl] } });
+  const prompt = `${unique()} [paramless 1]`;
+  const table = routeTo("vidA-2", "dreamina-seedance-2-0-fast-260128", "dreamina-seedance-2-0-260128");
+  const { data } = await generate(table, videos, { model: "vidA-2", prompt, images: [imageUrl] });
+  expect(data.status).toBe("completed");
+  expect(await countOf(prompt, "start")).toBe(2);
+});
+
 test.each(["fails", "lapsed", "empty", "forgotten"])(
   "a task that %s is a provider_error, and gives way to the next route",
   async (order) => {
@@ -125,7 +134,7 @@ test("a video whose URL has expired is a provider_error", () =>
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
   }));
 
-test.each(["wallet", "quota"])("no money there: %s puts it aside, with an alert, and the task fails at once", async (order) => {
+test.each(["wallet", "quota", "budget"])("no money there: %s puts it aside, with an alert, and the task fails at once", async (order) => {
   const alerts = vi.spyOn(console, "error");
   await bothEnd(`[${order}]`, "provider_error", { starts: 1 });
   expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(true);

@@ -58,8 +58,13 @@ const videoCases: Case[] = [
   [
     "vidB-3.1-quality",
     "google/veo-3.1",
-    { images: [image, other] },
-    { duration: 8, aspect_ratio: "16:9", image: image, last_frame: other },
+    {
+      image_with_roles: [
+        { url: other, role: "last_frame" },
+        { url: image, role: "first_frame" },
+      ],
+    },
+    { duration: 8, aspect_ratio: "16:9", image, last_frame: other },
   ],
   [
     "vidB-3.1-quality",
@@ -78,7 +83,7 @@ const videoCases: Case[] = [
         { url: image, role: "first_frame" },
       ],
     },
-    { duration: 12, aspect_ratio: "16:9", resolution: "1080p", image: image, last_frame_image: other },
+    { duration: 12, aspect_ratio: "adaptive", resolution: "1080p", image, last_frame_image: other },
   ],
   [
     "vidC-1-0-pro-fast",

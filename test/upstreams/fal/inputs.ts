@@ -27,7 +27,7 @@ const limits: [endpoint: RegExp, field: string, z.core.CheckFn<never>][] = [
 ];
 
 function toSchema(endpoint: string, field: string, type: string): z.ZodMiniType {
-  const words = [...type.matchAll(/'([^']*)'/g)].map(([, word]) => word!);
+  const words = [...type.matchAll(/'([^']*)'/g)].map(([, word]) => word);
   if (type.includes("ImageSize")) {
     const pixels = imageSizes.find(([pattern]) => pattern.test(endpoint))?.[1] ?? z.never();
     return z.union([pixels, z.enum(words)]);

@@ -170,8 +170,8 @@ async function edited(c: Context): Promise<Response> {
     throw new Refusal(400, "missing_required_parameter", "Missing required parameter: 'images'.", { param: "images" });
   for (const image of images) checkImage(image.image_url, prompt);
   // The schema of the JSON body lists these alone, that of the form lets any string pass (openai/openai-openapi, August 2026).
-  if (body["size"] !== undefined && !/^(?:auto|1024x1024|1536x1024|1024x1536)$/.test(String(body["size"])))
-    throw new Refusal(400, "invalid_value", `Invalid size '${String(body["size"])}'.`, { param: "size" });
+  if (body["size"] !== undefined && !["auto", "1024x1024", "1536x1024", "1024x1536"].includes(body["size"] as string))
+    throw new Refusal(400, "invalid_value", "Invalid size.", { param: "size" });
   return made(c, body, "edit");
 }
 
