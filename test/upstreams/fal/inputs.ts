@@ -19,15 +19,15 @@ const imageSizes: [RegExp, z.ZodMiniType][] = [
 ];
 
 /** Limits on lists and texts that the types do not have. */
-const limits: [endpoint: RegExp, field: string, z.core.CheckFn<never>][] = [
-  [/seedance-2/, "image_urls", z.maxLength(9)],
-  [/veo/, "image_urls", z.maxLength(3)],
-  [/\/edit$/, "image_urls", z.maxLength(10)],
-  [/hailuo/, "prompt", z.maxLength(2000)],
+const limits: [endpoint: RegExp, field: string, max: number][] = [
+  [/seedance-2/, "image_urls", 9],
+  [/veo/, "image_urls", 3],
+  [/\/edit$/, "image_urls", 10],
+  [/hailuo/, "prompt", 2000],
 ];
 
 function toSchema(endpoint: string, field: string, type: string): z.ZodMiniType {
-  const words = [...type.matchAll(/'([^']*)'/g)].map(([, word]) => word);
+  const words = [...type.matchAll(/'([^']*)'/g)].map(([, word = ""]) => word);
   if (type.includes("ImageSize")) {
     const pixels = imageSizes.find(([pattern]) => pattern.test(endpoint))?.[1] ?? z.never();
     return z.union([pixels, z.enum(words)]);
@@ -45,7 +45,8 @@ function toShape(endpoint: string, fields: Record<string, string>): z.ZodMiniTyp
     if (name.startsWith("~")) continue;
     const field = name.replace("?", "");
     let schema = toSchema(endpoint, field, type);
-    for (const [pattern, limited, check] of limits) if (limited === field && pattern.test(endpoint)) schema = schema.check(check as never);
+    for (const [pattern, limited, max] of limits)
+      if (limited === field && pattern.test(endpoint)) schema = schema.check(z.maxLength(max) as never);
     shape[field] = name.endsWith("?") ? z.optional(schema) : schema;
   }
   return z.strictObject(shape);
