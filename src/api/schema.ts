@@ -186,7 +186,7 @@ export const modelList = z.strictObject({ object: z.literal("list"), data: z.arr
 /* Operator */
 
 const quotaFields = { quota: limited, used: amount, reserved: amount, remaining: limited };
-const account = z.strictObject({
+export const account = z.strictObject({
   id: z.string(),
   email: z.string(),
   name: z.nullable(z.string()),
