@@ -112,6 +112,8 @@ export interface Provider {
   readonly name: string;
   /** True when `start` may be repeated without making anything twice: the upstream knows `job.key`, or `start` looks an `askedAt` up. */
   readonly repeatable: boolean;
+  /** True when `start` answers only when the work is done, which takes many seconds. Such starts have a queue of their own. */
+  answersWhenDone?(request: Pick<GenerationRequest, "kind" | "model">): boolean;
   /** The most time `start` may take for work of this kind, after which its outcome is unknown. */
   startTimeoutMs(kind: Job["kind"]): number;
   /** `poll` tells how far the work is; otherwise progress is computed from the time that passed. */

@@ -1,4 +1,4 @@
-/** The queue consumer: does the slow work that task objects lease to it. It decides nothing and may die at any point. */
+/** The consumer of the queues: does the slow work that task objects lease to it. It decides nothing and may die at any point. */
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toObjectId } from "../ids.ts";
@@ -11,6 +11,7 @@ import { openJob } from "./job.ts";
 import { BadOutputError, storeOutputs } from "./outputs.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
+import { StartClock } from "./start-clock.ts";
 import type { TaskObject } from "./task-object.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
@@ -22,17 +23,22 @@ const defaultPollMs = 2_000;
 /** How wrangler.toml names the queue of messages that were given up. */
 const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
 
-/** Works through a batch; messages do not wait for each other's outcome. */
+/**
+ * Works through a batch. Work is claimed and done one after the other: an invocation has six connections, and the clock of a request that
+ * waits for one of them would run. wrangler.toml asks for one message a batch, so this holds only for batches of another configuration.
+ */
 export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
-  await Promise.all(
-    batch.messages.map((message) => (isDeadLetterQueue(batch.queue) ? handleDeadLetter(message, env) : deliver(message, env))),
-  );
+  if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.map((message) => handleDeadLetter(message, env)));
+  else for (const message of batch.messages) await deliver(message, env);
 }
 
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
     const work = await taskStub(message, env)?.claim();
-    if (work) await perform(message, work, env);
+    // What was made must not be lost to an object that is just being moved.
+    const report = (lease: string, outcome: StepOutcome) =>
+      retry("report", message.body.taskId, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false);
+    if (work) await perform(work, env, report);
     message.ack();
   } catch (error) {
     // Only our own object did not answer: what providers and storage do wrong is reported to it. The queue tries again.
@@ -57,11 +63,15 @@ function taskStub(message: Message<DispatchMessage>, env: Env): DurableObjectStu
   return id && env.TASKS.get(id);
 }
 
-async function perform(message: Message<DispatchMessage>, { step, lease, task }: Work, env: Env): Promise<void> {
+/** Does leased work and reports it to its object. Throws only what `report` throws, which says whether the lease was still good. */
+export async function perform(
+  { step, lease, task }: Work,
+  env: Env,
+  report: (lease: string, outcome: StepOutcome) => Promise<boolean>,
+): Promise<void> {
   const started = Date.now();
   const outcome = await runStep({ step, lease, task }, env);
-  // What was made must not be lost to an object that is just being moved.
-  const isTaken = await retry("report", task.id, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false);
+  const isTaken = await report(lease, outcome);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
   const line = { ...logFields(task), step, outcome: isTaken ? outcome.outcome : "too_late", ms: Date.now() - started };
   if (outcome.outcome === "fault" || outcome.outcome === "lost") alert("dispatch", { ...line, reason: outcome.reason });
@@ -72,14 +82,15 @@ async function perform(message: Message<DispatchMessage>, { step, lease, task }:
 async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
   const { submission } = task;
   const { provider: name } = currentRoute(task);
-  const open = openJob(task, env);
+  const clock = new StartClock();
+  const open = openJob(task, env, clock);
   try {
     if (step === "start" && isUnhealthy(name) && task.route + 1 < submission.routes.length)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
     const answer =
       step === "start"
-        ? await provider.start(open.job, AbortSignal.timeout(provider.startTimeoutMs(submission.kind)))
+        ? await clock.run(provider.startTimeoutMs(submission.kind), (signal) => provider.start(open.job, signal))
         : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked whole to the provider.
     if (open.inputFault() !== undefined) throw open.inputFault();

@@ -33,6 +33,7 @@ const providerBehind = (client: Client): Provider => ({
   name: "cloudflare",
   repeatable: false,
   reportsProgress: false,
+  answersWhenDone: () => true,
   // Several pictures are made in one start; a film leaves a minute of its task's ten to be stored in.
   startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 540_000),
 

@@ -39,6 +39,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
     name: "modelark",
     // It knows no idempotency key, and its list of tasks does not tell their prompts.
     repeatable: false,
+    answersWhenDone: ({ kind }) => kind === "image",
     // Of the 120 seconds of a picture task the rest is for storing; a film's task is made at once, but its pictures have to get there.
     startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
     reportsProgress: false,

@@ -52,6 +52,7 @@ export function openai({
     name: "openai",
     // Nothing here knows idempotency keys, and a film that is not in the list may be there a moment later.
     repeatable: false,
+    answersWhenDone: ({ kind }) => kind === "image" || kind === "character",
     startTimeoutMs: (kind) => (kind === "image" ? pictureStartMs : filmStartMs),
     reportsProgress: true,
     typicalSeconds: { character: 20 },
