@@ -1,10 +1,8 @@
 /** Reads a body as text in large pieces, whatever its chunks are. */
 
 import { JsonBodyError } from "./json-error.ts";
+import { largeReader } from "./large-reads.ts";
 
-// A plain reader of a request gets chunks of 4 KB and keeps what has arrived meanwhile in memory. A reader that brings its own buffer and
-// waits until it is full costs a tenth of that processor time for a body of 70 MB, and no memory but the buffer.
-const READ_BYTES = 256 * 1024;
 // Larger strings would not be young to the garbage collector, and stay in memory for long.
 const PIECE_BYTES = 64 * 1024;
 
@@ -28,7 +26,7 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
       throw new JsonBodyError("not_json", { cause });
     }
   };
-  const reader = getReader(body);
+  const reader = largeReader(body);
   let total = 0;
   try {
     for (;;) {
@@ -44,29 +42,5 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
   } finally {
     // How that ends concerns nobody: the body has been read, or is not wanted any more.
     reader.cancel().catch(() => undefined);
-  }
-}
-
-interface Reader {
-  /** The next bytes, valid until the next call; undefined at the end. */
-  read(): Promise<Uint8Array | undefined>;
-  cancel(): Promise<void>;
-}
-
-function getReader(body: ReadableStream<Uint8Array>): Reader {
-  try {
-    const reader = body.getReader({ mode: "byob" });
-    let buffer = new ArrayBuffer(READ_BYTES);
-    const read = async () => {
-      const { value } = await reader.readAtLeast(READ_BYTES, new Uint8Array(buffer));
-      if (!value?.byteLength) return undefined;
-      buffer = value.buffer;
-      return value;
-    };
-    return { read, cancel: () => reader.cancel() };
-  } catch {
-    // Not a stream of bytes to the platform, but one of chunks, as code makes them.
-    const reader = body.getReader();
-    return { read: async () => (await reader.read()).value, cancel: () => reader.cancel() };
   }
 }

@@ -40,8 +40,11 @@ export function markUnhealthy(name: string): void {
 export const isUnhealthy = (name: string): boolean => (cooldowns.get(name) ?? 0) > Date.now();
 
 /** Whether a start at a route waits for the work itself; false for a provider that is switched off. */
-export const answersWhenDone = (env: Env, { provider, model }: { provider: string; model: string }, kind: GenerationRequest["kind"]): boolean =>
-  providers[provider]?.(env)?.answersWhenDone?.({ kind, model }) ?? false;
+export const answersWhenDone = (
+  env: Env,
+  { provider, model }: { provider: string; model: string },
+  kind: GenerationRequest["kind"],
+): boolean => providers[provider]?.(env)?.answersWhenDone?.({ kind, model }) ?? false;
 
 /** Whether the operator switched the provider on. */
 export const isOn = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;

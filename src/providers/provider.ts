@@ -50,6 +50,11 @@ export interface Job extends GenerationRequest {
   source?: InputVideo;
   /** Character creation: the part of the source, in seconds. */
   range?: { start: number; end: number };
+  /**
+   * Keeps an output whose bytes come only once, as they come: the output that opens them from then on. One after the other; the memory of
+   * one is all that a task has.
+   */
+  keep(bytes: AsyncIterable<Uint8Array>): Promise<Output>;
 }
 
 export interface InputImage {

@@ -8,7 +8,7 @@ import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { openJob } from "./job.ts";
-import { BadOutputError, storeOutputs } from "./outputs.ts";
+import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
 import { StartClock } from "./start-clock.ts";
@@ -83,7 +83,7 @@ async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutco
   const { submission } = task;
   const { provider: name } = currentRoute(task);
   const clock = new StartClock();
-  const open = openJob(task, env, clock);
+  const open = openJob(task, env, clock, keeping(task, lease, env.ASSETS));
   try {
     if (step === "start" && isUnhealthy(name) && task.route + 1 < submission.routes.length)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };

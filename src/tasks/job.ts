@@ -57,8 +57,8 @@ export function toRequest(
   };
 }
 
-/** The job for the route that is being tried. The clock stands still while a picture waits for its turn. */
-export function openJob(task: Task, env: Env, clock: StartClock): OpenJob {
+/** The job for the route that is being tried. The clock stands still while a picture waits for its turn; `keep` is the job's own. */
+export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep"]): OpenJob {
   const { submission } = task;
   const { timestamps } = submission.parameters;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
@@ -68,6 +68,7 @@ export function openJob(task: Task, env: Env, clock: StartClock): OpenJob {
   const job: Job = {
     ...request,
     key: task.id,
+    keep,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
     images: submission.inputs.map((input) => toInputImage(input, rules, env, clock)),

@@ -5,9 +5,9 @@ import { bindingClient, type Client, restClient } from "./client.ts";
 import { filmFamilies } from "./videos.ts";
 import { imageFamilies } from "./images.ts";
 import type { Family } from "./inputs.ts";
-import { outputAt, toOutput, several } from "../shared/http.ts";
+import { outputAt, several } from "../shared/http.ts";
 import { promptWithNames } from "../shared/prompt.ts";
-import { type InputImage, type Output, type Provider, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
+import { type InputImage, type Provider, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
 
 const defaultBase = "https://api.cloudflare.com/client/v4";
 
@@ -52,7 +52,7 @@ const providerBehind = (client: Client): Provider => ({
     const pictures = job.characters.map(({ picture }) => ({ ...picture, role: "reference" as const }));
     const images = withinBytes([...job.images, ...pictures]);
     const input = await family.input({ ...job, prompt: promptWithNames(job), images });
-    const made = await several(job.n, () => client.run(job.model, input, signal));
+    const made = await several(job.n, () => client.run(job.model, input, signal, job.keep));
     return Array.isArray(made) ? told(made) : made;
   },
 
@@ -84,14 +84,7 @@ function told(made: Made[]): Succeeded {
   const urls = made.flatMap((one) => ("url" in one ? [one.url] : []));
   return {
     status: "succeeded",
-    outputs: made.map(outputOfMade),
+    outputs: made.map((one) => ("url" in one ? outputAt(one.url) : one.output)),
     ...(urls.length === made.length && { operation: JSON.stringify({ urls }) }),
   };
-}
-
-function outputOfMade(made: Made): Output {
-  if ("url" in made) return outputAt(made.url);
-  if ("base64" in made) return toOutput(made.base64, "image/*");
-  const { bytes } = made;
-  return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type: "image/*", length: bytes.byteLength }) };
 }

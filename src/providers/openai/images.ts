@@ -1,6 +1,7 @@
 /** Pictures in OpenAI's format: `/images/generations`, and `/images/edits` as JSON where the caller gives pictures. Both answer when they are done. */
 
-import { readJson, outputAt, toOutput } from "../shared/http.ts";
+import { outputAt } from "../shared/http.ts";
+import { readKept } from "../shared/kept.ts";
 import { type Piece, postPieces } from "../shared/openai-body.ts";
 import { refused } from "./errors.ts";
 import type { Upstream } from "./upstream.ts";
@@ -27,7 +28,6 @@ export const unablePicture = (request: GenerationRequest) => (chooseSize(request
 
 interface WireImages {
   data?: ({ b64_json?: string | null; url?: string | null } | null)[] | null;
-  output_format?: string | null;
 }
 
 export async function startPicture(job: Job, signal: AbortSignal, { base, headers }: Upstream): Promise<Succeeded | Failed> {
@@ -41,13 +41,15 @@ export async function startPicture(job: Job, signal: AbortSignal, { base, header
       ? await postPieces(`${base}/images/generations`, headers, [fields], signal)
       : await postPieces(`${base}/images/edits`, headers, [`${fields.slice(0, -1)},"images":[`, ...pictures, "}]}"], signal);
   if (!response.ok) return refused(response, "start");
-  const made = await readJson<WireImages>(response);
+  const { value: made, kept, outputOf } = await readKept<WireImages>(response, job.keep, (path) => path.at(-1) === "b64_json");
+  // It broke off: what had come whole is made and there.
+  if (made === undefined && kept.length > 0) return { status: "succeeded", outputs: kept };
   // Made and billed, perhaps, but not to be understood: nobody can say that nothing was.
   if (!Array.isArray(made?.data)) throw new ProviderError("start: not an answer", { retryable: false });
   const outputs: Output[] = [];
   const urls: string[] = [];
   for (const image of made.data) {
-    if (image?.b64_json) outputs.push(toOutput(image.b64_json, `image/${made.output_format ?? "png"}`));
+    if (image?.b64_json) outputs.push(await outputOf(image.b64_json));
     else if (image?.url) urls.push(image.url);
   }
   // The maker always answers Base64; others of this format may answer URLs, which can be asked for again.
