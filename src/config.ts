@@ -1,4 +1,4 @@
-/** What the operator configured, read from the Worker's variables in one place. */
+/** Reads the operator's configuration from the Worker's variables. */
 
 import { checkPrices, type PriceOverrides } from "./catalog/prices.ts";
 import { checkRoutes, type Routes } from "./catalog/routes.ts";

@@ -1,4 +1,4 @@
-/** Every way a request can fail: one closed union, one table to the wire, one class to throw. */
+/** Every way a request can fail: a closed union of codes, their HTTP statuses, and the error class to throw. */
 
 /** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
 const errorTable = {

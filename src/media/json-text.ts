@@ -1,19 +1,19 @@
-/** Reads a body as text in large pieces, whatever its chunks are. */
+/** Reads a body as text in large pieces, independent of its chunks. */
 
 import { JsonBodyError } from "./json-error.ts";
 import { largeReader } from "./large-reads.ts";
 
-// Larger strings would not be young to the garbage collector, and stay in memory for long.
+// Larger strings would leave the garbage collector's young generation and stay in memory for long.
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * The text of a body, a byte order mark at its start taken away, in pieces of at most 64 Ki characters. The body is cancelled when the
+ * Yields the text of a body without its byte order mark, in pieces of at most 64 Ki characters. Cancels the body when the
  * caller stops early.
  *
- * @throws JsonBodyError `too_large` at the first byte over `maxBytes`, `not_json` where it is not UTF-8, `interrupted` where it breaks off.
+ * @throws JsonBodyError `too_large` at the first byte over `maxBytes`, `not_json` if it is not UTF-8, `interrupted` if it breaks off.
  */
 export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<string, void> {
-  // The platform's own removal of the mark also hits one at the start of a later chunk.
+  // The decoder's own removal of the mark would also remove one at the start of a later chunk.
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let isStart = true;
   const decode = (bytes?: Uint8Array) => {
@@ -40,7 +40,7 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
     }
     yield decode();
   } finally {
-    // How that ends concerns nobody: the body has been read, or is not wanted any more.
+    // The outcome is ignored: the body has been read or is not needed any more.
     reader.cancel().catch(() => undefined);
   }
 }

@@ -83,7 +83,7 @@ async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutco
   const { submission } = task;
   const { provider: name } = currentRoute(task);
   const clock = new StartClock();
-  const open = openJob(task, env, clock, keeping(task, lease, env.ASSETS));
+  const open = openJob(task, env, clock, keeping(task, lease, env.ASSETS, clock));
   try {
     if (step === "start" && isUnhealthy(name) && task.route + 1 < submission.routes.length)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };

@@ -7,6 +7,8 @@ import { alert } from "../log.ts";
 import { cutStill } from "../media/still.ts";
 import { readVideoFacts } from "../media/mp4.ts";
 import { type Job, type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
+import { Semaphore } from "../concurrency.ts";
+import { longestHoldMs, type StartClock } from "./start-clock.ts";
 import type { Result, Task } from "./record.ts";
 
 const maxOutputBytes = 512 * 1024 * 1024;
@@ -78,11 +80,12 @@ const withoutThumbnail = (task: Task) => (error: unknown) => {
 const kept = new WeakMap<Output, Asset>();
 
 /** `Job.keep` of a step: stores each file under a name of this lease, and the provider's outputs are stored already when it has them. */
-export function keeping(task: Task, lease: string, bucket: R2Bucket): Job["keep"] {
+export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: StartClock): Job["keep"] {
   const kind = task.submission.kind === "image" || task.submission.kind === "character" ? "image" : "video";
   let count = 0;
   return async (bytes) => {
-    const asset = await storeBody(bucket, `${assetPrefix(task.id)}${lease}-made-${count++}`, { body: bytes }, kind);
+    const name = `${assetPrefix(task.id)}${lease}-made-${count++}`;
+    const asset = await inTurn(clock, () => storeBody(bucket, name, { body: bytes }, kind));
     const output: Output = {
       async open() {
         const object = await openAsset(bucket, asset.key);
@@ -93,6 +96,27 @@ export function keeping(task: Task, lease: string, bucket: R2Bucket): Job["keep"
     kept.set(output, asset);
     return output;
   };
+}
+
+/** Each has a buffer of up to 8 MB: ten at once were 135 MB of an isolate's 128. */
+const turns = new Semaphore({ mostAtOnce: 3, longestMs: 60_000, longestWaitMs: longestHoldMs });
+
+/** Waits for a turn while the start's clock stands still. What is made is not refused: after the longest wait it goes on without one. */
+async function inTurn<T>(clock: StartClock, work: () => Promise<T>): Promise<T> {
+  const release = clock.hold();
+  const begun = () => {
+    release();
+    return work();
+  };
+  const noTurn = new Error("no turn");
+  try {
+    return await turns.take(begun, () => noTurn);
+  } catch (error) {
+    if (error === noTurn) return await begun();
+    throw error;
+  } finally {
+    release();
+  }
 }
 
 const storeOutput = async (bucket: R2Bucket, name: string, output: Output, kind: "image" | "video"): Promise<Asset> =>

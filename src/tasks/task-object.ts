@@ -113,7 +113,7 @@ export class TaskObject extends DurableObject<Env> {
     const isStart = task.step.do === "start" || task.step.do === "starting";
     // Where a start may not be repeated its lease lasts until what it made at once is stored, too: lapsed, it would be lost.
     const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[kind];
-    const leaseMs = (isStart ? longestStartMs(task, provider.startTimeoutMs(kind)) : 0) + storeMs + leaseGraceMs;
+    const leaseMs = (isStart ? longestStartMs(task, provider, kind) : 0) + storeMs + leaseGraceMs;
     const claimed = transitions.claimed(task, newId(""), leaseMs, provider.repeatable, Date.now());
     if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
     this.#commit(claimed);

@@ -1,7 +1,7 @@
 /** What a task object leases to a consumer, and what it hears of it. */
 
 import type { FailureCode } from "../errors.ts";
-import type { Operation } from "../providers/provider.ts";
+import type { Operation, Provider } from "../providers/provider.ts";
 import { longestHoldMs } from "./start-clock.ts";
 import type { Result, Submission, Task } from "./record.ts";
 
@@ -25,6 +25,9 @@ export type StepOutcome =
 /** Time a consumer has to store outputs; its lease lasts a little longer. Short enough for another try before the deadline. */
 export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 
-/** The most time from a start's claim to its end: its clock stands still while a picture waits for its turn. */
-export const longestStartMs = ({ submission: { inputs, characters } }: Task, startTimeoutMs: number) =>
-  startTimeoutMs + (inputs.length + characters.length > 0 ? longestHoldMs : 0);
+/** The most time from a start's claim to its end: its clock stands still while a picture, or a file in its answer, waits for its turn. */
+export const longestStartMs = (
+  { submission: { inputs, characters } }: Task,
+  { repeatable, startTimeoutMs }: Provider,
+  kind: Submission["kind"],
+) => startTimeoutMs(kind) + (!repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);
