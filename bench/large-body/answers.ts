@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bundle, root } from "../build.ts";
 import { freshHeaders, gatewayBindings } from "../calls.ts";
 import { Client } from "../load.ts";
-import { processesBelow } from "../process-tree.ts";
+import { cpuUs, processesBelow } from "../process-tree.ts";
 import { startServer } from "../server.ts";
 import { startBucket } from "./bucket.ts";
 import { heapDuring } from "./heap.ts";
@@ -85,10 +85,13 @@ async function run(headers: Record<string, string>): Promise<string[]> {
 
 try {
   const headers = await freshHeaders(client);
+  const before = await cpuUs(server.processes);
   const { result, mostMiB } = await heapDuring(server.inspectorUrl, () => run(headers));
   console.log(
     `${tasks} answers of ${(upstream.bytes / 1e6).toFixed(1)} MB at once: the isolate holds ${mostMiB} MiB at most, objects and buffers`,
   );
+  const cpuMs = ((await cpuUs(server.processes)) - before) / 1000 / tasks;
+  console.log(`  CPU ${Math.round(cpuMs)} ms a task, the local runtime's own work included`);
   if (mostMiB >= heapMB) failures.push(`the isolate held ${mostMiB} MiB, not below ${heapMB}`);
   if (result.some((status) => status !== "completed")) failures.push(`tasks ended as ${result.join(", ")}`);
   const stored = [...bucket.files.values()].filter(({ bytes }) => bytes.length === imageBytes).length;

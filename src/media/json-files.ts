@@ -51,7 +51,13 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
     if (isFile) {
       const placeholder = `file:${nonce}:${files.size}`;
       keep(placeholder);
-      files.set(placeholder, await take(decoded({ text, ends }, () => nextOf(parts))));
+      const next = async () => {
+        const part = await nextOf(parts);
+        ends = part.ends;
+        return part;
+      };
+      files.set(placeholder, await take(decoded({ text, ends }, next)));
+      while (!ends) await next(); // where it stopped early
     } else {
       keep(text);
       while (!ends) {

@@ -54,7 +54,7 @@ export interface Job extends GenerationRequest {
    * Keeps an output whose bytes come only once, as they come: the output that opens them from then on. One after the other; the memory of
    * one is all that a task has.
    */
-  keep(bytes: AsyncIterable<Uint8Array>): Promise<Output>;
+  keep: (bytes: AsyncIterable<Uint8Array>) => Promise<Output>;
 }
 
 export interface InputImage {

@@ -10,7 +10,7 @@ export class StartClock {
   #holdLeftMs = longestHoldMs;
   #holds = 0;
   #since = 0;
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  #cancel: () => void = () => undefined;
 
   /** Does work whose signal is aborted after `ms` in which the clock was not held, as `AbortSignal.timeout` does it. */
   async run<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -21,7 +21,7 @@ export class StartClock {
       return await work(this.#timeout.signal);
     } finally {
       this.#isRunning = false;
-      clearTimeout(this.#timer);
+      this.#cancel();
     }
   }
 
@@ -50,7 +50,8 @@ export class StartClock {
 
   #after(ms: number, then: () => void): void {
     this.#since = Date.now();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(then, Math.max(0, ms));
+    this.#cancel();
+    const timer = setTimeout(then, Math.max(0, ms));
+    this.#cancel = () => clearTimeout(timer);
   }
 }

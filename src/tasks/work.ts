@@ -26,8 +26,5 @@ export type StepOutcome =
 export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 
 /** The most time from a start's claim to its end: its clock stands still while a picture, or a file in its answer, waits for its turn. */
-export const longestStartMs = (
-  { submission: { inputs, characters } }: Task,
-  { repeatable, startTimeoutMs }: Provider,
-  kind: Submission["kind"],
-) => startTimeoutMs(kind) + (!repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);
+export const longestStartMs = ({ submission: { inputs, characters } }: Task, provider: Provider, kind: Submission["kind"]) =>
+  provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);

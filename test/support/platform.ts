@@ -65,7 +65,7 @@ export class Platform {
   constructor(upstream: SlowUpstream) {
     const { fetch } = globalThis;
     vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-      const slow = upstream(String(input));
+      const slow = upstream(input as string);
       const invocation = this.#current.getStore();
       return slow && invocation ? this.#ask(slow, invocation, init?.signal) : fetch(input, init);
     });

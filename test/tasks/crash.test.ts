@@ -193,7 +193,7 @@ function holdUpstream(): () => Promise<void> {
   const original = prototype.fetch;
   const seen = { isReached: false };
   vi.spyOn(prototype, "fetch").mockImplementation(function (this: unknown, input, init) {
-    if (seen.isReached || !String(input).startsWith("http://sandbox/") || init?.method !== "POST") return original.call(this, input, init);
+    if (seen.isReached || !input.startsWith("http://sandbox/") || init?.method !== "POST") return original.call(this, input, init);
     seen.isReached = true;
     return new Promise(() => undefined);
   });
