@@ -57,7 +57,8 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
         return part;
       };
       files.set(placeholder, await take(decoded({ text, ends }, next)));
-      while (!ends) await next(); // where it stopped early
+      // Where it stopped early, the rest of the string is read on.
+      while (!ends) ({ ends } = await nextOf(parts));
     } else {
       keep(text);
       while (!ends) {

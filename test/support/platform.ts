@@ -139,7 +139,7 @@ export class Platform {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++invocation.waiting);
     let isSent = false;
     try {
-      while (invocation.connected >= connections && !signal?.aborted) await this.#until(Date.now() + 1);
+      await this.#until(Infinity, () => invocation.connected < connections || signal?.aborted === true);
       signal?.throwIfAborted();
       isSent = true;
       invocation.connected++;
