@@ -79,7 +79,7 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
 type Parts = AsyncGenerator<JsonPart, void>;
 
 async function* partsOf(body: ReadableStream<Uint8Array>, scanner: JsonScanner, maxBytes: number): Parts {
-  for await (const text of readText(body, maxBytes)) yield* scanner.parts(text);
+  for await (const text of readText(body, { maxBytes })) yield* scanner.parts(text);
 }
 
 async function nextOf(parts: Parts): Promise<JsonPart> {

@@ -6,13 +6,26 @@ import { largeReader } from "./large-reads.ts";
 // Larger strings would leave the garbage collector's young generation and stay in memory for long.
 const PIECE_BYTES = 64 * 1024;
 
+/** How a body is read. */
+export interface ReadOptions {
+  /** Limit of the whole body, in bytes. */
+  maxBytes: number;
+  /** What has been read of the body already. */
+  head?: Uint8Array | undefined;
+  /** Waits for each read, and may reject. */
+  wait?: (<T extends Uint8Array | undefined>(read: Promise<T>) => Promise<T>) | undefined;
+}
+
 /**
  * Yields the text of a body without its byte order mark, in pieces of at most 64 Ki characters. Cancels the body when the
  * caller stops early.
  *
  * @throws JsonBodyError `too_large` at the first byte over `maxBytes`, `not_json` if it is not UTF-8, `interrupted` if it breaks off.
  */
-export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<string, void> {
+export async function* readText(
+  body: ReadableStream<Uint8Array>,
+  { maxBytes, head, wait = (read) => read }: ReadOptions,
+): AsyncGenerator<string, void> {
   // The decoder's own removal of the mark would also remove one at the start of a later chunk.
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let isStart = true;
@@ -29,10 +42,12 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
   const reader = largeReader(body);
   let total = 0;
   try {
-    for (;;) {
-      const chunk = await reader.read().catch((cause: unknown) => {
-        throw new JsonBodyError("interrupted", { cause });
-      });
+    for (let next = head; ; next = undefined) {
+      const chunk =
+        next ??
+        (await wait(reader.read()).catch((cause: unknown) => {
+          throw new JsonBodyError("interrupted", { cause });
+        }));
       if (!chunk) break;
       total += chunk.byteLength;
       if (total > maxBytes) throw new JsonBodyError("too_large");
@@ -43,4 +58,32 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
     // The outcome is ignored: the body has been read or is not needed any more.
     reader.cancel().catch(() => undefined);
   }
+}
+
+/**
+ * The start of a body: more than `bytes` of it, or all there is. The rest can be read from the body afterwards.
+ * @throws JsonBodyError `interrupted` where it breaks off, or what `wait` rejects with as its cause.
+ */
+export async function readHead(
+  body: ReadableStream<Uint8Array>,
+  bytes: number,
+  wait: NonNullable<ReadOptions["wait"]>,
+): Promise<{ head: Uint8Array; isWhole: boolean }> {
+  const reader = largeReader(body, bytes + 1);
+  let head = new Uint8Array();
+  try {
+    while (head.length <= bytes) {
+      const chunk = await wait(reader.read());
+      if (!chunk) break;
+      const longer = new Uint8Array(head.length + chunk.length);
+      longer.set(head);
+      longer.set(chunk, head.length);
+      head = longer;
+    }
+  } catch (cause) {
+    reader.cancel().catch(() => undefined); // the body is not wanted any more
+    throw new JsonBodyError("interrupted", { cause });
+  }
+  reader.release();
+  return { head, isWhole: head.length <= bytes };
 }

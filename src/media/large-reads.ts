@@ -8,23 +8,25 @@ export interface LargeReader {
   /** The next bytes, valid until the next call; undefined at the end. */
   read(): Promise<Uint8Array | undefined>;
   cancel(): Promise<void>;
+  release(): void;
 }
 
-export function largeReader(body: ReadableStream<Uint8Array>): LargeReader {
+/** A reader that brings at least so many bytes at once, where the platform can. */
+export function largeReader(body: ReadableStream<Uint8Array>, atLeast = readBytes): LargeReader {
   try {
     const reader = body.getReader({ mode: "byob" });
     let buffer = new ArrayBuffer(readBytes);
     const read = async () => {
-      const { value } = await reader.readAtLeast(readBytes, new Uint8Array(buffer));
+      const { value } = await reader.readAtLeast(atLeast, new Uint8Array(buffer));
       if (!value?.byteLength) return undefined;
       buffer = value.buffer;
       return value;
     };
-    return { read, cancel: () => reader.cancel() };
+    return { read, cancel: () => reader.cancel(), release: () => reader.releaseLock() };
   } catch {
     // Streams made by code have chunks and no BYOB reader.
     const reader = body.getReader();
-    return { read: async () => (await reader.read()).value, cancel: () => reader.cancel() };
+    return { read: async () => (await reader.read()).value, cancel: () => reader.cancel(), release: () => reader.releaseLock() };
   }
 }
 

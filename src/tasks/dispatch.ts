@@ -13,6 +13,7 @@ import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
 import { StartClock } from "./start-clock.ts";
 import type { TaskObject } from "./task-object.ts";
+import { startWhileWanted } from "./while-wanted.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
 interface DispatchMessage {
@@ -35,10 +36,7 @@ export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): P
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
     const work = await taskStub(message, env)?.claim();
-    // What was made must not be lost to an object that is just being moved.
-    const report = (lease: string, outcome: StepOutcome) =>
-      retry("report", message.body.taskId, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false);
-    if (work) await perform(work, env, report);
+    if (work) await perform(work, env, objectOf(message, env));
     message.ack();
   } catch (error) {
     // Only our own object did not answer: what providers and storage do wrong is reported to it. The queue tries again.
@@ -63,23 +61,41 @@ function taskStub(message: Message<DispatchMessage>, env: Env): DurableObjectStu
   return id && env.TASKS.get(id);
 }
 
-/** Does leased work and reports it to its object. Throws only what `report` throws, which says whether the lease was still good. */
-export async function perform(
-  { step, lease, task }: Work,
-  env: Env,
-  report: (lease: string, outcome: StepOutcome) => Promise<boolean>,
-): Promise<void> {
+/** The object that leased the work, as a consumer reaches it or as it is. Both say whether the lease is still good. */
+interface LeaseGiver {
+  holdsLease(lease: string): Promise<boolean>;
+  report(lease: string, outcome: StepOutcome): Promise<boolean>;
+}
+
+const objectOf = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
+  holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
+  // What was made must not be lost to an object that is just being moved.
+  report: (lease, outcome) =>
+    retry("report", message.body.taskId, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false),
+});
+
+/** Does leased work and reports it to its object. Throws only what the object's `report` throws. */
+export async function perform({ step, lease, task }: Work, env: Env, object: LeaseGiver): Promise<void> {
   const started = Date.now();
-  const outcome = await runStep({ step, lease, task }, env);
-  const isTaken = await report(lease, outcome);
+  // An object that does not answer now does not stop the work: it decides when the outcome is reported.
+  const isWanted = () => object.holdsLease(lease).catch(() => true);
+  const outcome = await runStep({ step, lease, task }, isWanted, env);
+  const isTaken = await object.report(lease, outcome);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
-  const line = { ...logFields(task), step, outcome: isTaken ? outcome.outcome : "too_late", ms: Date.now() - started };
-  if (outcome.outcome === "fault" || outcome.outcome === "lost") alert("dispatch", { ...line, reason: outcome.reason });
-  else log("dispatch", line);
+  const line = {
+    ...logFields(task),
+    step,
+    outcome: isTaken ? outcome.outcome : "too_late",
+    // Made and not wanted any more: what the caller would have paid for it, in millionths.
+    ...(!isTaken && step === "start" && outcome.outcome === "completed" && { cost: task.submission.price }),
+    ms: Date.now() - started,
+  };
+  if (!("reason" in outcome)) log("dispatch", line);
+  else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
 }
 
 /** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
-async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
+async function runStep({ step, lease, task }: Work, isWanted: () => Promise<boolean>, env: Env): Promise<StepOutcome> {
   const { submission } = task;
   const { provider: name } = currentRoute(task);
   const clock = new StartClock();
@@ -90,7 +106,9 @@ async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutco
     const provider = providerNamed(env, name);
     const answer =
       step === "start"
-        ? await clock.run(provider.startTimeoutMs(submission.kind), (signal) => provider.start(open.job, signal))
+        ? await clock.run(provider.startTimeoutMs(submission.kind), (signal) =>
+            startWhileWanted(open.job, isWanted, (job) => provider.start(job, signal)),
+          )
         : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked whole to the provider.
     if (open.inputFault() !== undefined) throw open.inputFault();
