@@ -4,7 +4,8 @@ import type { Context, MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { every } from "hono/combine";
 import { getCookie } from "hono/cookie";
-import type { Account, Caller } from "../accounts.ts";
+import type { Account } from "../db/accounts.ts";
+import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
@@ -12,7 +13,7 @@ import { type Auth, authOf, loginsOf } from "./auth.ts";
 import { Layout } from "./layout.tsx";
 import { postOf } from "./mail.ts";
 import { callerOf, openAccount, type Person } from "./members.ts";
-import { type Language, languageOf, type Say, speakerOf } from "./messages.ts";
+import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
 
 export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
@@ -49,7 +50,7 @@ const headers: Record<string, string> = {
 };
 
 export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
-  const language = languageOf(getCookie(c, languageCookie), c.req.header("accept-language"));
+  const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("say", speakerOf(language));
   for (const [name, value] of Object.entries(headers)) c.header(name, value);

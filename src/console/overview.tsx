@@ -1,15 +1,15 @@
 /** The first page: what is left, held and spent, and the latest tasks. */
 
 import { Hono } from "hono";
-import { spentByDay, startOfDays } from "../ledger.ts";
-import { balanceOf, remaining } from "../quota.ts";
+import { spentByDay, startOfDays } from "../db/ledger-reports.ts";
+import { readBalance, remaining } from "../db/ledger.ts";
 import { amountOf } from "./amounts.ts";
 import { askGateway, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 import { Figures, type TaskRow, TaskTable } from "./parts.tsx";
 
 export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async (c) => {
   const say = c.get("say");
-  const balance = (await balanceOf(c.env.DB, c.get("account").id))!;
+  const balance = (await readBalance(c.env.DB, c.get("account").id))!;
   const left = remaining(balance);
   const { data: tasks } = await (await askGateway(c, "/v1/tasks?limit=5")).json<{ data: TaskRow[] }>();
   const lastWeek = await spentByDay(c.env.DB, c.get("account").id, startOfDays(7, Date.now()));

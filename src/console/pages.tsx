@@ -18,7 +18,7 @@ import usageScript from "./client/usage.js";
 import ownStyle from "./console.css";
 import { BadForm, type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
-import { languageOf } from "./messages.ts";
+import { chooseLanguage } from "./messages.ts";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.ts";
 import { recover } from "./recover.tsx";
@@ -66,7 +66,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .use(frame)
   .get("/console/language", (c) => {
-    setCookie(c, languageCookie, languageOf(c.req.query("to"), undefined), {
+    setCookie(c, languageCookie, chooseLanguage(c.req.query("to"), undefined), {
       path: "/console",
       maxAge: 31_536_000,
       httpOnly: true,

@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 import type { ConsoleContext } from "./frame.tsx";
 import { Moment } from "./layout.tsx";
 import type { Say } from "./messages.ts";
-import { leastPasswordLength, mostPasswordLength } from "./password.ts";
+import { leastPasswordLength, mostPasswordLength } from "./password-hash.ts";
 
 interface TableProps {
   /** What it is called for those who do not see it. */

@@ -6,7 +6,7 @@ import { askAuth } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
 import { Problem } from "./layout.tsx";
 import { postOf } from "./mail.ts";
-import { leastPasswordLength } from "./password.ts";
+import { leastPasswordLength } from "./password-hash.ts";
 
 const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
 

@@ -8,7 +8,7 @@ import { Problem } from "./layout.tsx";
 import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { acceptInvitation, invitedTo, openAccount, type Person } from "./members.ts";
 import { PasskeyButton } from "./account/passkeys.tsx";
-import { leastPasswordLength } from "./password.ts";
+import { leastPasswordLength } from "./password-hash.ts";
 
 const mostNameLength = 200;
 const mostEmailLength = 254;

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { freshSeconds } from "../auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
-import { leastPasswordLength, mostPasswordLength } from "../password.ts";
+import { leastPasswordLength, mostPasswordLength } from "../password-hash.ts";
 
 async function hasPassword(c: ConsoleContext): Promise<boolean> {
   const { internalAdapter } = await c.get("auth").$context;

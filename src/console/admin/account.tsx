@@ -3,8 +3,9 @@
 import { Figures, Table, type TaskRow, TaskTable } from "../parts.tsx";
 import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
-import { type Account, listKeys } from "../../accounts.ts";
-import { balanceOf, remaining, walletsOf } from "../../quota.ts";
+import { type Account } from "../../db/accounts.ts";
+import { listKeys } from "../../db/api-keys.ts";
+import { readBalance, remaining, readWallets } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
 import { personOf } from "../members.ts";
@@ -14,7 +15,7 @@ import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;
-  const balance = (await balanceOf(DB, account.id))!;
+  const balance = (await readBalance(DB, account.id))!;
   const person = await personOf(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
@@ -95,7 +96,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
 async function keysOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const wallets = await walletsOf(
+  const wallets = await readWallets(
     c.env.DB,
     keys.map(({ walletId }) => walletId),
   );

@@ -3,8 +3,8 @@
 import { Figures, Table } from "../parts.tsx";
 import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
-import { listOpenTasks } from "../../ledger.ts";
-import { type Audit, audit } from "../../quota.ts";
+import { listOpenTasks } from "../../db/ledger-reports.ts";
+import { type Audit, audit } from "../../db/ledger-reports.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";

@@ -4,7 +4,7 @@ import { Table } from "../parts.tsx";
 import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import { allModels } from "../../catalog/models.ts";
-import { priceOf, shownPrice } from "../../catalog/prices.ts";
+import { effectivePrice, shownPrice } from "../../catalog/prices.ts";
 import { configuredRoutes, type Route, routesFor } from "../../catalog/routes.ts";
 import type { Upstreams } from "../api.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
@@ -45,7 +45,7 @@ async function list(c: ConsoleContext) {
         <section>
           <h3>{model.id}</h3>
           <p>
-            {Object.entries(shownPrice(priceOf(model, upstreams.prices)))
+            {Object.entries(shownPrice(effectivePrice(model, upstreams.prices)))
               .map(([name, units]) => `${say(`admin_price_${name as PriceName}`)} ${amountOf(c, Math.round(units * 1e6))}`)
               .join(" · ")}
           </p>

@@ -3,7 +3,7 @@
 import { Table } from "../parts.tsx";
 import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
-import { listOpenTasks, type OpenTask } from "../../ledger.ts";
+import { listOpenTasks, type OpenTask } from "../../db/ledger-reports.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment } from "../layout.tsx";
 import { adminPage } from "./frame.tsx";

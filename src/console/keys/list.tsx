@@ -2,8 +2,8 @@
 
 import { Table } from "../parts.tsx";
 import { Hono } from "hono";
-import { insertKey } from "../../accounts.ts";
-import { openWallet, walletsOf } from "../../quota.ts";
+import { insertKey } from "../../db/api-keys.ts";
+import { openWallet, readWallets } from "../../db/ledger.ts";
 import { amountIn } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
@@ -23,7 +23,7 @@ const Expiry = ({ c, ms }: { c: ConsoleContext; ms: number | null }) => {
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { say, language } = c.var;
   const keys = await keysOf(c);
-  const wallets = await walletsOf(
+  const wallets = await readWallets(
     c.env.DB,
     keys.map(({ walletId }) => walletId),
   );

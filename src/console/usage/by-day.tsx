@@ -1,6 +1,6 @@
 /** What was charged by day and model: a table, and the place for the chart that a script draws of it. */
 
-import type { Spent } from "../../ledger.ts";
+import type { Spent } from "../../db/ledger-reports.ts";
 import { amountIn } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 

@@ -1,7 +1,7 @@
 /** The ledger, one row for each task or chat: what was reserved, charged and returned. */
 
 import { Table } from "../parts.tsx";
-import type { Entry } from "../../ledger.ts";
+import type { Entry } from "../../db/ledger-reports.ts";
 import { amountIn } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { Moment } from "../layout.tsx";
