@@ -7,6 +7,7 @@ import type { Unstable_RawConfig } from "wrangler";
 import { root } from "../support/wrangler.ts";
 import type { Choices } from "./options.ts";
 import { type Part, parts } from "./parts.ts";
+import { Stop } from "./stop.ts";
 
 /** A wrangler.toml, parsed. */
 export type Configuration = Unstable_RawConfig;
@@ -38,6 +39,7 @@ const named = (name: string, environment: string) => (environment === "" ? name 
 
 /** Builds the deployment of an environment from the committed configurations. Database ids come later (`withDatabaseIds`). */
 export function deployment(environment: string, choices: Choices): Deployment {
+  checkEnvironment(environment);
   const chosen = parts.filter((part) => !choices.without?.includes(part.name));
   const left = new Set(parts.filter((part) => !chosen.includes(part)).map((part) => readConfiguration(part).name));
   const workers = chosen.map((part): Worker => {
@@ -57,6 +59,17 @@ export function deployment(environment: string, choices: Choices): Deployment {
     buckets: [...buckets].map(([name, binding]) => ({ name, binding })),
     queues: [...new Set(all.flatMap(queueNames))],
   };
+}
+
+/** Stops at an environment whose gateway would have the name of the main environment's console. */
+function checkEnvironment(environment: string): void {
+  const names = parts.map((part) => readConfiguration(part).name ?? part.name);
+  const taken = names.find((name) => environment !== "" && names.includes(named(name, environment)));
+  if (taken !== undefined)
+    throw new Stop(
+      `--env ${environment} would give ${taken} the name of another Worker, ${named(taken, environment)}.`,
+      "Choose another name for the environment, for example --env staging.",
+    );
 }
 
 /** Every queue that a Worker sends to, consumes, or hands dead letters to. */

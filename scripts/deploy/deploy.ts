@@ -1,9 +1,9 @@
-/** The course of a deployment: preflight, plan, what is missing, migrations, Workers, readiness, a picture, the welcome. */
+/** The course of a deployment: preflight, plan, what is missing, migrations, Workers, readiness, an image, the welcome. */
 
 import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
 import { ask } from "./command.ts";
-import { type Configuration, type Deployment, deployment as build } from "./configuration.ts";
+import { type Deployment, deployment as build, type Worker } from "./configuration.ts";
 import type { Choices, DeployOptions } from "./options.ts";
 import { type Account, checkPlan, checkServices, findAccount } from "./preflight.ts";
 import { databaseId, type Inventory, missing, takeInventory } from "./resources.ts";
@@ -85,7 +85,7 @@ async function preflight(
     return found.account.name;
   });
   const account = found.account!;
-  await run.step("services", async () => `${(found.host = await checkServices(account, deployment.name, choices))}`);
+  await run.step("services", async () => (found.host = await checkServices(account, deployment.name, choices)));
   await run.step("plan", () => checkPlan(account, choices));
   await run.step("what is there", async () => {
     found.inventory = await takeInventory(account, deployment);
@@ -95,7 +95,8 @@ async function preflight(
       : `${databases.size} databases, ${buckets.size} buckets, ${queues.size} queues, ${workers.size} Workers`;
   });
   const inventory = found.inventory!;
-  const on = providersOn(inventory.workers.get(deployment.name) ?? new Set(), values.keys(), choices);
+  const hasAi = gatewayOf(deployment).configuration.ai !== undefined;
+  const on = providersOn(inventory.workers.get(deployment.name) ?? new Set(), values.keys(), hasAi);
   await run.step("providers", async () => {
     checkChoices(choices, on, values);
     return servingLine(deployment, on);
@@ -139,7 +140,7 @@ async function confirmed(signal: AbortSignal): Promise<void> {
 }
 
 async function createMissing({ run, account, deployment, inventory, state, values, folder }: Context): Promise<void> {
-  const gateway = deployment.workers.at(-1)!;
+  const gateway = gatewayOf(deployment);
   // Ids are not known yet, and none of these commands looks at them.
   const { path } = await writeConfiguration(gateway, new Map(), givenTo(gateway, values), state.choices, folder);
   for (const action of missing(inventory, deployment, state.choices.region, path)) await run.step(action.title, () => action.run(run));
@@ -226,12 +227,17 @@ async function endRun({ state, folder }: Context): Promise<void> {
   await writeState(folder, state);
 }
 
-/** Whether a picture of this model costs nothing: no provider that is on has a route for it. */
-function servedBySandboxAlone({ deployment, on }: Context): (model: string) => boolean {
-  const gateway: Configuration = deployment.workers.at(-1)!.configuration;
-  const routes = (gateway.vars?.["ROUTES"] ?? {}) as Record<string, { provider: string }[]>;
-  return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
+/** Whether an image of this model costs nothing: no provider that is on has a route for it. Where routes cannot be seen, only without any provider. */
+function servedBySandboxAlone({ deployment, on, values }: Context): (model: string) => boolean {
+  const given = values.get("ROUTES");
+  const routes: unknown = given === undefined ? gatewayOf(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
+  if (typeof routes !== "object" || routes === null) return () => on.length === 0;
+  const table = routes as Record<string, { provider: string }[]>;
+  return (model) => !(table[model] ?? []).some(({ provider }) => on.includes(provider));
 }
+
+/** The Worker with the public address, which comes last. */
+const gatewayOf = ({ workers }: Deployment): Worker => workers.at(-1)!;
 
 const idleCost = (choices: Choices): string =>
   choices.freePlan

@@ -36,7 +36,10 @@ export async function destroy(
     run.say(`On ${account.name} this deletes for good, with every account, key, balance and file: ${doomed.join(", ")}`);
     await confirmed(name, options.confirmedName, signal);
   }
-  const none = async (...args: string[]) => void (await run.wrangler(...args)) as undefined;
+  const none = async (...args: string[]) => {
+    await run.wrangler(...args);
+    return undefined;
+  };
   // The one that answers first: what it binds is deleted when nothing uses it any more.
   for (const worker of deployment.workers.toReversed())
     if (workers.has(worker.name)) await run.step(`delete the Worker ${worker.name}`, () => none("delete", worker.name, "--force"));

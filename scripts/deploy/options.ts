@@ -8,13 +8,13 @@ const regions = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
 
 /** What a deployment keeps from one run to the next, unless a later run says otherwise. */
 export interface Choices {
-  domain?: string;
-  region?: string;
-  without?: string[];
-  with?: Extra[];
-  mailFrom?: string;
-  email?: string;
-  freePlan?: boolean;
+  domain?: string | undefined;
+  region?: string | undefined;
+  without?: string[] | undefined;
+  with?: Extra[] | undefined;
+  mailFrom?: string | undefined;
+  email?: string | undefined;
+  freePlan?: boolean | undefined;
 }
 
 /** The command line of `npm run deploy`. */

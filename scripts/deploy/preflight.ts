@@ -79,7 +79,7 @@ export async function checkServices(account: Account, gateway: string, choices: 
   await allowed(api, `/accounts/${id}/d1/database?per_page=10`, "D1");
   await allowed(api, `/accounts/${id}/queues`, "Queues");
   await allowed(api, `/accounts/${id}/r2/buckets?per_page=1`, "Workers R2 Storage");
-  return hasDomain(choices.domain) ? ownDomain(api, choices.domain) : workersDev(account, gateway);
+  return hasDomain(choices.domain) ? ownDomain(account, gateway, choices.domain) : workersDev(account, gateway);
 }
 
 async function allowed(api: CloudflareApi, path: string, permission: string): Promise<void> {
@@ -112,12 +112,35 @@ async function workersDev({ api, id }: Account, gateway: string): Promise<string
   return `${gateway}.${found.subdomain}.workers.dev`;
 }
 
-/** A host is served when its zone is on the account. Credentials that may not read zones leave that to wrangler. */
-async function ownDomain(api: CloudflareApi, domain: string): Promise<string> {
+/**
+ * A host is served when its zone is on the account and nothing else uses the host: wrangler would take it over without a question.
+ * Credentials that may not read zones leave the first to wrangler.
+ */
+async function ownDomain({ api, id }: Account, gateway: string, domain: string): Promise<string> {
+  const uses = await api.find(
+    `/accounts/${id}/workers/domains?hostname=${domain}`,
+    z.array(z.object({ hostname: z.string(), service: z.string() })),
+    true,
+  );
+  const use = uses?.find(({ hostname }) => hostname === domain);
+  if (use?.service === gateway) return domain;
+  if (use)
+    throw new Stop(
+      `${domain} is the domain of another Worker, ${use.service}.`,
+      "Choose another host, or remove it from that Worker first.",
+    );
   const labels = domain.split(".");
   for (let at = 0; at < labels.length - 1; at++) {
     const zones = await api.find(`/zones?name=${labels.slice(at).join(".")}`, named, true);
-    if (!zones || zones.length > 0) return domain;
+    if (!zones) return domain;
+    if (!zones[0]) continue;
+    const records = await api.find(`/zones/${zones[0].id}/dns_records?name=${domain}`, z.array(z.object({ type: z.string() })), true);
+    if (records?.[0])
+      throw new Stop(
+        `${domain} has a DNS record already (${records[0].type}).`,
+        "Choose another host, or delete the record in the Cloudflare dashboard: the deployment would take it over.",
+      );
+    return domain;
   }
   throw new Stop(
     `${domain} belongs to no domain of this account.`,

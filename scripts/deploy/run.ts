@@ -112,9 +112,7 @@ export class Run {
 }
 
 /** What wrangler says about a fault, without its banner and advice. */
-const faultIn = (output: string): string =>
-  output
-    .slice(Math.max(0, output.indexOf("✘")))
-    .split(/\n\s*(?:If you think|🪵|Note that)/)[0]!
-    .trim()
-    .slice(0, 2_000);
+const faultIn = (output: string): string => {
+  const [fault = ""] = output.slice(Math.max(0, output.indexOf("✘"))).split(/\n\s*(?:If you think|🪵|Note that)/);
+  return fault.trim().slice(0, 2_000);
+};

@@ -60,12 +60,12 @@ export function givenTo(worker: Worker, values: Map<string, string>): Given {
 }
 
 /** The providers that will be on: by secrets that are given now or were set before, and by bindings. */
-export function providersOn(present: ReadonlySet<string>, given: Iterable<string>, choices: Choices): string[] {
+export function providersOn(present: ReadonlySet<string>, given: Iterable<string>, hasAi: boolean): string[] {
   const names = new Set([...present, ...given]);
   const on = Object.entries(providerSecrets)
     .filter(([, sets]) => sets.some((set) => set.every((name) => names.has(name))))
     .map(([name]) => name);
-  return choices.with?.includes("ai") && !on.includes("cloudflare") ? [...on, "cloudflare"] : on;
+  return hasAi && !on.includes("cloudflare") ? [...on, "cloudflare"] : on;
 }
 
 /** Stops when nothing would serve a request, or e-mail has no sender. */
@@ -116,6 +116,6 @@ export const adminTokenFile = tokenFile;
 /** A sentence on what will serve. */
 export const servingLine = (deployment: Deployment, on: string[]): string => {
   const hasSandbox = deployment.workers.some(({ part }) => part.name === "sandbox");
-  if (on.length === 0) return "no provider is configured: the sandbox will serve every model with pictures and videos that it draws itself";
+  if (on.length === 0) return "no provider is configured: the sandbox will serve every model with images and videos that it draws itself";
   return `${on.join(", ")}${hasSandbox ? "; the sandbox serves the models that none of them does" : ""}`;
 };

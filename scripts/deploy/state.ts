@@ -36,7 +36,7 @@ export const folderOf = (name: string) => join(stateRoot, name);
 /** Reads what is remembered; undefined for a deployment that this machine knows nothing of. */
 export async function readState(folder: string): Promise<State | undefined> {
   const text = await readText(join(folder, "state.json"));
-  return text === undefined ? undefined : (stateShape.parse(JSON.parse(text)) as State);
+  return text === undefined ? undefined : stateShape.parse(JSON.parse(text));
 }
 
 /** Replaces what is remembered, whole or not at all. */

@@ -1,10 +1,9 @@
-/** Asks a deployed gateway, as its callers and its operator do: is it ready, does it make a picture, who may use it. */
+/** Asks a deployed gateway, as its callers and its operator do: is it ready, does it make an image, who may use it. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
 import { imageTask } from "../support/api-answers.ts";
 import { ApiClient } from "../support/api-client.ts";
-import { digestFaults, pngFaults } from "../support/file-checks.ts";
 import type { Run } from "./run.ts";
 import { Stop } from "./stop.ts";
 
@@ -109,7 +108,7 @@ export async function welcome(admin: AdminClient, email: string, hasConsole: boo
 }
 
 /**
- * Has the sandbox draw a picture and looks at its file, with a key that is deleted afterwards. `isFree` says whether the sandbox
+ * Has the sandbox draw an image and looks at its file, with a key that is deleted afterwards. `isFree` says whether the sandbox
  * alone serves a model. Answers what was done.
  */
 export async function smokeTest(
@@ -130,14 +129,14 @@ export async function smokeTest(
     const list = models.parse(await response.json()).data;
     const model = list.find(({ id, kind }) => kind === "image" && isFree(id))?.id;
     if (model === undefined)
-      return `${list.length} models are on offer; no picture was made, for every picture model is served by a provider that charges`;
-    return await makePicture(new ApiClient(baseUrl, check.key), model);
+      return `${list.length} models are on offer; no image was made, for every image model is served by a provider that charges`;
+    return await makeImage(new ApiClient(baseUrl, check.key), model);
   } finally {
     await admin.deleteKey(check.id);
   }
 }
 
-async function makePicture(api: ApiClient, model: string): Promise<string> {
+async function makeImage(api: ApiClient, model: string): Promise<string> {
   const { id } = await api.submit("/v1/images/generations", { model, prompt: "A lighthouse on the day of its opening", size: "1:1" });
   const status = await api.follow(`/v1/tasks/${id}`, imageTask, (answer) => answer.data, {
     withinMs: smokeDeadlineMs,
@@ -145,7 +144,9 @@ async function makePicture(api: ApiClient, model: string): Promise<string> {
   });
   const url = status.result?.images[0]?.url[0] ?? "";
   const file = await api.download(url);
+  // Only here: its readers of images and videos take longer to load than the whole preflight.
+  const { digestFaults, pngFaults } = await import("../support/file-checks.ts");
   const faults = [...digestFaults(file), ...pngFaults(file, { width: 1024, height: 1024 })];
-  if (faults.length > 0) throw new Error(`the picture is not as it should be: ${faults.join("; ")}`);
-  return `${model} made a picture of ${Math.round(file.bytes.byteLength / 1024)} KB`;
+  if (faults.length > 0) throw new Error(`the image is not as it should be: ${faults.join("; ")}`);
+  return `${model} made an image of ${Math.round(file.bytes.byteLength / 1024)} KB`;
 }

@@ -25,7 +25,7 @@ test("a gateway whose database, bucket and objects answer is ready, and no key i
 });
 
 test.each<[string, Partial<Env>]>([
-  ["database", { DB: { ...env.DB, prepare: broken } as never }],
+  ["database", { DB: { prepare: broken } as never }],
   ["bucket", { ASSETS: { head: broken } as never }],
   ["object", { CLAIMS: { getByName: broken } as never }],
 ])("503 names the %s when it does not answer", async (name, vars) => {

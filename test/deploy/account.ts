@@ -77,6 +77,8 @@ export class Account {
   readonly workers = new Map<string, Worker>();
   /** Host -> Worker. */
   readonly domains = new Map<string, string>();
+  /** Hosts with DNS records of other things. */
+  readonly records = new Set<string>();
   readonly settings: Shortcomings = {
     hasR2: true,
     subdomain: "acme",
@@ -89,7 +91,7 @@ export class Account {
 
   /** The Worker that answers on a host. */
   workerOn(host: string): string | undefined {
-    const name = host.endsWith(`.${this.settings.subdomain}.workers.dev`) ? host.split(".")[0]! : undefined;
+    const name = host.endsWith(`.${this.settings.subdomain}.workers.dev`) ? host.split(".")[0] : undefined;
     return name !== undefined && this.workers.get(name)?.hasSubdomain ? name : this.domains.get(host);
   }
 

@@ -93,18 +93,14 @@ async function checkOut(folder: string, name: string): Promise<string> {
 /** The command of package.json itself, without npm around it: that would be a second of CPU more for each run. */
 async function npm(checkout: string, script: string, args: string[], environment: Record<string, string>): Promise<Ended> {
   const { scripts } = JSON.parse(await readFile(join(checkout, "package.json"), "utf8")) as { scripts: Record<string, string> };
-  const [program, ...own] = scripts[script]!.split(" ");
-  const child = spawn(program === "node" ? process.execPath : program!, [...own, ...args], {
+  const [program = "", ...own] = (scripts[script] ?? "").split(" ");
+  const child = spawn(program === "node" ? process.execPath : program, [...own, ...args], {
     cwd: checkout,
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      if (process.env["PLAY"]) process.stderr.write(text);
-    });
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   return { code, output };
 }

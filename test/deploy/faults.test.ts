@@ -10,14 +10,16 @@ beforeAll(async () => {
 afterAll(() => cloud.stop());
 
 const mostRuns = 150;
-/** Calls whose faults wrangler or the platform pass over: they decide nothing. */
-const isWrite = (call: string) => !call.startsWith("GET ");
+const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/query");
+/** Wrangler makes the same calls for each Worker: one of them stands for all, but each upload fails. */
+const kindOf = (call: string) => (call.startsWith("PUT ") ? call : call.replace(/gateway-(sandbox|console)/, "gateway"));
 
 test("a deployment that breaks off at each of its calls in turn ends as one that never did", async () => {
   const failed = new Map<string, number>();
   let broke = 0;
   // One fault a run: the first call that has not failed yet; writes fail a second time after they took effect.
-  const next = (call: string): "before" | "after" | undefined => {
+  const next = (made: string): "before" | "after" | undefined => {
+    const call = kindOf(made);
     const times = failed.get(call) ?? 0;
     if (broke > 0 || times >= (isWrite(call) ? 2 : 1)) return undefined;
     broke++;
@@ -53,6 +55,8 @@ test("a deployment that breaks off at each of its calls in turn ends as one that
   expect([...cloud.account.queues.keys()].sort()).toEqual(["gateway-dead", "gateway-dispatch"]);
   expect(cloud.account.buckets.get("gateway-assets")!.rules).toHaveLength(2);
   expect(await cloud.runtime.query(id, "SELECT email FROM account")).toMatchObject([{ results: [{ email: "operator@example.com" }] }]);
-  expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([{ results: [{ name: "first key" }] }]);
+  expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
+    { results: [{ name: "first key" }] },
+  ]);
   console.log(`${runs} runs, ${failed.size} calls`);
 });

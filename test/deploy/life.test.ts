@@ -34,7 +34,7 @@ test("a dry run prints the plan and writes nothing, neither there nor here", asy
   expect(existsSync(join(cloud.checkout, ".deploy"))).toBe(false);
 });
 
-test("the first deployment creates everything, makes a picture with the sandbox, and prints what the operator needs", async () => {
+test("the first deployment creates everything, makes an image with the sandbox, and prints what the operator needs", async () => {
   const { code, output } = await cloud.npm("deploy", ["--yes", "--region", "weur"], { FAL_KEY: "" });
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://gateway.acme.workers.dev")]);
   expect(unknownCalls()).toEqual([]);
@@ -60,10 +60,11 @@ test("the first deployment creates everything, makes a picture with the sandbox,
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET"], true],
   ]);
-  // The sandbox's picture came through the queue, the objects and the bucket, over the address that was printed.
-  expect(output).toMatch(/smoke test: \S+ made a picture of \d+ KB/);
+  // The sandbox's image came through the queue, the objects and the bucket, over the address that was printed.
+  expect(output).toMatch(/smoke test: \S+ made an image of \d+ KB/);
   expect(output).toContain("the sandbox will serve every model");
   expect(output).toContain("Idle it costs nothing beyond the 5 USD a month of Workers Paid");
+  const [id = ""] = account.databases.keys();
   const key = /^API_KEY=(sk-\w+)$/m.exec(output)?.[1] ?? "";
   const invitation = /(https:\/\/gateway\.acme\.workers\.dev\/console\/sign-up\?invitation=\S+)/.exec(output)?.[1] ?? "";
   const balance = await cloud.runtime.fetch(
@@ -72,11 +73,11 @@ test("the first deployment creates everything, makes a picture with the sandbox,
   );
   expect([balance.status, await balance.json()]).toEqual([200, expect.objectContaining({ unlimited_quota: false })]);
   expect((await cloud.runtime.fetch("gateway", new Request(invitation))).status).toBe(200);
-  expect(await cloud.runtime.query([...account.databases.keys()][0]!, "SELECT email, admin FROM account")).toMatchObject([
+  expect(await cloud.runtime.query(id, "SELECT email, admin FROM account")).toMatchObject([
     { results: [{ email: "operator@example.com", admin: 1 }] },
   ]);
-  // Of the two keys that were made one is left: the picture's is deleted.
-  expect(await cloud.runtime.query([...account.databases.keys()][0]!, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
+  // Of the two keys that were made one is left: the smoke test's is deleted.
+  expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
     { results: [{ name: "first key" }] },
   ]);
 });
@@ -111,7 +112,7 @@ test("the second deployment changes nothing but versions", async () => {
   ).toEqual([]);
   expect(output).not.toContain("API_KEY=");
   expect(output).not.toContain("invitation=");
-  expect(output).toContain("made a picture");
+  expect(output).toContain("made an image");
 });
 
 test("an upgrade applies a new migration before any new code, and only that one", async () => {

@@ -27,34 +27,87 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  "no credentials": { variables: { CLOUDFLARE_API_TOKEN: "" }, reason: "There are no credentials for Cloudflare.", remedy: "npx wrangler login" },
-  "refused credentials": { variables: { CLOUDFLARE_API_TOKEN: "another" }, reason: "Cloudflare refused the credentials.", remedy: "CLOUDFLARE_API_TOKEN" },
+  "no credentials": {
+    variables: { CLOUDFLARE_API_TOKEN: "" },
+    reason: "There are no credentials for Cloudflare.",
+    remedy: "npx wrangler login",
+  },
+  "refused credentials": {
+    variables: { CLOUDFLARE_API_TOKEN: "another" },
+    reason: "Cloudflare refused the credentials.",
+    remedy: "CLOUDFLARE_API_TOKEN",
+  },
   "no account": { settings: { accounts: [] }, reason: "These credentials reach no account.", remedy: "Account Settings: Read" },
   "several accounts": {
-    settings: { accounts: [{ id: accountId, name: "Acme" }, { id: "f".repeat(32), name: "Other" }] },
+    settings: {
+      accounts: [
+        { id: accountId, name: "Acme" },
+        { id: "f".repeat(32), name: "Other" },
+      ],
+    },
     reason: "These credentials reach several accounts.",
     remedy: `Set CLOUDFLARE_ACCOUNT_ID to one of them: ${accountId} (Acme) or ${"f".repeat(32)} (Other).`,
   },
-  "another account": { variables: { CLOUDFLARE_ACCOUNT_ID: "f".repeat(32) }, reason: "not among the accounts of these credentials", remedy: `Set it to ${accountId} (Acme).` },
-  "R2 not enabled": { settings: { hasR2: false }, reason: "R2, Cloudflare's file storage, is not enabled on this account.", remedy: '"R2", and choose "Enable"' },
+  "another account": {
+    variables: { CLOUDFLARE_ACCOUNT_ID: "f".repeat(32) },
+    reason: "not among the accounts of these credentials",
+    remedy: `Set it to ${accountId} (Acme).`,
+  },
+  "R2 not enabled": {
+    settings: { hasR2: false },
+    reason: "R2, Cloudflare's file storage, is not enabled on this account.",
+    remedy: '"R2", and choose "Enable"',
+  },
   "a token without D1": { settings: { forbidden: ["d1"] }, reason: "The credentials may not use D1.", remedy: '"D1: Edit"' },
-  "a token without queues": { settings: { forbidden: ["queues"] }, reason: "The credentials may not use Queues.", remedy: '"Queues: Edit"' },
-  "a token without R2": { settings: { forbidden: ["r2"] }, reason: "The credentials may not use Workers R2 Storage.", remedy: '"Workers R2 Storage: Edit"' },
-  "a token without Workers": { settings: { forbidden: ["workers"] }, reason: "The credentials may not use Workers Scripts.", remedy: '"Workers Scripts: Edit"' },
-  "no workers.dev subdomain": { settings: { subdomain: undefined }, reason: "The account has no workers.dev subdomain.", remedy: "--domain" },
+  "a token without queues": {
+    settings: { forbidden: ["queues"] },
+    reason: "The credentials may not use Queues.",
+    remedy: '"Queues: Edit"',
+  },
+  "a token without R2": {
+    settings: { forbidden: ["r2"] },
+    reason: "The credentials may not use Workers R2 Storage.",
+    remedy: '"Workers R2 Storage: Edit"',
+  },
+  "a token without Workers": {
+    settings: { forbidden: ["workers"] },
+    reason: "The credentials may not use Workers Scripts.",
+    remedy: '"Workers Scripts: Edit"',
+  },
+  "no workers.dev subdomain": {
+    settings: { subdomain: undefined },
+    reason: "The account has no workers.dev subdomain.",
+    remedy: "--domain",
+  },
   "the Free plan": { settings: { plan: "free" }, reason: "The account is on the Workers Free plan", remedy: "run again with --free" },
-  "a domain of somebody else": { args: ["--domain", "api.example.org"], reason: "api.example.org belongs to no domain of this account.", remedy: '"Add a domain"' },
+  "a domain of somebody else": {
+    args: ["--domain", "api.example.org"],
+    reason: "api.example.org belongs to no domain of this account.",
+    remedy: '"Add a domain"',
+  },
   "nothing to serve": { args: ["--without", "sandbox"], reason: "nothing would serve a request", remedy: "--with ai" },
   "e-mail without a sender": { args: ["--with", "email"], reason: "--with email has no sender.", remedy: "--mail-from" },
   "no address": { settings: { email: undefined }, reason: "The first account needs an e-mail address", remedy: "--email you@example.com" },
   "no terminal": { reason: "There is no terminal to ask on.", remedy: "npm run deploy -- --yes" },
   "no such secrets file": { args: ["--secrets", "missing.env"], reason: "missing.env", remedy: "NAME=value" },
-  "a wrong name in the secrets file": { args: ["--secrets", "wrong.env"], reason: "sets OPENAI_KEY, which no Worker reads", remedy: "Correct the name" },
-  "a secret that can be guessed": { variables: { ADMIN_TOKEN: "letmein" }, reason: "ADMIN_TOKEN has 7 characters", remedy: "at least 24 random characters" },
+  "a wrong name in the secrets file": {
+    args: ["--secrets", "wrong.env"],
+    reason: "sets OPENAI_KEY, which no Worker reads",
+    remedy: "Correct the name",
+  },
+  "a secret that can be guessed": {
+    variables: { ADMIN_TOKEN: "letmein" },
+    reason: "ADMIN_TOKEN has 7 characters",
+    remedy: "at least 24 random characters",
+  },
   "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
   "an unknown region": { args: ["--region", "mars"], reason: '--region does not know "mars".', remedy: "weur" },
   "an unknown part": { args: ["--without", "gateway"], reason: '--without does not know "gateway".', remedy: "sandbox, console" },
-  "an environment that cannot be a name": { args: ["--env", "My-Env"], reason: "--env My-Env cannot be part of a name.", remedy: "lower-case" },
+  "an environment that cannot be a name": {
+    args: ["--env", "My-Env"],
+    reason: "--env My-Env cannot be part of a name.",
+    remedy: "lower-case",
+  },
   "an environment that is a part's name": { args: ["--env", "console"], reason: "--env console", remedy: "another name" },
 };
 
@@ -66,6 +119,15 @@ test.each(Object.entries(cases))("%s", async (_, { settings, args = [], variable
   const [problem = "", advice = ""] = output.slice(output.lastIndexOf("\n\n") + 2).split("\n→ ");
   expect([code, problem, advice]).toEqual([1, expect.stringContaining(reason), expect.stringContaining(remedy)]);
   expect(output).not.toMatch(/https?:\/\/(?!gateway\.)|\bat .*\.ts:\d/);
+});
+
+test("a host that something else uses is not taken over", async () => {
+  cloud.account.records.add("www.example.com");
+  cloud.account.domains.set("shop.example.com", "shop");
+  const record = await cloud.npm("deploy", ["--yes", "--domain", "www.example.com"]);
+  expect([record.code, record.output]).toEqual([1, expect.stringContaining("www.example.com has a DNS record already (A).")]);
+  const worker = await cloud.npm("deploy", ["--yes", "--domain", "shop.example.com"]);
+  expect([worker.code, worker.output]).toEqual([1, expect.stringContaining("shop.example.com is the domain of another Worker, shop.")]);
 });
 
 test("the login of `wrangler login` is as good as a token", async () => {

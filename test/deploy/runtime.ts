@@ -121,7 +121,7 @@ export class Runtime {
               {
                 maxBatchSize: settings["batch_size"] ?? 10,
                 maxBatchTimeout: 0,
-                ...(dead !== undefined && { deadLetterQueue: String(dead) }),
+                ...(typeof dead === "string" && { deadLetterQueue: dead }),
               },
             ];
           }),
@@ -129,10 +129,10 @@ export class Runtime {
         durableObjects: table("durable_object_namespace", (binding) => ({
           className: String(binding["class_name"]),
           useSQLite: true,
-          ...(binding["script_name"] !== undefined && { scriptName: String(binding["script_name"]) }),
+          ...(typeof binding["script_name"] === "string" && { scriptName: binding["script_name"] }),
         })),
         serviceBindings: table("service", ({ service, entrypoint }) =>
-          entrypoint === undefined ? String(service) : { name: String(service), entrypoint: String(entrypoint) },
+          typeof entrypoint === "string" ? { name: String(service), entrypoint } : String(service),
         ),
         ratelimits: table("ratelimit", ({ namespace_id: id, simple }) => ({
           namespace_id: String(id),
@@ -143,7 +143,7 @@ export class Runtime {
   }
 
   #module = (worker: string, { name, type, content }: Module) => ({
-    type: moduleTypes[type.split(";")[0]!] ?? "Data",
+    type: moduleTypes[type.replace(/;.*/, "")] ?? "Data",
     path: join(this.#folder, worker, name),
     contents: content,
   });
