@@ -32,7 +32,7 @@ export interface Deployment {
 }
 
 /** Reads the committed configuration of a Worker. */
-export const readConfiguration = (part: Part) => parse(readFileSync(join(root, part.config), "utf8")) as Configuration;
+const readConfiguration = (part: Part) => parse(readFileSync(join(root, part.config), "utf8")) as Configuration;
 
 /** A name in an environment: the environment stands at its end. */
 const named = (name: string, environment: string) => (environment === "" ? name : `${name}-${environment}`);

@@ -37,7 +37,7 @@ class Listed {
 }
 
 /** Fails a call: before it takes effect, or after. */
-export type Fault = (call: string) => "before" | "after" | undefined;
+type Fault = (call: string) => "before" | "after" | undefined;
 
 export interface EmulatedApi {
   /** For CLOUDFLARE_API_BASE_URL. */
@@ -322,6 +322,7 @@ const routes: [route: string, handler: Handler][] = [
     },
   ],
   ["PUT ACC/workers/scripts/*/schedules", () => ({ schedules: [] })],
+  ["GET ACC/storage/kv/namespaces", () => new Listed([])],
   [
     "GET ACC/d1/database",
     ({ databases }, { query }) =>

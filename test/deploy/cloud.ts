@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const checkedOut = ["src", "scripts", "migrations", "wrangler.toml", "package.json", "tsconfig.json"];
 
 /** How a command ended. */
-export interface Ended {
+interface Ended {
   code: number | null;
   output: string;
 }

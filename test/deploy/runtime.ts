@@ -23,7 +23,8 @@ export class Runtime {
   readonly #account: Account;
   readonly #folder: string;
   #miniflare: InstanceType<typeof Miniflare> | undefined;
-  #running = { databases: "", workers: "" };
+  #running = { databases: "", names: [] as string[], versions: "" };
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(account: Account, folder: string) {
     this.#account = account;
@@ -32,14 +33,14 @@ export class Runtime {
 
   /** Runs SQL in a database as the API's `/query` does: all statements in one transaction. */
   async query(id: string, sql: string, params: unknown[] = []): Promise<unknown[]> {
-    const miniflare = await this.#current(false);
+    const miniflare = await this.#current();
     const db = await miniflare.getD1Database(id, databases);
     return db.batch(unstable_splitSqlQuery(sql).map((statement) => db.prepare(statement).bind(...params)));
   }
 
   /** Asks the Worker that answers on the request's host. */
   async fetch(worker: string, request: Request): Promise<Response> {
-    const miniflare = await this.#current(true);
+    const miniflare = await this.#current(worker);
     const fetcher = await miniflare.getWorker(worker);
     const headers = Object.fromEntries(request.headers);
     const response = await fetcher.fetch(request.url, {
@@ -56,12 +57,22 @@ export class Runtime {
     await this.#miniflare?.dispose();
   }
 
-  /** The runtime with all databases, and with the newest versions of all Workers where they are asked for. */
-  async #current(withWorkers: boolean): Promise<InstanceType<typeof Miniflare>> {
+  /** The runtime with all databases, and where a Worker is asked for, with the newest versions of it and of those that it binds. */
+  #current(worker?: string): Promise<InstanceType<typeof Miniflare>> {
+    // One after the other: a request that comes while the runtime starts waits for that start.
+    const next = this.#turn.then(() => this.#start(worker));
+    this.#turn = next.catch(() => undefined);
+    return next;
+  }
+
+  async #start(worker: string | undefined): Promise<InstanceType<typeof Miniflare>> {
     const ids = [...this.#account.databases.keys()];
-    const versions = [...this.#account.workers].map(([name, { deployed }]) => `${name} ${deployed}`);
-    const wanted = { databases: ids.join(), workers: withWorkers ? versions.join() : this.#running.workers };
-    if (this.#miniflare && wanted.databases === this.#running.databases && wanted.workers === this.#running.workers) return this.#miniflare;
+    const names = worker === undefined ? this.#running.names : this.#reachable(worker);
+    const versions = names.map((name) => this.#account.workers.get(name)?.deployed).join();
+    const isCurrent =
+      ids.join() === this.#running.databases &&
+      (worker === undefined || (names.join() === this.#running.names.join() && versions === this.#running.versions));
+    if (this.#miniflare && isCurrent) return this.#miniflare;
     const options = convertV4MiniflareOptions({
       workers: [
         {
@@ -71,7 +82,7 @@ export class Runtime {
           compatibilityDate: "2026-10-20",
           d1Databases: Object.fromEntries(ids.map((id) => [id, id])),
         },
-        ...(wanted.workers === "" ? [] : [...this.#account.workers.keys()].flatMap((name) => this.#options(name))),
+        ...names.flatMap((name) => this.#options(name)),
       ],
       resourcePersistencePath: join(this.#folder, "state"),
       resourceTmpPath: join(this.#folder, "tmp"),
@@ -81,8 +92,16 @@ export class Runtime {
     if (this.#miniflare) await this.#miniflare.setOptions(options);
     else this.#miniflare = new Miniflare(options);
     await this.#miniflare.ready;
-    this.#running = wanted;
+    this.#running = { databases: ids.join(), names, versions };
     return this.#miniflare;
+  }
+
+  /** A Worker and, before it, every Worker that its bindings lead to. */
+  #reachable(name: string): string[] {
+    const bound = this.#account
+      .versionOf(name)
+      ?.bindings.flatMap((binding) => (binding.type === "service" ? [String(binding["service"])] : []));
+    return [...new Set([...(bound ?? []).flatMap((one) => this.#reachable(one)), name])];
   }
 
   #options(name: string): V4WorkerOptions[] {
