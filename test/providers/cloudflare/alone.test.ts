@@ -2,12 +2,16 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { providerSecrets } from "../../../scripts/deploy/parts.ts";
 import { call, deliver, newAccount, pass } from "../../support/gateway.ts";
-import { providerKeys } from "../../upstreams/keys.ts";
 import { images, videos } from "./support.ts";
 
 const alone = {
-  ...Object.fromEntries(Object.keys(providerKeys).map((name) => [name, undefined])),
+  ...Object.fromEntries(
+    Object.values(providerSecrets)
+      .flat(2)
+      .map((name) => [name, undefined]),
+  ),
   SANDBOX: undefined,
   MEDIA: undefined,
 } as unknown as Partial<Env>;
