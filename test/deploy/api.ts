@@ -120,7 +120,12 @@ async function handle(
     const [method, pattern = ""] = route.split(" ");
     const match =
       method === incoming.method &&
-      new RegExp(`^${pattern.replace("ACC", `/accounts/${accountId}`).replaceAll("*", "([^/]+)")}$`).exec(path);
+      new RegExp(
+        `^${pattern
+          .replace("ACC", `/accounts/${accountId}`)
+          .replaceAll(/(?<!\*)\*(?!\*)/g, "([^/]+)")
+          .replace("**", "(.+)")}$`,
+      ).exec(path);
     if (!match) continue;
     const form = () =>
       new Response(new Uint8Array(body), { headers: { "content-type": incoming.headers["content-type"] ?? "" } }).formData();
@@ -391,7 +396,7 @@ const routes: [route: string, handler: Handler][] = [
     (account, { groups: [name = ""], query }) =>
       new Listed([...bucketOf(account, name).files.keys()].slice(0, Number(query.get("per_page") ?? 20)).map((key) => ({ key }))),
   ],
-  ["DELETE ACC/r2/buckets/*/objects/(.*)", (account, { groups: [name = "", key = ""] }) => void bucketOf(account, name).files.delete(key)],
+  ["DELETE ACC/r2/buckets/*/objects/**", (account, { groups: [name = "", key = ""] }) => void bucketOf(account, name).files.delete(key)],
   [
     "GET ACC/queues",
     ({ queues }, { query }) => new Listed([...queues].filter(([name]) => !query.has("name") || query.get("name") === name).map(queueView)),

@@ -46,7 +46,7 @@ test("a deployment that breaks off at each of its calls in turn ends as one that
   }
   expect(outputs.at(-1)).toContain("gateway is up at https://gateway.acme.workers.dev");
   expect(outputs.filter((output) => /^API_KEY=/m.test(output))).toHaveLength(1);
-  expect(failed.size).toBeGreaterThan(40);
+  expect(failed.size).toBeGreaterThan(30);
   for (const call of ["POST /d1/database", "POST /r2/buckets", "POST /queues", "PUT /workers/scripts/gateway", "GET gateway/v1/models"])
     expect([...failed.keys()]).toContain(call);
 
@@ -58,5 +58,4 @@ test("a deployment that breaks off at each of its calls in turn ends as one that
   expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
     { results: [{ name: "first key" }] },
   ]);
-  console.log(`${runs} runs, ${failed.size} calls`);
 });
