@@ -4,7 +4,7 @@ import type * as z from "zod/mini";
 import { type ErrorCode, maxViolations, type Violation } from "../errors.ts";
 import type { ImageRole } from "./fields.ts";
 import { allModels, type Action, type Family, type Model, modelNamed } from "./models.ts";
-import { chatBody } from "./chat-schema.ts";
+import { chatBody, refusedFields } from "./chat-schema.ts";
 import * as schemas from "./schemas.ts";
 import { findOversized } from "./sizes.ts";
 
@@ -37,7 +37,7 @@ export type Endpoint = "chat" | "image" | "video" | "remix";
 export interface Parsed {
   model: Model | undefined;
   action: Action;
-  /** The schema's output: resolved parameters, for a chat the body to forward. */
+  /** The schema's output: resolved parameters, or the fields of a chat that are not dropped. */
   output: Record<string, unknown>;
   code: Extract<ErrorCode, "invalid_request" | "model_not_found">;
   violations: Violation[];
@@ -97,7 +97,7 @@ const isCharacterBody = (body: Record<string, unknown>) => ["url", "from_task", 
 
 /** Rules that bind two fields; they look at the raw body, so that they are told beside the others. */
 function crossRules(body: Record<string, unknown>, action: Action, model: Model | undefined): Violation[] {
-  const violations: Violation[] = [];
+  const violations: Violation[] = action === "chat" ? refusedFields(body) : [];
   if (action === "character") {
     if (body["url"] !== undefined && body["from_task"] !== undefined)
       violations.push({ param: "from_task", rule: "not_together", values: { other: "url" } });

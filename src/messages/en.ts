@@ -7,6 +7,7 @@ export default {
   model_not_found: "The model does not exist for this endpoint.",
   model_not_available: "The model is not available at the moment.",
   unsupported_parameter: "The model cannot do this at the moment.",
+  context_length_exceeded: "is longer than the model can read",
   unauthorized: "The API key is missing or not valid.",
   insufficient_quota: "The balance is insufficient.",
   invalid_signature: "The signature of this URL is not valid.",

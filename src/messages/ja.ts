@@ -8,6 +8,7 @@ export default {
   model_not_found: "このエンドポイントに存在しないモデルです。",
   model_not_available: "このモデルは現在利用できません。",
   unsupported_parameter: "このモデルは現在このパラメーターに対応していません。",
+  context_length_exceeded: "モデルが読み取れる長さを超えています",
   unauthorized: "API キーがないか、無効です。",
   insufficient_quota: "残高が不足しています。",
   invalid_signature: "この URL の署名は無効です。",

@@ -8,6 +8,7 @@ export default {
   model_not_found: "이 엔드포인트에 없는 모델입니다.",
   model_not_available: "현재 사용할 수 없는 모델입니다.",
   unsupported_parameter: "현재 이 모델에서 지원하지 않는 매개변수입니다.",
+  context_length_exceeded: "모델이 읽을 수 있는 길이를 초과합니다",
   unauthorized: "API 키가 없거나 올바르지 않습니다.",
   insufficient_quota: "잔액이 부족합니다.",
   invalid_signature: "이 URL의 서명이 올바르지 않습니다.",

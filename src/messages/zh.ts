@@ -8,6 +8,7 @@ export default {
   model_not_found: "该接口没有此模型。",
   model_not_available: "该模型暂时不可用。",
   unsupported_parameter: "该模型暂时不支持此参数。",
+  context_length_exceeded: "超过模型可读取的长度",
   unauthorized: "API 密钥缺失或无效。",
   insufficient_quota: "余额不足。",
   invalid_signature: "该链接的签名无效。",

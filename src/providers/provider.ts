@@ -100,12 +100,22 @@ export type Accepted = { status: "accepted"; operation: Operation; pollAfterMs?:
 /** Still working. `progress` is 0 to 99 where the upstream tells it. */
 export type Pending = { status: "pending"; progress?: number; pollAfterMs?: number };
 
-/** Where a chat message comes from and goes to: OpenAI's chat completions, as parsed JSON or as server-sent events. */
+/** A chat in OpenAI's format, answered whole or as server-sent events. */
 interface ChatRequest {
-  /** OpenAI's request body with the upstream's model id. */
+  /** OpenAI's request body with the upstream's model id, fitted to its family (`chat-families.json`): the answer's limit is always in it. */
   body: Record<string, unknown>;
   stream: boolean;
+  /** Aborted when the answer takes too long, or some seconds after its caller has gone. */
   signal: AbortSignal;
+}
+
+/** An upstream refused a chat as malformed: the caller's mistake, or what this model cannot do. */
+export interface Malformed {
+  code: "invalid_request" | "context_length_exceeded";
+  /** The field that it names, dotted and indexed. */
+  param?: string;
+  /** Other models of the same format may take the field. */
+  onlyHere: boolean;
 }
 
 export interface Provider {
@@ -145,6 +155,8 @@ export class ProviderError extends Error {
   /** The operator's credentials or money failed there: nobody's request would succeed. */
   readonly account: boolean;
   readonly retryAfterMs: number | undefined;
+  /** A chat was refused as malformed. */
+  readonly malformed: Malformed | undefined;
 
   constructor(
     message: string,
@@ -154,6 +166,7 @@ export class ProviderError extends Error {
       contentPolicy?: boolean;
       account?: boolean;
       retryAfterMs?: number | undefined;
+      malformed?: Malformed;
       cause?: unknown;
     },
   ) {
@@ -163,6 +176,7 @@ export class ProviderError extends Error {
     this.contentPolicy = options.contentPolicy ?? false;
     this.account = options.account ?? false;
     this.retryAfterMs = options.retryAfterMs;
+    this.malformed = options.malformed;
   }
 }
 

@@ -35,6 +35,8 @@ const statuses: Record<string, number> = {
   "5007": 404,
   "5016": 403,
   "5018": 403,
+  // The prompt and the longest answer exceed the context window.
+  "5021": 413,
   "5019": 405,
   // The API's own "Authentication error".
   "10000": 403,

@@ -2,6 +2,7 @@
 
 import { type Made, parseMade, verdictOn } from "./answers.ts";
 import { toCompletion, toEventStream, toInput } from "./chat.ts";
+import { toChatFault } from "../shared/chat-errors.ts";
 import { ask, readJson, jsonPost } from "../shared/http.ts";
 import { type Failed, type Provider, ProviderError } from "../provider.ts";
 
@@ -74,7 +75,9 @@ export function restClient(base: string, account: string, token: string): Client
     async chat({ body, signal }) {
       const response = await post("v1/chat/completions", body, signal);
       if (response.ok) return response;
-      throw chatFault(verdictOn(parseTrouble(await readJson<Errors>(response)), response));
+      const value = await readJson<Errors>(response);
+      const fault = chatFault(verdictOn(parseTrouble(value), response));
+      throw fault.malformed && value?.error ? toChatFault(value.error, response) : fault;
     },
   };
 }

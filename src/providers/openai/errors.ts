@@ -1,5 +1,6 @@
 /** What the error answers of OpenAI's format mean, for every endpoint and for whoever speaks the same format. */
 
+import { contentCodes, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
 import { type Failed, ProviderError } from "../provider.ts";
 
@@ -7,15 +8,6 @@ interface WireError {
   error?: { code?: string | number | null; type?: string | null; param?: string | null } | string | null;
 }
 
-/** `ResponseError.code` in openai 7.55.0's types, and what its images, videos and Azure's chat answer. */
-const contentCodes = new Set([
-  "moderation_blocked",
-  "content_policy_violation",
-  "content_filter",
-  "invalid_prompt",
-  "image_content_policy_violation",
-]);
-const moneyCodes = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"]);
 /** The same types: what can be wrong with a picture. */
 const isPictureCode = (code: string) =>
   /^(?:image_|invalid_(?:base64_)?image|unsupported_image|empty_image|failed_to_download_image)/.test(code);
@@ -28,7 +20,7 @@ export const isContentCode = (code: unknown) => typeof code === "string" && cont
  * A submission that was refused: a verdict on its content, its pictures or its clip, or the fault to throw. The upstream's own words are
  * dropped: they repeat parts of prompts and keys.
  */
-export async function parseRefusal(response: Response, what: string): Promise<Failed | ProviderError> {
+async function parseRefusal(response: Response, what: string): Promise<Failed | ProviderError> {
   const { status } = response;
   const body = await readJson<WireError>(response).catch(() => undefined); // its status says enough
   const { code: given, param: field } = typeof body?.error === "object" && body.error !== null ? body.error : {};

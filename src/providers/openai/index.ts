@@ -26,15 +26,6 @@ const parseVideoOperation = (operation: Operation | undefined) => {
   return film.id === undefined ? undefined : (film as FilmOperation);
 };
 
-/** The maker's models that take `max_completion_tokens` and, those that reason, nothing else (openai 7.55.0, `max_tokens`). */
-const takesCompletionTokens = /^(?:gpt-|chatgpt-|o\d)/;
-
-function limitRenamed({ max_tokens: limit, ...body }: Record<string, unknown>): Record<string, unknown> {
-  if (limit === undefined || !takesCompletionTokens.test(String(body["model"])))
-    return { ...body, ...(limit !== undefined && { max_tokens: limit }) };
-  return { max_completion_tokens: limit, ...body };
-}
-
 /** `media` cuts the clip that a character is taken from, and its picture: without it there are no characters. */
 export function openai({
   key,
@@ -82,6 +73,6 @@ export function openai({
       return pollFilm(film, upstream);
     },
 
-    chat: chatAt(base, upstream.headers, limitRenamed),
+    chat: chatAt(base, upstream.headers),
   };
 }

@@ -1,17 +1,9 @@
 /** The built-in sandbox Worker as a provider. Its wire format is written down in `src/sandbox/worker.ts`. */
 
 import type { FailureCode } from "../../errors.ts";
+import { readChatFault } from "../shared/chat-errors.ts";
 import { ask, toFault } from "../shared/http.ts";
-import {
-  type Accepted,
-  type Failed,
-  type Job,
-  type Output,
-  type Provider,
-  ProviderError,
-  type Pending,
-  type Succeeded,
-} from "../provider.ts";
+import { type Accepted, type Failed, type Job, type Output, type Provider, type Pending, type Succeeded } from "../provider.ts";
 
 interface WireOutput {
   url: string;
@@ -104,9 +96,7 @@ export function sandbox(fetcher: Fetcher): Provider {
     async chat({ body, signal }) {
       const response = await call("/v1/chat/completions", { ...jsonBody(body), signal });
       if (response.ok) return response;
-      await response.body?.cancel();
-      if (response.status === 422) throw new ProviderError("chat: refused", { retryable: false, contentPolicy: true });
-      throw toFault(response, "chat");
+      throw await readChatFault(response);
     },
   };
 }

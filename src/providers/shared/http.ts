@@ -12,7 +12,8 @@ function retryAfterMs(headers: Headers): number | undefined {
 
 /**
  * An answer that is no verdict, as a fault: 408, 429 and 5xx may pass, the rest will not; 401, 402 and 403 are the
- * operator's account. For a submission, 429 and 503 say that nothing was accepted, and so does every other 4xx.
+ * operator's account. For a submission, 429 and 503 say that nothing was accepted, and so does every other 4xx. 400, 413
+ * and 422 refuse a chat as malformed for this model.
  */
 export function toFault(response: { status: number; headers: Headers }, message: string): ProviderError {
   const { status, headers } = response;
@@ -21,6 +22,9 @@ export function toFault(response: { status: number; headers: Headers }, message:
     nothingAccepted: status === 503 || (status >= 400 && status < 500 && status !== 408),
     account: status === 401 || status === 402 || status === 403,
     retryAfterMs: retryAfterMs(headers),
+    ...([400, 413, 422].includes(status) && {
+      malformed: { code: status === 413 ? "context_length_exceeded" : "invalid_request", onlyHere: true },
+    }),
   });
 }
 

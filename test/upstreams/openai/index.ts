@@ -6,11 +6,11 @@ import { Dropped, isOrdered, record } from "../emulator.ts";
 import { picture, publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
+import { chat } from "./chat.ts";
 import { films } from "./videos.ts";
 
 const retired = new Set(["gpt-image-1", "gpt-image-1-2025-04-15", "dall-e-2", "dall-e-3"]);
 const images = /^(?:gpt-image-|chatgpt-image-)/;
-const texts = /^(?:gpt-\d|o\d|chat)/;
 
 const moderated = () =>
   new Refusal(400, "moderation_blocked", "Your request was rejected by the safety system.", {
@@ -76,71 +76,6 @@ function checkPicture(url: unknown, prompt: string): void {
     throw new Refusal(400, "invalid_image_url", "Invalid image URL.", { param: "images[0].image_url" });
   if (isOrdered(prompt, "unreachable"))
     throw new Refusal(400, "failed_to_download_image", "Failed to download the image.", { param: "images[0].image_url" });
-}
-
-interface Message {
-  role: string;
-  content?: string | { type: string; text?: string }[] | null;
-}
-
-function chat(c: Context, body: Record<string, unknown>): Response {
-  const {
-    model,
-    messages,
-    stream,
-    stream_options: options,
-  } = fields(body, {
-    model: { type: "string", required: true },
-    messages: { type: "array", required: true },
-    stream: { type: "boolean" },
-    stream_options: { type: "object" },
-    ...Object.fromEntries(
-      ["max_tokens", "max_completion_tokens", "n", "seed", "top_logprobs"].map((name) => [name, { type: "integer" as const }]),
-    ),
-    ...Object.fromEntries(
-      ["temperature", "top_p", "presence_penalty", "frequency_penalty"].map((name) => [name, { type: "number" as const }]),
-    ),
-    ...Object.fromEntries(["stop", "tool_choice"].map((name) => [name, { type: "any" as const }])),
-    ...Object.fromEntries(["logit_bias", "response_format"].map((name) => [name, { type: "object" as const }])),
-    ...Object.fromEntries(["logprobs", "parallel_tool_calls", "store"].map((name) => [name, { type: "boolean" as const }])),
-    tools: { type: "array" },
-    reasoning_effort: { type: "string" },
-  }) as { model: string; messages: Message[]; stream?: boolean; stream_options?: { include_usage?: boolean } };
-  const prompt = messages
-    .map(({ content }) => (typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("")))
-    .join("\n");
-  if (!texts.test(model)) throw noModel(model);
-  if (options && !stream)
-    throw new Refusal(400, null, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", { param: "stream_options" });
-  if (/^(?:gpt-5|o\d)/.test(model) && body["max_tokens"] !== undefined)
-    throw new Refusal(400, "unsupported_parameter", "Use 'max_completion_tokens' instead.", { param: "max_tokens" });
-  record({ upstream: "openai", call: "chat", prompt, body });
-  obey(prompt, model);
-  if (isOrdered(prompt, "moderated"))
-    throw new Refusal(400, "content_filter", "The response was filtered due to the prompt.", { param: "prompt" });
-  const common = { id: `chatcmpl-${crypto.randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
-  const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 };
-  const words = ["Good", " morning", "."];
-  if (!stream)
-    return c.json({
-      ...common,
-      object: "chat.completion",
-      choices: [
-        { index: 0, message: { role: "assistant", content: words.join(""), refusal: null }, logprobs: null, finish_reason: "stop" },
-      ],
-      usage,
-    });
-  const isUsageAsked = options?.include_usage === true;
-  const chunk = (choices: object[], more: object = isUsageAsked ? { usage: null } : {}) =>
-    `data: ${JSON.stringify({ ...common, object: "chat.completion.chunk", choices, ...more })}\n\n`;
-  const events = [
-    chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
-    ...words.map((content) => chunk([{ index: 0, delta: { content }, finish_reason: null }])),
-    chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
-    ...(isUsageAsked ? [chunk([], { usage })] : []),
-    "data: [DONE]\n\n",
-  ];
-  return c.body(events.join(""), 200, { "content-type": "text/event-stream; charset=utf-8" });
 }
 
 async function edited(c: Context): Promise<Response> {
