@@ -19,7 +19,7 @@ export function parseFields(text: string): Fields {
   } catch {
     value = undefined;
   }
-  if (typeof value !== "object" || value === null) throw new ProviderError("chat: not a JSON object", { retryable: false });
+  if (typeof value !== "object" || value === null) throw new ProviderError("unclear", "chat: not a JSON object");
   return value as Fields;
 }
 

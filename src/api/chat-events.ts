@@ -41,7 +41,7 @@ export class EventTranslator {
       for (let end = text.indexOf("\n"); end !== -1 && !this.isDone; from = end + 1, end = text.indexOf("\n", from))
         out += this.#line(text.slice(from, end));
       this.#rest = text.slice(from);
-      if (this.#rest.length > maxLine) throw new ProviderError("chat: too long an event", { retryable: false });
+      if (this.#rest.length > maxLine) throw new ProviderError("unclear", "chat: too long an event");
     } catch (error) {
       this.fault = error;
     }

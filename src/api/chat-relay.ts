@@ -45,7 +45,7 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
     meter.add(whole, "message");
     isRefused = Boolean(error);
     if (isRefused) throw toStreamFault(error);
-    if (!Array.isArray(choices)) throw new ProviderError("chat: no choices", { retryable: false });
+    if (!Array.isArray(choices)) throw new ProviderError("unclear", "chat: no choices");
     return {
       id: chat.id,
       object: "chat.completion",
@@ -67,12 +67,12 @@ async function readText(response: Response, meter: ChatMeter): Promise<string> {
   try {
     for await (const part of response.body ?? []) {
       bytes += part.byteLength;
-      if (bytes > maxAnswer) throw new ProviderError("chat: too long an answer", { retryable: false });
+      if (bytes > maxAnswer) throw new ProviderError("unclear", "chat: too long an answer");
       text += decoder.decode(part, { stream: true });
     }
   } catch (error) {
     meter.addBytes(bytes);
-    throw error instanceof ProviderError ? error : new ProviderError("chat: the answer broke off", { retryable: false, cause: error });
+    throw error instanceof ProviderError ? error : new ProviderError("unclear", "chat: the answer broke off", { cause: error });
   }
   return text + decoder.decode();
 }
@@ -132,14 +132,14 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
       if (events.isDone) return text;
       await write(text);
       if (events.fault !== undefined) throw events.fault;
-      if (bytes === undefined) throw new ProviderError("chat: the stream broke off", { retryable: false });
+      if (bytes === undefined) throw new ProviderError("unclear", "chat: the stream broke off");
     }
   };
   const run = async () => {
     const end = await relay().catch((error: unknown) => {
       // A broken connection's own words may name the upstream.
       const isOurs = error instanceof ProviderError;
-      events.fault ??= isOurs ? error : new ProviderError("chat: the stream broke off", { retryable: false, cause: error });
+      events.fault ??= isOurs ? error : new ProviderError("unclear", "chat: the stream broke off", { cause: error });
       return "";
     });
     reader.cancel();

@@ -6,8 +6,8 @@ import { type Route, routesFor } from "../catalog/routes.ts";
 import { chatFamilies, pricesAndRoutes } from "../config.ts";
 import { ApiError, type Violation } from "../errors.ts";
 import { alert, log } from "../log.ts";
-import { isOn, isUnhealthy, markUnhealthy, providerNamed } from "../providers/index.ts";
-import { type Malformed, ProviderError } from "../providers/provider.ts";
+import { isOn, markUnhealthy, providerNamed, unhealthyLast } from "../providers/index.ts";
+import { type Malformed, ProviderError } from "../providers/provider-error.ts";
 import type { Chat } from "./chat-relay.ts";
 import type { AppContext } from "./frame.ts";
 
@@ -36,7 +36,7 @@ export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>
     return [];
   });
   if (able.length === 0) throw cannot(unsupported!, "unsupported_parameter");
-  return [...able.filter(({ provider }) => !isUnhealthy(provider)), ...able.filter(({ provider }) => isUnhealthy(provider))];
+  return unhealthyLast(able);
 }
 
 /** Whether another family may take what this one refused as malformed. */
@@ -79,7 +79,7 @@ export async function askRoutes(
       const { malformed, contentPolicy = false, account = false } = error instanceof ProviderError ? error : {};
       if (malformed || contentPolicy) log("dispatch", line("refused"));
       else alert("dispatch", line("fault"), error);
-      if (account) markUnhealthy(provider);
+      if (account) markUnhealthy({ provider, model });
       // A route's own fault says more than that the routes behind it take less.
       if (!malformed || fault === undefined) fault = error;
       if (malformed) refusal = { malformed, family };

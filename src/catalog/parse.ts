@@ -95,6 +95,9 @@ function detectAction(body: Record<string, unknown>, endpoint: Endpoint, model: 
 
 const isCharacterBody = (body: Record<string, unknown>) => ["url", "from_task", "timestamps"].some((field) => body[field] !== undefined);
 
+/** Whether the model takes `image_with_roles`. */
+export const takesRoles = (model: string) => /^vid[ABC]/.test(model);
+
 /** Rules that bind two fields; they look at the raw body, so that they are told beside the others. */
 function crossRules(body: Record<string, unknown>, action: Action, model: Model | undefined): Violation[] {
   const violations: Violation[] = action === "chat" ? refusedFields(body) : [];
@@ -105,7 +108,7 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
       violations.push({ param: "url", rule: "one_of_required", values: { fields: "url, from_task" } });
   }
   const roles = body["image_with_roles"];
-  if (action === "video" && roles !== undefined && model?.id.startsWith("vidC")) {
+  if (action === "video" && roles !== undefined && model && takesRoles(model.id)) {
     if (body["images"] !== undefined) violations.push({ param: "image_with_roles", rule: "not_together", values: { other: "images" } });
     const metadata = body["metadata"];
     if (

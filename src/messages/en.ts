@@ -50,6 +50,7 @@ export default {
   not_together: "must not be used together with {other}",
   one_of_required: "one of {fields} is required",
   one_frame_each: "may have at most one first_frame and one last_frame",
+  frames_or_references: "may have frames or reference images, not both",
   no_reference_at_1080p: "a reference image is not supported at 1080p",
   timestamps_form: "must have the form start,end in seconds",
   timestamps_range: "must be at least 1 and at most 3 seconds long",

@@ -49,6 +49,7 @@ export default {
   not_together: "{other} と同時に使用できません",
   one_of_required: "{fields} のいずれかが必要です",
   one_frame_each: "first_frame と last_frame はそれぞれ最大 1 枚です",
+  frames_or_references: "フレームと reference 画像は同時に指定できません",
   no_reference_at_1080p: "1080p では reference 画像に対応していません",
   timestamps_form: "秒単位の start,end 形式でなければなりません",
   timestamps_range: "長さは 1 秒以上 3 秒以下でなければなりません",

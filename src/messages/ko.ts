@@ -49,6 +49,7 @@ export default {
   not_together: "{other}와(과) 함께 사용할 수 없습니다",
   one_of_required: "{fields} 중 하나가 필요합니다",
   one_frame_each: "first_frame과 last_frame은 각각 최대 하나입니다",
+  frames_or_references: "프레임과 reference 이미지를 함께 사용할 수 없습니다",
   no_reference_at_1080p: "1080p에서는 reference 이미지를 지원하지 않습니다",
   timestamps_form: "초 단위의 start,end 형식이어야 합니다",
   timestamps_range: "길이는 1초 이상 3초 이하여야 합니다",

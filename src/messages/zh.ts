@@ -49,6 +49,7 @@ export default {
   not_together: "不能与 {other} 同时使用",
   one_of_required: "{fields} 必须提供其一",
   one_frame_each: "first_frame 和 last_frame 各最多一张",
+  frames_or_references: "只能包含首尾帧或 reference 图片，不能同时包含",
   no_reference_at_1080p: "1080p 不支持 reference 图片",
   timestamps_form: "格式必须为以秒计的 start,end",
   timestamps_range: "时长必须在 1 到 3 秒之间",

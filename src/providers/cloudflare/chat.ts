@@ -47,11 +47,10 @@ const toText = (response: Answer["response"]) =>
 /** A whole answer. */
 export function toCompletion(value: unknown, body: Record<string, unknown>): object {
   const result = parseResult(value);
-  if ("failed" in result)
-    throw new ProviderError("chat: failed", { retryable: false, contentPolicy: result.failed.code !== "provider_error" });
+  if ("failed" in result) throw new ProviderError(result.failed.code === "provider_error" ? "unclear" : "content", "chat: failed");
   const answer: Answer = result.fields;
   if (Array.isArray(answer.choices)) return answer;
-  if (answer.response === undefined && !answer.tool_calls?.length) throw new ProviderError("chat: no answer", { retryable: false });
+  if (answer.response === undefined && !answer.tool_calls?.length) throw new ProviderError("unclear", "chat: no answer");
   const calls = answer.tool_calls?.length ? toToolCalls(answer.tool_calls).map(({ index: _index, ...call }) => call) : undefined;
   return {
     id: chatId(),
@@ -134,6 +133,6 @@ function parsed(data: string): Answer {
   try {
     return JSON.parse(data) as Answer;
   } catch (error) {
-    throw new ProviderError("chat: an event is not JSON", { retryable: false, cause: error });
+    throw new ProviderError("unclear", "chat: an event is not JSON", { cause: error });
   }
 }

@@ -23,15 +23,13 @@ export function toChatFault(error: unknown, { status, headers }: { status: numbe
   const { code: given, type, param } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
   const code = word(given, /^\w{1,60}$/) || word(type, /^\w{1,60}$/);
   const message = `chat${code && ` (${code})`}: ${status}`;
-  if (contentCodes.has(code)) return new ProviderError(message, { retryable: false, nothingAccepted: true, contentPolicy: true });
-  if (moneyCodes.has(code)) return new ProviderError(message, { retryable: false, nothingAccepted: true, account: true });
+  if (contentCodes.has(code)) return new ProviderError("content", message);
+  if (moneyCodes.has(code)) return new ProviderError("account", message);
   // A retired model is 404, and 403 where the project may not see it: neither is about the credentials.
-  if (code === "model_not_found") return new ProviderError(message, { retryable: false, nothingAccepted: true });
+  if (code === "model_not_found") return new ProviderError("refused", message);
   if (code === "context_length_exceeded" || [400, 413, 422].includes(status)) {
     const path = word(param, /^\w{1,60}(?:\.?(?:\w{1,60}|\[\d{1,6}\])){0,20}$/).replaceAll(".[", "[");
-    return new ProviderError(message, {
-      retryable: false,
-      nothingAccepted: true,
+    return new ProviderError("refused", message, {
       malformed: {
         code: code === "context_length_exceeded" ? code : "invalid_request",
         ...(path && { param: path }),

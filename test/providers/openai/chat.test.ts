@@ -86,16 +86,16 @@ test("[moderated] is asked of nobody else", async () => {
 });
 
 test.each(["[wallet]", "[hard-limit]"])("%s is about the operator's account: the provider is put aside", async (order) => {
-  expect(isUnhealthy("openai")).toBe(false);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(false);
   await chat(`${order} ${unique()}`);
-  expect(isUnhealthy("openai")).toBe(true);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);
 });
 
 test("wrong credentials put the provider aside, and neither answers nor lines name the key", async () => {
   const lines = capture();
   const { status, body } = await chat(unique(), {}, { ROUTES: to("gpt-5.5"), OPENAI_API_KEY: "sk-wrong-secret" });
   vi.restoreAllMocks();
-  expect([status, isUnhealthy("openai")]).toEqual([500, true]);
+  expect([status, isUnhealthy({ provider: "openai", model: "" })]).toEqual([500, true]);
   expect(lines.join("\n")).toContain('"outcome":"account_fault"');
   expect(lines.join("\n") + JSON.stringify(body)).not.toContain("sk-wrong-secret");
 });

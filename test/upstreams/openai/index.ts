@@ -3,11 +3,11 @@
 import { type Context, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Dropped, isOrdered, record } from "../emulator.ts";
-import { picture, publish } from "../files.ts";
+import { image, publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
 import { chat } from "./chat.ts";
-import { films } from "./videos.ts";
+import { videos } from "./videos.ts";
 
 const retired = new Set(["gpt-image-1", "gpt-image-1-2025-04-15", "dall-e-2", "dall-e-3"]);
 const images = /^(?:gpt-image-|chatgpt-image-)/;
@@ -48,7 +48,7 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
   if (isOrdered(prompt, "moderated")) throw moderated();
   if (isOrdered(prompt, "drop")) throw new Dropped();
   if (isOrdered(prompt, "nothing")) return c.json({ created: 1, data: [] });
-  const bytes = Buffer.from(picture()).toString("base64");
+  const bytes = Buffer.from(image()).toString("base64");
   const count = isOrdered(prompt, "fewer") ? 1 : (n ?? 1);
   return c.json({
     created: Math.floor(Date.now() / 1000),
@@ -59,15 +59,15 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
     // As others of this format answer; the maker never does.
     data: Array.from({ length: count }, () =>
       isOrdered(prompt, "elsewhere")
-        ? { url: c.req.header("x-emulator-files")! + publish("openai", prompt, "picture") }
+        ? { url: c.req.header("x-emulator-files")! + publish("openai", prompt, "image") }
         : { b64_json: bytes },
     ),
     usage: { input_tokens: 10, output_tokens: 100, total_tokens: 110, input_tokens_details: { image_tokens: 0, text_tokens: 10 } },
   });
 }
 
-/** A picture to edit from: https, or a data URI of at most 20,971,520 characters. `[unreachable]`: its host does not answer. */
-function checkPicture(url: unknown, prompt: string): void {
+/** An image to edit from: https, or a data URI of at most 20,971,520 characters. `[unreachable]`: its host does not answer. */
+function checkImage(url: unknown, prompt: string): void {
   if (
     typeof url !== "string" ||
     !/^(?:https:\/\/|data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+=*$)/.test(url) ||
@@ -78,6 +78,16 @@ function checkPicture(url: unknown, prompt: string): void {
     throw new Refusal(400, "failed_to_download_image", "Failed to download the image.", { param: "images[0].image_url" });
 }
 
+/** A file of a form, as a data URI. It must be an image of the type that it names. */
+async function readFile(file: unknown, prompt: string): Promise<string> {
+  const bytes = file instanceof File ? Buffer.from(await file.arrayBuffer()) : Buffer.alloc(0);
+  const starts: Record<string, string> = { "image/png": "89504e47", "image/jpeg": "ffd8ff", "image/webp": "52494646" };
+  const type = file instanceof File ? file.type : "";
+  if (!starts[type] || !bytes.toString("hex").startsWith(starts[type]) || isOrdered(prompt, "unreachable"))
+    throw new Refusal(400, "invalid_image_file", "Invalid image file or mode for image 1.", { param: "image" });
+  return `data:${type};base64,${bytes.toString("base64")}`;
+}
+
 async function edited(c: Context): Promise<Response> {
   const isJson = c.req.header("content-type")?.startsWith("application/json") === true;
   const body: Record<string, unknown> = isJson ? await json(c) : await c.req.parseBody({ all: true });
@@ -85,12 +95,18 @@ async function edited(c: Context): Promise<Response> {
   if (!isJson) {
     if (!(body["image"] ?? body["image[]"]))
       throw new Refusal(400, "missing_required_parameter", "Missing required parameter: 'image'.", { param: "image" });
-    return made(c, { ...body, ...(body["n"] !== undefined && { n: Number(body["n"]) }) }, "edit");
+    const files = await Promise.all([body["image"] ?? body["image[]"]].flat().map((file) => readFile(file, prompt)));
+    const answer = made(c, { ...body, ...(body["n"] !== undefined && { n: Number(body["n"]) }) }, "edit");
+    record({ upstream: "openai", call: "form", prompt, body: { ...body, "image[]": files } });
+    return answer;
   }
   const { images } = body as { images?: { image_url?: unknown }[] };
   if (!Array.isArray(images) || images.length < 1 || images.length > 16)
     throw new Refusal(400, "missing_required_parameter", "Missing required parameter: 'images'.", { param: "images" });
-  for (const image of images) checkPicture(image.image_url, prompt);
+  for (const image of images) checkImage(image.image_url, prompt);
+  // The schema of the JSON body lists these alone, that of the form lets any string pass (openai/openai-openapi, August 2026).
+  if (body["size"] !== undefined && !["auto", "1024x1024", "1536x1024", "1024x1536"].includes(body["size"] as string))
+    throw new Refusal(400, "invalid_value", "Invalid size.", { param: "size" });
   return made(c, body, "edit");
 }
 
@@ -119,4 +135,4 @@ export const openai = new Hono()
   .post("/v1/chat/completions", async (c) => chat(c, await json(c)))
   .post("/v1/images/generations", async (c) => made(c, await json(c), "start"))
   .post("/v1/images/edits", edited)
-  .route("/v1/videos", films);
+  .route("/v1/videos", videos);
