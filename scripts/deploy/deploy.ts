@@ -2,6 +2,7 @@
 
 import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
+import builtInRoutes from "../../src/catalog/routes.json" with { type: "json" };
 import { ask } from "./command.ts";
 import { type Deployment, deployment as build, type Worker } from "./configuration.ts";
 import type { Choices, DeployOptions } from "./options.ts";
@@ -227,13 +228,12 @@ async function endRun({ state, folder }: Context): Promise<void> {
   await writeState(folder, state);
 }
 
-/** Whether an image of this model costs nothing: no provider that is on has a route for it. Where routes cannot be seen, only without any provider. */
+/** Whether an image of this model costs nothing: no provider that is on has a route for it. The operator's routes go over the built-in ones. */
 function servedBySandboxAlone({ deployment, on, values }: Context): (model: string) => boolean {
   const given = values.get("ROUTES");
-  const routes: unknown = given === undefined ? gatewayOf(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
-  if (typeof routes !== "object" || routes === null) return () => on.length === 0;
-  const table = routes as Record<string, { provider: string }[]>;
-  return (model) => !(table[model] ?? []).some(({ provider }) => on.includes(provider));
+  const own: unknown = given === undefined ? gatewayOf(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
+  const routes = { ...builtInRoutes, ...(own as object | undefined) } as Record<string, { provider: string }[]>;
+  return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
 }
 
 /** The Worker with the public address, which comes last. */

@@ -1,8 +1,8 @@
 /** The `[ai]` binding alone, without any maker's key, sandbox or `[media]`: every model that has a route to Cloudflare's catalog works. */
 
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { providerSecrets } from "../../../scripts/deploy/parts.ts";
+import routes from "../../../src/catalog/routes.json" with { type: "json" };
 import { call, deliver, newAccount, pass } from "../../support/gateway.ts";
 import { images, videos } from "./support.ts";
 
@@ -17,7 +17,7 @@ const alone = {
 } as unknown as Partial<Env>;
 
 /** The models of the committed routes that Cloudflare serves. */
-const models = Object.entries(env.ROUTES as Record<string, { provider: string }[]>)
+const models = Object.entries(routes as Record<string, { provider: string }[]>)
   .filter(([, routes]) => routes.some(({ provider }) => provider === "cloudflare"))
   .map(([model]) => model);
 
