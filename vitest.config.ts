@@ -47,10 +47,12 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
       // Messages wait longer than any test and any runtime: tests deliver them themselves.
       queueProducers: {
         DISPATCH: { queueName: "gateway-dispatch", deliveryDelay: 43_200 },
+        STARTS: { queueName: "gateway-starts", deliveryDelay: 43_200 },
         NOTIFY: { queueName: "gateway-notify", deliveryDelay: 43_200 },
       },
       queueConsumers: {
         "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
+        "gateway-starts": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-notify": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
       },
@@ -93,6 +95,7 @@ export default defineConfig(async () => ({
             "test/browser/**",
             "test/sandbox/**",
             "test/node/**",
+            "test/deploy/**",
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",

@@ -2,7 +2,7 @@
 
 import { exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { taskData } from "../../src/api/schema.ts";
+import { taskAnswer } from "../../src/api/schema.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, deliver, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
 
@@ -75,7 +75,7 @@ test("every state is one event with the data of the status query, from the prese
   const [hello, ...events] = await all(response);
   expect(hello).toEqual({ retry: "3000" });
   expect(events.every(({ event }) => event === "task")).toBe(true);
-  const states = events.map(({ data }) => taskData.parse(JSON.parse(data!)));
+  const states = events.map(({ data }) => taskAnswer.shape.data.parse(JSON.parse(data!)));
   expect(states.map(({ status, progress }) => [status, progress])).toEqual([
     ["queued", 0],
     ["in_progress", 0],
