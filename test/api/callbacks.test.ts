@@ -174,9 +174,9 @@ test.each(["https://127.0.0.1/", "https://10.0.0.1/", "https://metadata.google.i
 
 test("a receiver that never answers is waited for ten seconds, one that cannot be reached is tried again", async () => {
   const account = await newAccount();
+  const [slow, lost] = [await completed(account), await completed(account, { callback_url: other })];
   const limits = hurryTimeouts();
   receivers({ [hook]: hangs });
-  const [slow, lost] = [await completed(account), await completed(account, { callback_url: other })];
   await callBack(slow);
   await callBack(lost);
   expect(limits).toContain(10_000);

@@ -9,7 +9,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const hanging = "https://hanging.example.com/";
 const good = "https://good.example.com/";
-const complete1 = (account: Account, callback_url: string) =>
+const completeFor = (account: Account, callback_url: string) =>
   complete(account, "/v1/images/generations", { model: "imgA-4", prompt: "a fox", callback_url });
 
 /** Time limits of ten seconds and more do not pass until they are let pass. */
@@ -26,13 +26,13 @@ test("100 receivers hang: tasks of the same and of another account are made, set
   const release = holdTimeouts();
   const received = receivers({ [hanging]: hangs, [good]: ok });
   const ids: string[] = [];
-  for (let count = 0; count < 100; count++) ids.push(await complete1(account, hanging));
+  for (let count = 0; count < 100; count++) ids.push(await completeFor(account, hanging));
   const calls = ids.map((id) => callBack(id));
   await vi.waitFor(() => expect(received).toHaveLength(100), { timeout: 20_000 });
 
   for (const each of [account, other]) {
     const before = await books(each);
-    const id = await complete1(each, good);
+    const id = await completeFor(each, good);
     await callBack(id);
     expect(await callbackOf(each, id)).toMatchObject({ state: "delivered" });
     expect(await books(each)).toMatchObject({ reserved: 0, used: Math.round((before.used + 0.03) * 100) / 100 });
@@ -47,12 +47,12 @@ test("100 receivers hang: tasks of the same and of another account are made, set
 
 test("while all consumers are taken by receivers that hang, each callback is made by its own object after ten seconds", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
+  const slow = [await completeFor(account, hanging), await completeFor(account, hanging)];
+  const quick = [await completeFor(account, good), await completeFor(other, good)];
   hurryTimeouts();
   const received = receivers({ [hanging]: hangs, [good]: ok });
-  const slow = [await complete1(account, hanging), await complete1(account, hanging)];
-  const quick = [await complete1(account, good), await complete1(other, good)];
   // No consumer comes.
-  await Promise.all([...slow, ...quick].map((id) => pass(id, 3)));
+  await Promise.all([...slow, ...quick].map((id) => pass(id, 10)));
   expect(received.filter(({ url }) => url === good)).toHaveLength(2);
   for (const id of slow) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
 });
