@@ -40,13 +40,13 @@ function stream(c: AppContext, taskId: string, first: State, seen: string | unde
   let state: State | undefined = first;
   let sent = seen;
   let sentAt = began;
-  let isCancelled = false;
+  const reader = new AbortController();
   // How long a client waits before it connects again, in milliseconds.
   let text = "retry: 3000\n\n";
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        while (!isCancelled) {
+        while (!reader.signal.aborted) {
           if (state && state.version !== sent) {
             text += `event: task\nid: ${state.version}\ndata: ${state.data}\n\n`;
             sent = state.version;
@@ -67,7 +67,7 @@ function stream(c: AppContext, taskId: string, first: State, seen: string | unde
         }
       },
       cancel() {
-        isCancelled = true;
+        reader.abort();
       },
     },
     // Asked only while somebody reads.

@@ -19,7 +19,7 @@ type Answer = (signal: AbortSignal) => Response | Promise<Response>;
 export function receivers(hosts: Record<string, Answer>): Received[] {
   const received: Received[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-    const { url, headers, redirect } = new Request(input, init as RequestInit<RequestInitCfProperties>);
+    const { url, headers, redirect } = new Request(input, init);
     received.push({ url, headers: Object.fromEntries(headers), body: init?.body as string, redirect });
     const answer = hosts[url];
     if (!answer) throw new TypeError("Network connection lost.");
