@@ -108,7 +108,7 @@ async function ownAccount(page: Page): Promise<void> {
 
 /** Presses the button of the page's own form and waits for what it answers. */
 async function submit(page: Page): Promise<void> {
-  await Promise.all([page.waitForEvent("load"), page.locator("main form button").click()]);
+  await Promise.all([page.waitForEvent("load"), page.locator("main form[method=post] button.primary").click()]);
 }
 
 /** Opens a page and follows the first such link on it. */

@@ -6,7 +6,7 @@ import { APIError } from "better-auth/api";
 import { postOf } from "./mail.ts";
 import { isInvited, proveAddress } from "./members.ts";
 import type { Say } from "./messages.ts";
-import { hash, leastPasswordLength, mostPasswordLength, verify } from "./password.ts";
+import { hash, minPasswordLength, maxPasswordLength, verify } from "./password.ts";
 
 export const authPath = "/console/auth";
 
@@ -58,8 +58,8 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
     logger: { level: "error" },
     emailAndPassword: {
       enabled: true,
-      minPasswordLength: leastPasswordLength,
-      maxPasswordLength: mostPasswordLength,
+      minPasswordLength: minPasswordLength,
+      maxPasswordLength: maxPasswordLength,
       password: { hash, verify },
       revokeSessionsOnPasswordReset: true,
       ...(post && { sendResetPassword: ({ user, token }) => letter("reset", user.email, token) }),

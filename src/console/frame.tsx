@@ -9,10 +9,14 @@ import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
 import { type Auth, authOf, loginsOf } from "./auth.ts";
-import { Layout } from "./layout.tsx";
+import { balanceOf, remaining } from "../quota.ts";
 import { postOf } from "./mail.ts";
 import { callerOf, openAccount, type Person } from "./members.ts";
 import { type Language, languageOf, type Say, speakerOf } from "./messages.ts";
+import { wantedPage, withReturn } from "./return-to.ts";
+import { type Arrangement, Layout } from "./shell/layout.tsx";
+import type { Member } from "./shell/sidebar.tsx";
+import { themeCookie, themeOf } from "./shell/theme.ts";
 
 export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
@@ -33,9 +37,9 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is a picture that a person has just picked, `data:` are Pico's own icons. */
+/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is an image that a person has just picked. */
 const policy = (assets: string, logins: string) =>
-  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' blob: data:${assets}; media-src 'self'${assets}; form-action 'self'${logins}; base-uri 'none'; frame-ancestors 'none'`;
+  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'${logins}; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Where the buttons of logins elsewhere lead to: browsers hold redirects after a form to the policy, too. */
 const loginOrigins = { github: " https://github.com", google: " https://accounts.google.com" };
@@ -69,8 +73,9 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
   // A live part of a page asks behind the person's back: it must not get the sign-in page put in its place.
-  if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": "/console/sign-in" });
-  if (!found) return c.redirect("/console/sign-in", 303);
+  const signIn = withReturn("/console/sign-in", wantedPage(c));
+  if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
+  if (!found) return c.redirect(signIn, 303);
   c.set("user", found.user);
   c.set("session", found.session);
   return next();
@@ -90,23 +95,30 @@ const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 /** Lets in who is signed in and has an account; all others to the sign-in page. */
 export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
 
-/** A whole page. */
-export function page(
-  c: ConsoleContext,
-  title: string,
-  children: Child,
-  status: 200 | 400 | 401 | 402 | 403 | 404 | 413 | 422 | 429 | 500 | 503 = 200,
-) {
-  const user = c.get("user") as ConsoleEnvironment["Variables"]["user"] | undefined;
+type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503;
+
+/** Who is signed in, with the balance as it is now; undefined without an account. */
+async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
+  const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
+  const balance = account && (await balanceOf(c.env.DB, account.id));
+  if (!user || !account || !balance) return undefined;
+  return { email: user.email, isAdmin: account.admin === 1, remaining: remaining(balance), reserved: balance.reserved };
+}
+
+/** A whole page. */
+export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
   const html = (
     <Layout
       title={title}
+      path={c.req.path}
       language={c.get("language")}
       say={c.get("say")}
-      email={user?.email}
-      isAdmin={account?.admin === 1}
+      unit={c.env.BALANCE_UNIT}
+      theme={themeOf(getCookie(c, themeCookie))}
+      member={await shownMember(c)}
       isAnswer={c.req.method !== "GET"}
+      {...arrangement}
     >
       {children}
     </Layout>

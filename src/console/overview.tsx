@@ -3,9 +3,10 @@
 import { Hono } from "hono";
 import { spentByDay, startOfDays } from "../ledger.ts";
 import { balanceOf, remaining } from "../quota.ts";
-import { amountOf } from "./amounts.ts";
 import { askGateway, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
-import { Figures, type TaskRow, TaskTable } from "./parts.tsx";
+import { Money } from "./parts/money.tsx";
+import { Figures } from "./parts/table.tsx";
+import { type TaskRow, TaskTable } from "./parts/task-table.tsx";
 
 export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async (c) => {
   const say = c.get("say");
@@ -19,22 +20,19 @@ export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async 
     <>
       <Figures
         of={[
-          [say("remaining"), amountOf(c, left)],
-          [say("reserved"), amountOf(c, balance.reserved)],
-          [say("used"), amountOf(c, balance.used)],
+          [say("remaining"), <Money millionths={left} />],
+          [say("reserved"), <Money millionths={balance.reserved} />],
+          [say("used"), <Money millionths={balance.used} />],
           [
             <a href="/console/usage?days=7">{say("usage_last_week")}</a>,
-            amountOf(
-              c,
-              lastWeek.reduce((sum, { charged }) => sum + charged, 0),
-            ),
+            <Money millionths={lastWeek.reduce((sum, { charged }) => sum + charged, 0)} />,
           ],
         ]}
       />
       {tasks.length > 0 && (
         <>
           <h2>{say("latest_tasks")}</h2>
-          <TaskTable c={c} tasks={tasks} path="/console/tasks" />
+          <TaskTable tasks={tasks} path="/console/tasks" />
         </>
       )}
     </>,

@@ -1,12 +1,12 @@
 /** A forgotten password, and proving an e-mail address: by a link in a letter. */
 
-import { NewPassword } from "./parts.tsx";
 import { Hono } from "hono";
 import { askAuth } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
-import { Problem } from "./layout.tsx";
 import { postOf } from "./mail.ts";
-import { leastPasswordLength } from "./password.ts";
+import { minPasswordLength } from "./password.ts";
+import { NewPassword, TextField } from "./parts/field.tsx";
+import { Problem } from "./parts/note.tsx";
 
 const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
 
@@ -20,14 +20,12 @@ function forgotPage(c: ConsoleContext) {
   return page(
     c,
     say("forgot_password"),
-    <form method="post" class="narrow">
-      <p>{say("forgot_hint")}</p>
-      <label>
-        {say("email")}
-        <input type="email" name="email" autocomplete="username" maxlength={254} required />
-      </label>
-      <button>{say("send_link")}</button>
+    <form method="post" class="stack">
+      <TextField name="email" type="email" label={say("email")} autocomplete="username" maxlength={254} required />
+      <button class="btn primary full">{say("send_link")}</button>
     </form>,
+    200,
+    { lead: say("forgot_hint") },
   );
 }
 
@@ -36,30 +34,35 @@ function resetPage(c: ConsoleContext, token: string, problem?: string, status: 2
   return page(
     c,
     say("new_password"),
-    <form method="post" action="/console/reset" class="narrow">
+    <form method="post" action="/console/reset" class="stack">
       <Problem text={problem} />
       <input type="hidden" name="token" value={token} />
       <NewPassword label={say("new_password")} />
-      <button>{say("change_password")}</button>
+      <button class="btn primary full">{say("change_password")}</button>
     </form>,
     status,
   );
 }
 
 /** Asks for the button to be pressed: mailboxes open links by themselves. Nobody proves an address with a letter alone, nor by a password alone. */
-function confirmPage(c: ConsoleContext, token: string | undefined, problem?: string, status: 200 | 400 | 429 = 200) {
+function confirmPage(
+  c: ConsoleContext,
+  token: string | undefined,
+  problem?: string,
+  status: 200 | 400 | 429 = 200,
+): Response | Promise<Response> {
   const { say } = c.var;
   const { email, emailVerified } = c.get("user");
   if (emailVerified) return c.redirect("/console", 303);
   return page(
     c,
     say("confirm_address"),
-    <div class="narrow">
+    <div class="stack">
       <Problem text={problem} />
       <p>{say(token ? "confirm_hint" : "confirm_wanted", { email })}</p>
       <form method="post" action={token ? "/console/confirm" : "/console/confirm/send"}>
         {token && <input type="hidden" name="token" value={token} />}
-        <button>{say(token ? "confirm_address" : "send_link")}</button>
+        <button class="btn primary full">{say(token ? "confirm_address" : "send_link")}</button>
       </form>
     </div>,
     status,
@@ -90,7 +93,7 @@ export const recover = new Hono<ConsoleEnvironment>()
     const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
     if (answer.ok) return c.redirect("/console/sign-in?done=reset", 303);
     if (answer.status === 429) return resetPage(c, field("token"), say("too_many_attempts"), 429);
-    return resetPage(c, field("token"), say("reset_failed", { minimum: leastPasswordLength }), 400);
+    return resetPage(c, field("token"), say("reset_failed", { minimum: minPasswordLength }), 400);
   })
   .get("/confirm", person, (c) => confirmPage(c, c.req.query("token")))
   .post("/confirm", person, async (c) => {

@@ -44,7 +44,7 @@ test("the page shows who one is, escaped, and leads nowhere without signing in",
   expect(page).toContain("A &lt;b&gt;person&lt;/b&gt;");
   expect(page).not.toContain("<b>");
   expect(page).not.toMatch(/<script>|function/);
-  expect((await new Browser().ask("/console/account")).headers.get("location")).toBe("/console/sign-in");
+  expect((await new Browser().ask("/console/account")).headers.get("location")).toBe("/console/sign-in?to=%2Fconsole%2Faccount");
 });
 
 test("a changed password ends all other sessions and is what opens the door", async () => {
@@ -206,7 +206,7 @@ test("where e-mail is sent an account opens when the address is proved, in the p
   expect((await browser.ask("/console")).status).toBe(303);
   expect((await browser.ask("/console/confirm", { token: `${token}x` })).status).toBe(400);
   expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console");
-  expect(await browser.read("/console")).toContain("5 USD");
+  expect(await browser.read("/console")).toContain("$5.00");
   expect((await stranger.ask("/console")).headers.get("location")).toBe("/console/confirm");
 });
 
@@ -220,5 +220,5 @@ test("who proves the address of the operator's account comes into it", async () 
   await browser.ask("/console/confirm/send", {});
   expect(letters).toHaveLength(2);
   await browser.ask("/console/confirm", { token: linkIn(letters[1]).searchParams.get("token")! });
-  expect(await browser.read("/console")).toContain("1,000 USD");
+  expect(await browser.read("/console")).toContain("$1,000.00");
 });

@@ -13,14 +13,14 @@ test("who is not signed in is led to the sign-in page", async () => {
   for (const path of ["/console", "/console/keys"]) {
     const response = await new Browser().ask(path);
     expect(response.status).toBe(303);
-    expect(response.headers.get("location")).toBe("/console/sign-in");
+    expect(response.headers.get("location")).toBe(`/console/sign-in${path === "/console" ? "" : `?to=${encodeURIComponent(path)}`}`);
   }
 });
 
 test("signing up opens an account with the quota of new ones", async () => {
   const browser = new Browser();
   await browser.signUp();
-  expect(await browser.read("/console")).toContain("5 USD");
+  expect(await browser.read("/console")).toContain("$5.00");
 });
 
 test("the session's cookie is for this host alone, out of reach of scripts", async () => {
@@ -116,10 +116,22 @@ test("pages allow no script within them, no frame, no other host, and are kept n
 });
 
 test("styles come from here", async () => {
-  const response = await new Browser().ask("/console/static/pico.css");
+  const browser = new Browser();
+  const [href] = /\/console\/static\/console\.[0-9a-f]{10}\.css/.exec(await browser.read("/console/sign-in"))!;
+  const response = await browser.ask(href);
   expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8");
-  expect(await response.text()).toContain("--pico-");
-  expect((await new Browser().ask("/console/static/other.css")).status).toBe(404);
+  expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  const style = await response.text();
+  expect(style).toContain("--accent");
+  const [font] = /\/console\/static\/inter\.[0-9a-f]{10}\.woff2/.exec(style)!;
+  const served = await browser.ask(font);
+  expect(served.headers.get("content-type")).toBe("font/woff2");
+  expect((await served.arrayBuffer()).byteLength).toBeGreaterThan(40_000);
+  // A page of another deployment asks for another hash: it gets a style, which is not kept under that name.
+  const other = await browser.ask("/console/static/console.0123456789.css");
+  expect([other.status, other.headers.get("cache-control")]).toEqual([200, "no-store"]);
+  for (const name of ["other.css", "console.css", "other.0123456789.css"])
+    expect((await browser.ask(`/console/static/${name}`)).status).toBe(404);
 });
 
 test.each([

@@ -2,12 +2,13 @@
 
 import { Hono } from "hono";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
-import { Problem } from "../layout.tsx";
 import { languageNames } from "../messages.ts";
 import { loginProblem, logins, loginsSection } from "./logins.tsx";
 import { passkeys, passkeysSection } from "./passkeys.tsx";
 import { password, passwordSection } from "./password.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Facts } from "../parts/table.tsx";
 
 /** What the page says after something was done, or was not: by fixed names, for an address can be made by anybody. */
 const outcomes = {
@@ -30,39 +31,39 @@ async function accountPage(c: ConsoleContext) {
     c,
     say("account"),
     <>
-      {done && <p role="status">{say(done)}</p>}
       <Problem text={refused ? say(refused) : loginProblem(c)} />
-      <dl class="figures">
-        <div>
-          <dt>{say("name")}</dt>
-          <dd class="plain">{user.name}</dd>
+      <section>
+        <div class="card">
+          <Facts
+            of={[
+              [say("name"), user.name],
+              [say("email"), user.email],
+            ]}
+          />
         </div>
-        <div>
-          <dt>{say("email")}</dt>
-          <dd class="plain">{user.email}</dd>
-        </div>
-      </dl>
-      {await passwordSection(c)}
+      </section>
       {await passkeysSection(c)}
       {await loginsSection(c)}
+      {await passwordSection(c)}
       {await sessionsSection(c)}
       <section>
-        <h2>{say("language")}</h2>
-        <form action="/console/language" class="narrow">
-          <label>
-            {say("language")}
-            <select name="to">
-              {Object.entries(languageNames).map(([code, name]) => (
-                <option value={code} lang={code} selected={code === language}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
-          <button class="secondary">{say("choose")}</button>
+        <div class="sub">
+          <h2>{say("language")}</h2>
+        </div>
+        <form action="/console/language" class="row">
+          <select name="to" class="in auto" aria-label={say("language")}>
+            {Object.entries(languageNames).map(([code, name]) => (
+              <option value={code} lang={code} selected={code === language}>
+                {name}
+              </option>
+            ))}
+          </select>
+          <button class="btn">{say("choose")}</button>
         </form>
       </section>
     </>,
+    200,
+    { width: "slim", toast: done && say(done) },
   );
 }
 
