@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
-import { aiBinding, aiWorker } from "./test/upstreams/cloudflare-binding.ts";
+import { aiBinding, aiWorker } from "./test/upstreams/cloudflare/binding.ts";
 import { emulate } from "./test/upstreams/index.ts";
-import { mediaWorker } from "./test/upstreams/media.ts";
+import { mediaWorker } from "./test/upstreams/media/index.ts";
 import { providerKeys } from "./test/upstreams/keys.ts";
 import { upstream } from "./test/node/support/upstream.ts";
 

@@ -1,4 +1,4 @@
-/** What the operator configured, read from the Worker's variables in one place. */
+/** Reads the operator's configuration from the Worker's variables. */
 
 import { checkPrices, type PriceOverrides } from "./catalog/prices.ts";
 import { checkRoutes, type Routes } from "./catalog/routes.ts";
@@ -24,7 +24,7 @@ export const ownHosts = (env: Env): string[] => (env.ASSET_BASE_URL ? [new URL(e
 const tables = new WeakMap<Env, { prices: PriceOverrides; routes: Routes }>();
 
 /** The operator's prices and routes, checked once for each isolate. Throws a sentence that names a wrong entry. */
-export function tablesOf(env: Env): { prices: PriceOverrides; routes: Routes } {
+export function pricesAndRoutes(env: Env): { prices: PriceOverrides; routes: Routes } {
   let found = tables.get(env);
   if (!found) tables.set(env, (found = { prices: checkPrices(parsed(env.PRICES)), routes: checkRoutes(parsed(env.ROUTES)) }));
   return found;
@@ -38,6 +38,3 @@ export function signingSecret(env: Env): string {
   if (!env.ASSET_SIGNING_SECRET) throw new Error("the secret ASSET_SIGNING_SECRET is not set");
   return env.ASSET_SIGNING_SECRET;
 }
-
-/** The database that keeps an account's books. One today; every use goes through here so that there can be more. */
-export const databaseOf = (env: Env, _accountId: string): D1Database => env.DB;

@@ -1,15 +1,15 @@
-/** The gateway as the console may use it: the whole API for callers that the console vouches for, without a key. */
+/** The gateway's API as the console uses it: for callers that the console authenticated, without a key. */
 
 import { RpcTarget } from "cloudflare:workers";
-import type { Caller } from "./accounts.ts";
-import { vouchFor } from "./api/auth.ts";
-import { tablesOf } from "./config.ts";
+import type { Caller } from "./db/callers.ts";
+import { authenticateAs } from "./api/auth.ts";
+import { pricesAndRoutes } from "./config.ts";
 import type { Api, Upstreams } from "./console/api.ts";
-import { objectIdOf } from "./ids.ts";
+import { toObjectId } from "./ids.ts";
 import { providerStates } from "./providers/index.ts";
 import type { Task } from "./tasks/record.ts";
 
-/** Handed to the console with each request, so neither Worker needs an address that others could ask. */
+/** Passed to the console with each request, so that neither Worker needs an address that others could call. */
 export class ConsoleApi extends RpcTarget implements Api {
   readonly #answer: (request: Request) => Promise<Response>;
   readonly #env: Env;
@@ -22,17 +22,17 @@ export class ConsoleApi extends RpcTarget implements Api {
   }
 
   ask(caller: Caller, request: Request): Promise<Response> {
-    vouchFor(request, caller);
+    authenticateAs(request, caller);
     return this.#answer(request);
   }
 
   async record(accountId: string, taskId: string): Promise<Task | null> {
     const { TASKS } = this.#env;
-    const id = objectIdOf(TASKS, taskId);
+    const id = toObjectId(TASKS, taskId);
     return id ? await TASKS.get(id).read(accountId) : null;
   }
 
   async upstreams(): Promise<Upstreams> {
-    return { providers: providerStates(this.#env), ...tablesOf(this.#env) };
+    return { providers: providerStates(this.#env), ...pricesAndRoutes(this.#env) };
   }
 }

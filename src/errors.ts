@@ -1,4 +1,4 @@
-/** Every way a request can fail: one closed union, one table to the wire, one class to throw. */
+/** Every way a request can fail: a closed union of codes, their HTTP statuses, and the error class to throw. */
 
 /** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
 const errorTable = {
@@ -29,7 +29,7 @@ const errorTable = {
 export type ErrorCode = keyof typeof errorTable;
 
 /** The HTTP status and the interface's `type` word of an error code. */
-export const wireOf = (code: ErrorCode) => ({ status: errorTable[code][0], type: errorTable[code][1] });
+export const statusAndType = (code: ErrorCode) => ({ status: errorTable[code][0], type: errorTable[code][1] });
 
 /** One violated rule of a request. `rule` names a sentence in the message table, `values` fill its placeholders. */
 export interface Violation {

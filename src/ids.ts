@@ -19,14 +19,14 @@ function randomBase62(length: number): string {
 }
 
 /** A task's public id for its object's id: `task_` and the 32 bytes as 43 URL-safe characters. */
-export const taskIdOf = (objectId: DurableObjectId) =>
+export const toTaskId = (objectId: DurableObjectId) =>
   `task_${Uint8Array.fromHex(objectId.toString()).toBase64({ alphabet: "base64url", omitPadding: true })}`;
 
 /**
  * The object's id behind a public task id, or undefined for one that was never issued. The platform signs the ids it
  * hands out, so a forged one is found out here and no object is woken for it.
  */
-export function objectIdOf<T extends Rpc.DurableObjectBranded | undefined>(
+export function toObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
   taskId: string,
 ): DurableObjectId | undefined {

@@ -1,4 +1,4 @@
-/** Log lines: one JSON object for each unit of work. Callers pass identifiers and counts, never prompts, keys or signatures. */
+/** Log lines, one JSON object for each unit of work. They hold identifiers and counts, never prompts, keys or signatures. */
 
 export interface LogFields {
   request?: string | undefined;
@@ -19,7 +19,8 @@ export function log(unit: string, fields: LogFields): void {
 
 /** Writes one line that an operator should act on: a fault of ours or of a provider account. */
 export function alert(unit: string, fields: LogFields, error?: unknown): void {
-  console.error(JSON.stringify({ unit, ...fields, ...(error !== undefined && { error: textOf(error) }) }));
+  console.error(JSON.stringify({ unit, ...fields, ...(error !== undefined && { error: describeError(error) }) }));
 }
 
-const textOf = (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 500) : String(error).slice(0, 500));
+const describeError = (error: unknown) =>
+  error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 500) : String(error).slice(0, 500);

@@ -7,7 +7,7 @@ import { balances } from "./api/balance.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
 import { onError } from "./api/errors.ts";
-import { type AppContext, type AppEnv, frame } from "./api/frame.ts";
+import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
 import { statusQueries } from "./api/status.ts";
@@ -32,7 +32,7 @@ async function toConsole(c: AppContext): Promise<Response> {
 const app = new Hono<AppEnv>()
   .onError(onError)
   .notFound((c) => onError(new ApiError("not_found"), c))
-  .use(frame)
+  .use(middleware)
   .route("/v1/chat", chat)
   .route("/v1/images", images)
   .route("/v1/videos", videos)

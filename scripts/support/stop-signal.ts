@@ -5,7 +5,7 @@ import { errorCode } from "./error-code.ts";
 
 const watchMs = 300;
 
-/** Aborts at the first wish to end. */
+/** Aborts at the first request to end. */
 export function stopSignal(): AbortSignal {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());

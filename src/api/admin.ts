@@ -2,16 +2,18 @@
 
 import { Hono, type MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
-import * as accounts from "../accounts.ts";
-import { databaseOf } from "../config.ts";
+import * as accounts from "../db/accounts.ts";
+import * as apiKeys from "../db/api-keys.ts";
+import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
-import { audit, balanceOf, changeQuota, openWallet, remaining, toUnits } from "../quota.ts";
-import { bearerOf, secondsLeft } from "./auth.ts";
+import { audit } from "../db/ledger-reports.ts";
+import { readBalance, changeQuota, openWallet, remaining, toUnits } from "../db/ledger.ts";
+import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { notAllowed, otherwise } from "./errors.ts";
+import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { listOf, pageOf } from "./page.ts";
+import { toList, readPage } from "./page.ts";
 
 /** Addresses that guessed too often, and until when this isolate does not listen to them. */
 const guessers = new Map<string, number>();
@@ -22,7 +24,7 @@ const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   const address = c.req.header("cf-connecting-ip") ?? "unknown";
   const now = Date.now();
   if ((guessers.get(address) ?? 0) > now) throw tooMany(now);
-  const token = bearerOf(c);
+  const token = bearerToken(c);
   if (token !== undefined && (await secretsEqual(token, c.env.ADMIN_TOKEN))) return next();
   if (c.env.RATE_LIMITS !== "off" && !(await c.env.ADMIN_FAILURES.limit({ key: address })).success) {
     if (guessers.size >= 10_000) guessers.clear();
@@ -68,22 +70,22 @@ export const admin = new Hono<AppEnv>()
   .post("/accounts", createAccount)
   .get("/accounts", listAccounts)
   .all("/accounts", notAllowed("GET, HEAD, POST"))
-  .get("/accounts/:id", async (c) => answer(c, await accountView(c, await accountOf(c))))
+  .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
   .post("/accounts/:id/keys", createKey)
   .get("/accounts/:id/keys", async (c) => {
-    const keys = await accounts.listKeys(c.env.DB, (await accountOf(c)).id);
-    return answer(c, listOf(await Promise.all(keys.map((key) => keyView(c, key))), false));
+    const keys = await apiKeys.listKeys(c.env.DB, (await findAccount(c)).id);
+    return answer(c, toList(await Promise.all(keys.map((key) => keyView(c, key))), false));
   })
   .post("/accounts/:id/invitations", async (c) => {
     await readNoBody(c);
-    const { token, expiresAt } = await accounts.invite(c.env.DB, (await accountOf(c)).id);
+    const { token, expiresAt } = await invite(c.env.DB, (await findAccount(c)).id);
     const url = `${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`;
     return answer(c, { url, expires_at: Math.floor(expiresAt / 1000) }, 201);
   })
   .delete("/keys/:id", async (c) => {
     await readNoBody(c);
-    if (!(await accounts.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
+    if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
   .get("/audit", async (c) => {
@@ -104,7 +106,7 @@ export const admin = new Hono<AppEnv>()
   .all("/audit", notAllowed("GET, HEAD"))
   .all(
     "/*",
-    otherwise([
+    unknownPath([
       [/\/accounts\/[^/]+$/, "GET, HEAD, PATCH"],
       [/\/accounts\/[^/]+\/keys$/, "GET, HEAD, POST"],
       [/\/accounts\/[^/]+\/invitations$/, "POST"],
@@ -112,14 +114,14 @@ export const admin = new Hono<AppEnv>()
     ]),
   );
 
-async function accountOf(c: AppContext): Promise<accounts.Account> {
+async function findAccount(c: AppContext): Promise<accounts.Account> {
   const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");
   if (!account) throw new ApiError("not_found");
   return account;
 }
 
-async function balanceView(c: AppContext, accountId: string, walletId: string) {
-  const balance = await balanceOf(databaseOf(c.env, accountId), walletId);
+async function balanceView(c: AppContext, walletId: string) {
+  const balance = await readBalance(c.env.DB, walletId);
   if (!balance) throw new ApiError("internal_error");
   const left = remaining(balance);
   return {
@@ -137,58 +139,58 @@ const accountView = async (c: AppContext, account: accounts.Account) => ({
   disabled: account.disabled === 1,
   admin: account.admin === 1,
   created_at: Math.floor(account.createdAt / 1000),
-  ...(await balanceView(c, account.id, account.id)),
+  ...(await balanceView(c, account.id)),
 });
 
-const keyView = async (c: AppContext, key: accounts.ApiKey) => ({
+const keyView = async (c: AppContext, key: apiKeys.ApiKey) => ({
   id: key.id,
   account_id: key.accountId,
   name: key.name,
   prefix: key.prefix,
   created_at: Math.floor(key.createdAt / 1000),
   expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
-  ...(await balanceView(c, key.accountId, key.walletId)),
+  ...(await balanceView(c, key.walletId)),
 });
 
 async function createAccount(c: AppContext): Promise<Response> {
   const body = await readFields(c, newAccount, ["quota"]);
   const { account, statement } = accounts.insertAccount(c.env.DB, body.email, body.name ?? null);
-  const [created] = await databaseOf(c.env, account.id).batch([statement, openWallet(c.env.DB, account.id, body.quota)]);
+  const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, account.id, body.quota)]);
   if (created!.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "conflict" }] });
   return answer(c, await accountView(c, account), 201);
 }
 
 async function listAccounts(c: AppContext): Promise<Response> {
-  const page = pageOf(c);
+  const page = readPage(c);
   const email = c.req.query("email");
   if (email !== undefined) {
     const account = await accounts.accountByEmail(c.env.DB, email);
-    return answer(c, listOf(account ? [await accountView(c, account)] : [], false));
+    return answer(c, toList(account ? [await accountView(c, account)] : [], false));
   }
   const found = await accounts.listAccounts(c.env.DB, { ...page, limit: page.limit + 1 });
   return answer(
     c,
-    listOf(await Promise.all(found.slice(0, page.limit).map((account) => accountView(c, account))), found.length > page.limit),
+    toList(await Promise.all(found.slice(0, page.limit).map((account) => accountView(c, account))), found.length > page.limit),
   );
 }
 
 async function changeAccount(c: AppContext): Promise<Response> {
-  const account = await accountOf(c);
+  const account = await findAccount(c);
   const { quota, add, disabled, admin } = await readFields(c, accountChange, ["quota"]);
   if (quota !== undefined && add !== undefined) throw invalid("add", "not_both", { a: "quota", b: "add" });
   const change = quota !== undefined ? { quota } : add !== undefined ? { add } : undefined;
-  if (change && (await changeQuota(databaseOf(c.env, account.id), account.id, change)) === "below_use")
+  if (change && (await changeQuota(c.env.DB, account.id, change)) === "below_use")
     throw invalid(quota !== undefined ? "quota" : "add", "below_use");
   if (disabled !== undefined) await accounts.setDisabled(c.env.DB, account.id, disabled);
   if (admin !== undefined) await accounts.setAdmin(c.env.DB, account.id, admin);
-  return answer(c, await accountView(c, await accountOf(c)));
+  return answer(c, await accountView(c, await findAccount(c)));
 }
 
 async function createKey(c: AppContext): Promise<Response> {
-  const account = await accountOf(c);
+  const account = await findAccount(c);
   const body = await readFields(c, newKey, ["quota"]);
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
-  const { apiKey, key, statement } = await accounts.insertKey(c.env.DB, account.id, body.name, expiresAt);
-  await databaseOf(c.env, account.id).batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
+  const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt);
+  await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
   return answer(c, { ...(await keyView(c, apiKey)), key }, 201);
 }

@@ -1,23 +1,23 @@
 /** Who calls, and how often: the API key and its rate limits. */
 
 import type { MiddlewareHandler } from "hono";
-import { type Caller, callerOf } from "../accounts.ts";
+import { type Caller, findCaller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
 /** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
-export const bearerOf = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
+export const bearerToken = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
 
 /** Requests of the console, which knows its people itself. */
 const vouched = new WeakMap<Request, Caller>();
 
 /** Lets this very request pass as the caller's, without a key. */
-export const vouchFor = (request: Request, caller: Caller) => void vouched.set(request, caller);
+export const authenticateAs = (request: Request, caller: Caller) => void vouched.set(request, caller);
 
 /** Lets a request in when its key is good and has not used up its minute: 60 submissions and 600 other calls, unless configured otherwise. */
 export async function admit(c: AppContext, kind: "submission" | "read"): Promise<void> {
-  const token = bearerOf(c);
-  const caller = token === undefined ? vouched.get(c.req.raw) : await callerOf(c.env.DB, token);
+  const token = bearerToken(c);
+  const caller = token === undefined ? vouched.get(c.req.raw) : await findCaller(c.env.DB, token);
   if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
   c.set("caller", caller);
   await countRequest(c, kind);

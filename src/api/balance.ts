@@ -2,12 +2,11 @@
 
 import { Hono } from "hono";
 import { cors } from "hono/cors";
-import { callerOf } from "../accounts.ts";
-import { databaseOf } from "../config.ts";
+import { findCaller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
-import { balanceOf, remaining, toUnits } from "../quota.ts";
-import { bearerOf, countRequest } from "./auth.ts";
+import { readBalance, remaining, toUnits } from "../db/ledger.ts";
+import { bearerToken, countRequest } from "./auth.ts";
 import { prepare } from "./errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
@@ -25,14 +24,14 @@ type Scope = "key" | "account";
 
 async function balance(c: AppContext, scope: Scope): Promise<Response> {
   const unknown = scope === "key" ? sentences.unknownKey : sentences.unknownUser;
-  const token = bearerOf(c);
+  const token = bearerToken(c);
   if (token === undefined) return refuse(c, 401, sentences.noHeader);
   try {
-    const caller = await callerOf(c.env.DB, token);
+    const caller = await findCaller(c.env.DB, token);
     if (!caller) return refuse(c, 401, unknown);
     c.set("caller", caller);
     await countRequest(c, "read");
-    const found = await balanceOf(databaseOf(c.env, caller.accountId), scope === "key" ? caller.keyId : caller.accountId);
+    const found = await readBalance(c.env.DB, scope === "key" ? caller.keyId : caller.accountId);
     if (!found) return refuse(c, 401, unknown);
     const left = remaining(found);
     return c.json({

@@ -1,7 +1,7 @@
 /** Reads a request's JSON body: its type, its size, its form. */
 
 import type * as z from "zod/mini";
-import { violationsOf } from "../catalog/parse.ts";
+import { toViolations } from "../catalog/parse.ts";
 import { ApiError } from "../errors.ts";
 import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
@@ -16,7 +16,7 @@ export const smallBody = 1 * MiB;
 /** The body as an object; a `null` in it counts as absent, but for the fields `nullable`. Throws 400, 413 or 415. */
 export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
   requireJson(c);
-  const body = objectOf(await readBytes(c, maxBytes));
+  const body = parseObject(await readBytes(c, maxBytes));
   const kept = Object.entries(body).filter(([name, value]) => value === null && nullable.includes(name));
   return { ...(withoutNulls(body, 4) as Record<string, unknown>), ...Object.fromEntries(kept) };
 }
@@ -35,7 +35,7 @@ export async function readFields<T extends z.ZodMiniType>(
 ): Promise<z.output<T>> {
   const body = await readJson(c, smallBody, nullable);
   const result = schema.safeParse(body);
-  if (!result.success) throw new ApiError("invalid_request", { violations: violationsOf(result.error, body) });
+  if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, body) });
   return result.data;
 }
 
@@ -43,7 +43,7 @@ export async function readFields<T extends z.ZodMiniType>(
 export async function readNoBody(c: AppContext): Promise<void> {
   const bytes = await readBytes(c, smallBody);
   if (bytes.byteLength === 0) return;
-  objectOf(bytes);
+  parseObject(bytes);
 }
 
 async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
@@ -60,7 +60,7 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   }
 }
 
-function objectOf(bytes: Uint8Array): object {
+function parseObject(bytes: Uint8Array): object {
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));

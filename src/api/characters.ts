@@ -3,19 +3,19 @@
 import { Hono } from "hono";
 import { signedUrl } from "../asset-urls.ts";
 import { characterPicture, removeAssets } from "../assets.ts";
-import { characterById, deleteCharacter, listCharacters } from "../characters.ts";
-import { databaseOf, lifeTimes, signingSecret } from "../config.ts";
+import { characterById, deleteCharacter, listCharacters } from "../db/characters.ts";
+import { lifeTimes, signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, otherwise } from "./errors.ts";
+import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppEnv, answer, assetBase } from "./frame.ts";
-import { listOf, pageOf } from "./page.ts";
+import { toList, readPage } from "./page.ts";
 
 export const characters = new Hono<AppEnv>()
   .get("/", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
-    const page = pageOf(c);
-    const found = await listCharacters(databaseOf(c.env, accountId), accountId, { ...page, limit: page.limit + 1 });
+    const page = readPage(c);
+    const found = await listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
     const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
     const data = await Promise.all(
       found.slice(0, page.limit).map(async (character) => ({
@@ -34,17 +34,17 @@ export const characters = new Hono<AppEnv>()
         created_at: Math.floor(character.createdAt / 1000),
       })),
     );
-    return answer(c, listOf(data, found.length > page.limit));
+    return answer(c, toList(data, found.length > page.limit));
   })
   .all("/", notAllowed("GET, HEAD"))
   .delete("/:id", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
     const id = c.req.param("id");
-    const db = databaseOf(c.env, accountId);
+    const db = c.env.DB;
     if (!(await characterById(db, accountId, id))) throw new ApiError("not_found");
     // The picture first: whoever repeats a deletion that failed half-way still finds the character.
     await removeAssets(c.env.ASSETS, [characterPicture(id)]);
     await deleteCharacter(db, accountId, id);
     return c.body(null, 204);
   })
-  .all("/*", otherwise([[/\/characters\/[^/]+$/, "DELETE"]]));
+  .all("/*", unknownPath([[/\/characters\/[^/]+$/, "DELETE"]]));

@@ -31,7 +31,7 @@ interface Chunk {
 }
 
 /** What the upstream reports, or an estimate from the text it sent. */
-function usageOf(chunk: Chunk | undefined, text: string, chat: Chat): Usage {
+function chargedUsage(chunk: Chunk | undefined, text: string, chat: Chat): Usage {
   const { prompt_tokens: prompt, completion_tokens: completion } = chunk?.usage ?? {};
   return {
     promptTokens: Number.isFinite(prompt) ? prompt! : chat.promptTokens,
@@ -46,7 +46,7 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
   });
   if (!Array.isArray(whole.choices)) throw new ProviderError("chat: no choices", { retryable: false });
   const text = whole.choices.map((choice) => choice.message?.content ?? "").join("");
-  await chat.settle(usageOf(whole, text, chat));
+  await chat.settle(chargedUsage(whole, text, chat));
   return { ...whole, id: chat.id, model: chat.model };
 }
 
@@ -88,7 +88,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
       }
     } finally {
       // What was sent was generated: it is paid for also when the stream broke.
-      await chat.settle(text === "" && !last ? undefined : usageOf(last, text, chat));
+      await chat.settle(text === "" && !last ? undefined : chargedUsage(last, text, chat));
     }
     if (!isComplete) throw new ProviderError("chat: the stream broke off", { retryable: false });
     await send("[DONE]");

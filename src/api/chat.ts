@@ -1,17 +1,17 @@
 /** `/v1/chat/completions`: money held, the upstream's answer passed on whole or streamed, the tokens it reports settled. */
 
 import { Hono } from "hono";
-import { type ChatBody, estimatePromptTokens, maxTokensOf } from "../catalog/chat-schema.ts";
+import { type ChatBody, estimatePromptTokens, maxTokens } from "../catalog/chat-schema.ts";
 import { parseBody } from "../catalog/parse.ts";
 import type { Model } from "../catalog/models.ts";
-import { chatPrice, priceOf } from "../catalog/prices.ts";
+import { chatPrice, effectivePrice } from "../catalog/prices.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { tablesOf } from "../config.ts";
+import { pricesAndRoutes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { insist } from "../insist.ts";
+import { retry } from "../retry.ts";
 import { alert, log } from "../log.ts";
-import { isAside, isOn, providerNamed, putAside } from "../providers/index.ts";
+import { isUnhealthy, isOn, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { chatDeadlineMs } from "../tasks/hold-object.ts";
 import { admitted } from "./auth.ts";
@@ -31,7 +31,7 @@ async function complete(c: AppContext): Promise<Response> {
   c.set("model", model.id);
   const body = parsed.output as ChatBody;
   const routes = chatRoutes(env, model);
-  const prices = priceOf(model, tablesOf(env).prices);
+  const prices = effectivePrice(model, pricesAndRoutes(env).prices);
   const promptTokens = estimatePromptTokens(body);
   const price = (input: number, output: number) => chatPrice(prices, input, output);
 
@@ -39,7 +39,7 @@ async function complete(c: AppContext): Promise<Response> {
   const holdId = env.HOLDS.newUniqueId();
   const held = await env.HOLDS.get(holdId).hold(
     { taskId: id, accountId, keyId, kind: "chat", model: model.id },
-    price(promptTokens, maxTokensOf(body)),
+    price(promptTokens, maxTokens(body)),
   );
   if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
 
@@ -57,7 +57,7 @@ async function complete(c: AppContext): Promise<Response> {
     async settle(usage) {
       clearTimeout(timer);
       const charged = usage && price(usage.promptTokens, usage.completionTokens);
-      await insist("settle", id, () => env.HOLDS.get(holdId).end(charged));
+      await retry("settle", id, () => env.HOLDS.get(holdId).end(charged));
       log("settle", {
         request: c.get("requestId"),
         task: id,
@@ -91,9 +91,9 @@ async function complete(c: AppContext): Promise<Response> {
 
 /** The routes whose provider can chat, those that are put aside last. */
 function chatRoutes(env: Env, model: Model): Route[] {
-  const routes = routesFor(model.id, tablesOf(env).routes, (name) => isOn(env, name) && providerNamed(env, name).chat !== undefined);
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => isOn(env, name) && providerNamed(env, name).chat !== undefined);
   if (routes.length === 0) throw new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] });
-  return [...routes.filter(({ provider }) => !isAside(provider)), ...routes.filter(({ provider }) => isAside(provider))];
+  return [...routes.filter(({ provider }) => !isUnhealthy(provider)), ...routes.filter(({ provider }) => isUnhealthy(provider))];
 }
 
 /** The first route that answers. A verdict on the content is final; a fault before any answer gives way to the next route. */
@@ -119,7 +119,7 @@ async function ask(c: AppContext, task: string, routes: Route[], body: ChatBody,
       fault = error;
       alert("dispatch", line("fault"), error);
       if (error instanceof ProviderError && error.contentPolicy) throw error;
-      if (error instanceof ProviderError && error.account) putAside(provider);
+      if (error instanceof ProviderError && error.account) markUnhealthy(provider);
     }
   }
   throw fault;

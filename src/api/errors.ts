@@ -3,10 +3,10 @@
 import type { ErrorHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ApiError, type ErrorCode, type Violation, wireOf } from "../errors.ts";
+import { ApiError, type ErrorCode, type Violation, statusAndType } from "../errors.ts";
 import { alert } from "../log.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
-import { type Language, say } from "../views/messages.ts";
+import { type Language, t } from "../messages/index.ts";
 
 const byStatus: Record<number, ErrorCode> = {
   400: "invalid_request",
@@ -29,23 +29,23 @@ function toApiError(error: unknown, requestId: string): ApiError {
   return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
 }
 
-const reasonOf = (language: Language, violation: Violation) => say(language, violation.rule, violation.values);
+const describeViolation = (language: Language, violation: Violation) => t(language, violation.rule, violation.values);
 
 /** The `error` object: the first violation gives message and param, all of them stand in the details. */
-function bodyOf(error: ApiError, language: Language) {
+function errorBody(error: ApiError, language: Language) {
   const [first] = error.violations;
   const isAboutField = first && error.code !== "model_not_available";
   return {
     message: isAboutField
-      ? say(language, "violated", { param: first.param, reason: reasonOf(language, first) })
-      : say(language, error.code),
-    type: wireOf(error.code).type,
+      ? t(language, "violated", { param: first.param, reason: describeViolation(language, first) })
+      : t(language, error.code),
+    type: statusAndType(error.code).type,
     code: error.code,
     param: first?.param ?? null,
     ...(error.violations.length > 0 && {
       details: error.violations.map((violation) => ({
         param: violation.param,
-        message: reasonOf(language, violation),
+        message: describeViolation(language, violation),
         ...(violation.allowed !== undefined && { allowed: violation.allowed }),
       })),
     }),
@@ -58,7 +58,7 @@ export function prepare(c: AppContext, thrown: unknown): { error: ApiError; stat
   c.set("outcome", error.code);
   for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
   if (error.retryAfter !== undefined) c.header("retry-after", String(error.retryAfter));
-  return { error, status: wireOf(error.code).status };
+  return { error, status: statusAndType(error.code).status };
 }
 
 function inLanguage(c: AppContext): Language {
@@ -73,7 +73,7 @@ function inLanguage(c: AppContext): Language {
  */
 export const onError: ErrorHandler<AppEnv> = (thrown, c) => {
   const { error, status } = prepare(c, thrown);
-  const body = bodyOf(error, inLanguage(c));
+  const body = errorBody(error, inLanguage(c));
   return c.json(/^\/v1\/tasks(\/|$)/.test(c.req.path) ? { code: status, message: body.message, error: body } : { error: body }, status);
 };
 
@@ -86,7 +86,7 @@ export const notAllowed = (allow: string) => () => {
  * The end of a family: its paths that exist, each with its methods, and 404 for all others. One handler for the whole
  * family, for a route of its own beside each path would keep hono from its fast router.
  */
-export const otherwise = (known: [path: RegExp, allow: string][]) => (c: AppContext) => {
+export const unknownPath = (known: [path: RegExp, allow: string][]) => (c: AppContext) => {
   const allow = known.find(([path]) => path.test(c.req.path))?.[1];
   throw allow === undefined ? new ApiError("not_found") : new ApiError("method_not_allowed", { headers: { allow } });
 };

@@ -1,10 +1,10 @@
 /** What is around every request: its id, its language, the headers of every answer, its log line. */
 
 import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
-import type { Caller } from "../accounts.ts";
+import type { Caller } from "../db/callers.ts";
 import { log } from "../log.ts";
-import { frameHeaders } from "../views/headers.ts";
-import { type Language, languageOf } from "../views/messages.ts";
+import { commonHeaders } from "../tasks/view-headers.ts";
+import { type Language, chooseLanguage } from "../messages/index.ts";
 
 export interface AppEnv {
   Bindings: Env;
@@ -21,7 +21,7 @@ export interface AppEnv {
     task?: string;
     model?: string;
     /** The answer has the headers of every answer already: a task object made it for this request. */
-    isFramed?: boolean;
+    hasCommonHeaders?: boolean;
   };
 }
 
@@ -40,14 +40,15 @@ function enter(c: AppContext): void {
   c.set("started", Date.now());
   c.set("requestId", newRequestId());
   c.set("url", c.req.url);
-  c.set("language", languageOf(queryOf(c, "language"), c.req.header("accept-language")));
+  c.set("language", chooseLanguage(queryParameter(c, "language"), c.req.header("accept-language")));
 }
 
 function leave(c: AppContext, { status, headers }: Response): void {
   const requestId = c.get("requestId");
   const caller = c.get("caller") as Caller | undefined;
   // On the answer itself: hono's own way of setting a header makes a second answer around a finished one.
-  if (!c.get("isFramed")) for (const [name, value] of Object.entries(frameHeaders(requestId, c.get("limit")))) headers.set(name, value);
+  if (!c.get("hasCommonHeaders"))
+    for (const [name, value] of Object.entries(commonHeaders(requestId, c.get("limit")))) headers.set(name, value);
   log("request", {
     request: requestId,
     // The path only: queries carry signatures.
@@ -62,14 +63,14 @@ function leave(c: AppContext, { status, headers }: Response): void {
   });
 }
 
-export const frame: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
   enter(c);
   await next();
   leave(c, c.res);
 };
 
 /** The same around the one handler of a route, with `onError` for what it throws. */
-export const framed =
+export const withMiddleware =
   (handle: (c: AppContext) => Promise<Response>, onError: ErrorHandler<AppEnv>): Handler<AppEnv> =>
   async (c) => {
     enter(c);
@@ -79,7 +80,8 @@ export const framed =
   };
 
 /** A parameter of the query; most requests have none. */
-export const queryOf = (c: AppContext, name: string): string | undefined => (c.get("url").includes("?") ? c.req.query(name) : undefined);
+export const queryParameter = (c: AppContext, name: string): string | undefined =>
+  c.get("url").includes("?") ? c.req.query(name) : undefined;
 
 /** A JSON answer with the headers that say in which language it speaks. */
 export function answer(c: AppContext, body: object, status: 200 | 201 = 200): Response {

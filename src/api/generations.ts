@@ -2,7 +2,7 @@
 
 import { Hono, type MiddlewareHandler } from "hono";
 import { admitted } from "./auth.ts";
-import { notAllowed, otherwise } from "./errors.ts";
+import { notAllowed, unknownPath } from "./errors.ts";
 import type { AppEnv } from "./frame.ts";
 import { submit } from "./submit.ts";
 
@@ -10,7 +10,7 @@ export const images = new Hono<AppEnv>()
   .post("/generations", admitted("submission"), (c) => submit(c, "image"))
   .all("/generations", notAllowed("POST"));
 
-const noVideoPath = otherwise([
+const noVideoPath = unknownPath([
   [/\/generations$/, "POST"],
   [/\/generations\/[^/]+$/, "GET, HEAD"],
   [/\/[^/]+\/remix$/, "POST"],
@@ -23,4 +23,4 @@ export const videos = new Hono<AppEnv>()
   .post("/:id/remix", admitted("submission"), (c) => submit(c, "remix", c.req.param("id")))
   .all("/*", noVideoPath);
 
-export const characterTasks = new Hono<AppEnv>().all("/*", otherwise([[/characters_tasks\/[^/]+$/, "GET, HEAD"]]));
+export const characterTasks = new Hono<AppEnv>().all("/*", unknownPath([[/characters_tasks\/[^/]+$/, "GET, HEAD"]]));

@@ -6,7 +6,7 @@ import { type AppContext, answer } from "./frame.ts";
 import type { LargeBody } from "./large-body.ts";
 
 /** The request's key, or undefined without one. Throws when it is empty, too long or not printable ASCII. */
-export function idempotencyKeyOf(c: AppContext): string | undefined {
+export function readIdempotencyKey(c: AppContext): string | undefined {
   const key = c.req.header("idempotency-key");
   if (key === undefined) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(key))
@@ -15,7 +15,7 @@ export function idempotencyKeyOf(c: AppContext): string | undefined {
 }
 
 /** What makes two requests the same: their path and their body, whatever the order of its fields; images count by their digests. */
-export async function fingerprintOf(path: string, { body, images }: LargeBody): Promise<string> {
+export async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
   let text = canonicalJson(body);
   for (const image of images.values()) text = text.replaceAll(image.placeholder, "problem" in image ? image.problem : image.sha256);
   return sha256Hex(`${path}\n${text}`);

@@ -6,7 +6,7 @@ import { maxDepth } from "../media/json-depth.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../tasks/job.ts";
-import { Turns } from "../turns.ts";
+import { Semaphore } from "../concurrency.ts";
 import { asObject, largeBody, readJson, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 
@@ -77,4 +77,4 @@ const isImageAt = (path: readonly (string | number)[]) =>
   (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
 
 /** Each such request holds one image in memory at a time, and the isolate has 128 MB for all. A caller that waits keeps its body, for it is not read. */
-const turns = new Turns({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 10_000 });
+const turns = new Semaphore({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 10_000 });

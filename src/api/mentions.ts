@@ -1,8 +1,7 @@
 /** Characters that a prompt names, looked up for its account. */
 
-import { charactersNamed, listCharacters } from "../characters.ts";
+import { charactersNamed, listCharacters } from "../db/characters.ts";
 import { mentionsIn, newestCharacter } from "../catalog/mentions.ts";
-import { databaseOf } from "../config.ts";
 import type { Violation } from "../errors.ts";
 import type { Submission } from "../tasks/record.ts";
 
@@ -14,7 +13,7 @@ export async function mentionedCharacters(
 ): Promise<{ characters: Submission["characters"]; violations: Violation[] }> {
   const names = typeof prompt === "string" ? mentionsIn(prompt) : [];
   if (names.length === 0) return { characters: [], violations: [] };
-  const db = databaseOf(env, accountId);
+  const db = env.DB;
   const [named, newest] = await Promise.all([
     charactersNamed(db, accountId, names),
     names.includes(newestCharacter) ? listCharacters(db, accountId, { limit: 1 }) : [],

@@ -3,9 +3,9 @@
 import { Hono } from "hono";
 import { type Action, allModels, type Model } from "../catalog/models.ts";
 import parameters from "../catalog/parameters.json";
-import { priceOf, shownPrice } from "../catalog/prices.ts";
+import { effectivePrice, shownPrice } from "../catalog/prices.ts";
 import { routesFor } from "../catalog/routes.ts";
-import { tablesOf } from "../config.ts";
+import { pricesAndRoutes } from "../config.ts";
 import { isOn } from "../providers/index.ts";
 import { admitted } from "./auth.ts";
 import { notAllowed } from "./errors.ts";
@@ -16,15 +16,18 @@ const created = 1_793_491_200;
 
 export const models = new Hono<AppEnv>()
   .get("/", admitted("read"), (c) => {
-    const { prices, routes } = tablesOf(c.env);
+    const { prices, routes } = pricesAndRoutes(c.env);
     const usable = allModels().filter((model) => routesFor(model.id, routes, (provider) => isOn(c.env, provider)).length > 0);
-    return answer(c, { object: "list", data: usable.map((model) => ({ ...viewOf(model), price: shownPrice(priceOf(model, prices)) })) });
+    return answer(c, {
+      object: "list",
+      data: usable.map((model) => ({ ...toModelEntry(model), price: shownPrice(effectivePrice(model, prices)) })),
+    });
   })
   .all("/", notAllowed("GET, HEAD"));
 
-function viewOf(model: Model) {
+function toModelEntry(model: Model) {
   const indexes: Partial<Record<Action, number>> = parameters.models[model.id as keyof typeof parameters.models];
-  const schemas = Object.fromEntries(Object.entries(indexes).map(([action, index]) => [action, schemaOf(model, index)]));
+  const schemas = Object.fromEntries(Object.entries(indexes).map(([action, index]) => [action, parameterSchema(model, index)]));
   const { chat, image, video, ...others } = schemas;
   return {
     id: model.id,
@@ -40,7 +43,7 @@ function viewOf(model: Model) {
 }
 
 /** Made from the catalog's own by `npm run parameters`: what makes JSON Schemas is as large as all of `api`. */
-function schemaOf(model: Model, index: number) {
+function parameterSchema(model: Model, index: number) {
   const { properties, required, ...rest }: { properties?: object; required?: string[] } = parameters.schemas[index]!;
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -4,7 +4,7 @@ import { invalid } from "../errors.ts";
 import type { AppContext } from "./frame.ts";
 
 /** 1 to 100 rows, 20 unless told; `after` is the id of the last row of the page before. */
-export function pageOf(c: AppContext): { limit: number; after: string | undefined } {
+export function readPage(c: AppContext): { limit: number; after: string | undefined } {
   const text = c.req.query("limit") ?? "20";
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > 100) throw invalid("limit", "not_one_of", { allowed: "1-100" }, { minimum: 1, maximum: 100 });
@@ -12,7 +12,7 @@ export function pageOf(c: AppContext): { limit: number; after: string | undefine
 }
 
 /** One of these words, or undefined without the parameter. */
-export function choiceOf<T extends string>(c: AppContext, name: string, allowed: readonly T[]): T | undefined {
+export function readChoice<T extends string>(c: AppContext, name: string, allowed: readonly T[]): T | undefined {
   const text = c.req.query(name);
   if (text === undefined) return undefined;
   const found = allowed.find((word) => word === text);
@@ -20,4 +20,4 @@ export function choiceOf<T extends string>(c: AppContext, name: string, allowed:
   return found;
 }
 
-export const listOf = <T>(data: T[], hasMore: boolean) => ({ object: "list", data, has_more: hasMore });
+export const toList = <T>(data: T[], hasMore: boolean) => ({ object: "list", data, has_more: hasMore });

@@ -42,7 +42,7 @@ export function readReferences(
 ): { references: Reference[]; violations: Violation[] } {
   const references: Reference[] = [];
   const violations: Violation[] = [];
-  for (const { param, value, role, inline } of fieldsOf(body, model)) {
+  for (const { param, value, role, inline } of imageFields(body, model)) {
     if (typeof value !== "string") {
       // The schema stops at a list that is too long; what else is wrong in it is told all the same.
       if (value !== undefined) violations.push({ param, rule: "wrong_type", values: { expected: "string" } });
@@ -87,7 +87,7 @@ export function callbackViolations(value: unknown, rules: UrlRules): Violation[]
 }
 
 /** Where a model's body can have pictures. Bare Base64 only where the interface says Base64: vidA and vidC. */
-function fieldsOf(body: Record<string, unknown>, model: string): Field[] {
+function imageFields(body: Record<string, unknown>, model: string): Field[] {
   if (model.startsWith("vidD")) {
     const metadata = (typeof body["metadata"] === "object" ? body["metadata"] : {}) as Record<string, unknown>;
     return (["first_frame", "last_frame"] as const).map((role) => ({

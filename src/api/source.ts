@@ -1,19 +1,19 @@
 /** The earlier task that a remix or a character starts from. */
 
 import { ApiError, invalid } from "../errors.ts";
-import { objectIdOf } from "../ids.ts";
-import type { Source } from "../tasks/record.ts";
+import { toObjectId } from "../ids.ts";
+import { currentRoute, type Source } from "../tasks/record.ts";
 import type { AppContext } from "./frame.ts";
 
 /** Finds the film of a task of the same account. 404 when there is no such task, 400 when its film cannot be used. */
 export async function sourceFromTask(c: AppContext, taskId: string, param: "video_id" | "from_task"): Promise<Source> {
-  const id = objectIdOf(c.env.TASKS, taskId);
+  const id = toObjectId(c.env.TASKS, taskId);
   const task = id && (await c.env.TASKS.get(id).read(c.get("caller").accountId));
   if (!task) throw new ApiError("task_not_found", { violations: [{ param, rule: "task_not_found" }] });
-  const { kind, parameters, routes } = task.submission;
+  const { kind, parameters } = task.submission;
   if (kind !== "video" && kind !== "remix") throw invalid(param, "task_not_video");
   if (task.status !== "completed" || task.result?.kind !== "video") throw invalid(param, "task_not_completed");
   if (task.expiresAt! <= Date.now()) throw invalid(param, "task_expired");
   if (param === "video_id" && parameters.private === true) throw invalid(param, "task_private");
-  return { taskId: task.id, asset: task.result.video, provider: routes[task.route]!.provider, operation: task.operation };
+  return { taskId: task.id, asset: task.result.video, provider: currentRoute(task).provider, operation: task.operation };
 }

@@ -2,19 +2,19 @@
 
 import { Hono } from "hono";
 import { ApiError, invalid } from "../errors.ts";
-import { objectIdOf } from "../ids.ts";
-import { frameHeaders } from "../views/headers.ts";
-import { type Answer, headersOf, keptAnswer, type Question, type ViewName } from "../views/task.ts";
+import { toObjectId } from "../ids.ts";
+import { commonHeaders } from "../tasks/view-headers.ts";
+import { type Answer, answerHeaders, keptAnswer, type Question, type ViewName } from "../tasks/views.ts";
 import { admit } from "./auth.ts";
 import { onError } from "./errors.ts";
-import { type AppContext, type AppEnv, assetBase, framed, queryOf } from "./frame.ts";
+import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. */
 const finals = new Map<string, Answer>();
 const mostFinals = 1_000;
 const waitStepMs = 1_000;
 
-export const questionOf = (c: AppContext, view: ViewName): Question => ({
+export const readQuestion = (c: AppContext, view: ViewName): Question => ({
   accountId: c.get("caller").accountId,
   view,
   language: c.get("language"),
@@ -23,14 +23,14 @@ export const questionOf = (c: AppContext, view: ViewName): Question => ({
 
 /** What the caller is answered about a task, with all headers, or undefined: never issued, somebody else's, of another kind, or gone. */
 export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Response | undefined> {
-  const { language, accountId, base } = questionOf(c, view);
+  const { language, accountId, base } = readQuestion(c, view);
   const question = `${view}/${language}/${accountId}/${base}`;
   const key = `${taskId} ${question}`;
   const kept = ({ text, ...answer }: Answer) =>
-    new Response(text, { headers: { ...headersOf(answer, language), ...frameHeaders(c.get("requestId"), c.get("limit")) } });
+    new Response(text, { headers: { ...answerHeaders(answer, language), ...commonHeaders(c.get("requestId"), c.get("limit")) } });
   const known = finals.get(key);
   if (known && known.keptUntil! > Date.now()) return kept(known);
-  const id = objectIdOf(c.env.TASKS, taskId);
+  const id = toObjectId(c.env.TASKS, taskId);
   const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`));
   if (!response?.ok) return undefined;
   const answer = await keptAnswer(response);
@@ -57,7 +57,7 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
 }
 
 function waitSeconds(c: AppContext): number {
-  const text = queryOf(c, "wait");
+  const text = queryParameter(c, "wait");
   if (text === undefined) return 0;
   if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > 60)
     throw invalid("wait", "not_one_of", { allowed: "1-60" }, { minimum: 1, maximum: 60 });
@@ -68,7 +68,7 @@ function waitSeconds(c: AppContext): number {
 async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
   await admit(c, "read");
   const response = await awaitTask(c, c.req.param("id")!, view);
-  c.set("isFramed", true);
+  c.set("hasCommonHeaders", true);
   const tags = c.req.header("if-none-match");
   if (tags === undefined || !isKnown(tags, response.headers.get("etag")!)) return response;
   await response.body?.cancel();
@@ -81,7 +81,7 @@ async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
 const isKnown = (tags: string, etag: string) =>
   tags.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2));
 
-const asked = (view: ViewName) => framed((c) => answerStatus(c, view), onError);
+const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), onError);
 
 /**
  * The status queries; every other request goes to `rest`. A router of their own, with one handler for a path: of several hono makes

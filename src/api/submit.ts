@@ -3,26 +3,26 @@
 import { inputPrefix, removeAssets, removeUnder, storeBytes } from "../assets.ts";
 import type { Kind, Model } from "../catalog/models.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
-import { parametersOf, parseBody } from "../catalog/parse.ts";
-import { imagePrice, priceOf, taskPrice } from "../catalog/prices.ts";
+import { toParameters, parseBody } from "../catalog/parse.ts";
+import { imagePrice, effectivePrice, taskPrice } from "../catalog/prices.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { allowsPrivateNetwork, ownHosts, tablesOf } from "../config.ts";
+import { allowsPrivateNetwork, ownHosts, pricesAndRoutes } from "../config.ts";
 import { ApiError } from "../errors.ts";
-import { objectIdOf, sha256Hex, taskIdOf } from "../ids.ts";
-import { insist } from "../insist.ts";
-import { isAside, isOn, providerNamed } from "../providers/index.ts";
-import type { Wish } from "../providers/provider.ts";
+import { toObjectId, sha256Hex, toTaskId } from "../ids.ts";
+import { retry } from "../retry.ts";
+import { isUnhealthy, isOn, providerNamed } from "../providers/index.ts";
+import type { GenerationRequest } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
-import { wishOf } from "../tasks/job.ts";
+import { toRequest } from "../tasks/job.ts";
 import type { Input, Submission, Task } from "../tasks/record.ts";
 import { readJson, smallBody } from "./body.ts";
 import { type AppContext, answer } from "./frame.ts";
-import { fingerprintOf, idempotencyKeyOf, replayed } from "./idempotency.ts";
+import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
 import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { callbackViolations, type Reference, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
-import { submissionView } from "../views/task.ts";
+import { submissionView } from "../tasks/views.ts";
 
 /** Answers a submission of an image, a video or character, or a remix of the task `videoId`. */
 export async function submit(c: AppContext, endpoint: "image" | "video"): Promise<Response>;
@@ -36,13 +36,12 @@ export async function submit(c: AppContext, endpoint: "image" | "video" | "remix
 
 async function accept(c: AppContext, endpoint: "image" | "video" | "remix", videoId: string | undefined): Promise<Response> {
   const objectId = c.env.TASKS.newUniqueId();
-  const taskId = taskIdOf(objectId);
+  const taskId = toTaskId(objectId);
   const read: LargeBody =
     videoId === undefined
       ? await readLargeBody(c, taskId)
       : { body: await readJson(c, smallBody), images: new Map(), hasInputs: false, isOffered: false };
-  const remove = () =>
-    read.hasInputs ? insist("remove", taskId, () => removeUnder(c.env.ASSETS, inputPrefix(taskId))) : Promise.resolve();
+  const remove = () => (read.hasInputs ? retry("remove", taskId, () => removeUnder(c.env.ASSETS, inputPrefix(taskId))) : Promise.resolve());
   try {
     const made = await create(c, read, endpoint, videoId, objectId);
     if ("replay" in made) {
@@ -68,23 +67,23 @@ async function create(
 ): Promise<{ task: Task } | { replay: Task }> {
   const { env } = c;
   const { accountId } = c.get("caller");
-  const key = idempotencyKeyOf(c);
-  const fingerprint = key === undefined ? "" : await fingerprintOf(c.req.path, read);
+  const key = readIdempotencyKey(c);
+  const requestFingerprint = key === undefined ? "" : await fingerprint(c.req.path, read);
   const claimName = key === undefined ? undefined : await sha256Hex(`${accountId}\n${key}`);
   // Asked first: a repeat is answered even if it would be refused by now.
-  const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(fingerprint);
+  const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(requestFingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
-  const replay = earlier && (await env.TASKS.get(objectIdOf(env.TASKS, earlier.taskId)!).read(accountId));
+  const replay = earlier && (await env.TASKS.get(toObjectId(env.TASKS, earlier.taskId)!).read(accountId));
   if (replay) return { replay };
 
   const { submission, references } = await check(c, read, endpoint, videoId);
-  const taskId = taskIdOf(objectId);
+  const taskId = toTaskId(objectId);
   const complete: Submission = { ...submission, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
   read.isOffered = true;
-  const made = await insist("create", taskId, async (): Promise<ClaimAnswer> =>
+  const made = await retry("create", taskId, async (): Promise<ClaimAnswer> =>
     claimName === undefined
       ? await env.TASKS.get(objectId).create(complete)
-      : await env.CLAIMS.getByName(claimName).submit(taskId, fingerprint, complete),
+      : await env.CLAIMS.getByName(claimName).submit(taskId, requestFingerprint, complete),
   );
   if ("refused" in made) throw refusals[made.refused]();
   return made.created ? { task: made.task } : { replay: made.task };
@@ -128,15 +127,15 @@ async function check(
 
   const { model } = parsed;
   c.set("model", model.id);
-  const parameters = parametersOf(parsed.output);
+  const parameters = toParameters(parsed.output);
   const sourceId = videoId ?? parameters.from_task;
   const source =
     sourceId === undefined
       ? film.url !== undefined && { url: film.url }
       : await sourceFromTask(c, sourceId, videoId ? "video_id" : "from_task");
   const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
-  const routes = usableRoutes(env, model, (route) => wishOf(wanted, route));
-  const prices = priceOf(model, tablesOf(env).prices);
+  const routes = usableRoutes(env, model, (route) => toRequest(wanted, route));
+  const prices = effectivePrice(model, pricesAndRoutes(env).prices);
   return {
     references,
     submission: {
@@ -159,12 +158,12 @@ async function check(
 }
 
 /**
- * The routes that can fulfil the wish, those of a provider that is put aside last. A verdict on its content is the caller's
+ * The routes that can fulfil the request, those of a provider that is put aside last. A verdict on its content is the caller's
  * to hear, and so is the field that no route can honour.
  */
-function usableRoutes(env: Env, model: Model, wish: (route: Route) => Wish): Route[] {
-  const routes = routesFor(model.id, tablesOf(env).routes, (provider) => isOn(env, provider));
-  const hindrances = routes.map((route) => providerNamed(env, route.provider).unable?.(wish(route)));
+function usableRoutes(env: Env, model: Model, request: (route: Route) => GenerationRequest): Route[] {
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider));
+  const hindrances = routes.map((route) => providerNamed(env, route.provider).unsupportedField?.(request(route)));
   const usable = routes.filter((_, at) => hindrances[at] === undefined);
   const [first] = usable;
   if (!first) {
@@ -173,8 +172,8 @@ function usableRoutes(env: Env, model: Model, wish: (route: Route) => Wish): Rou
       ? new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] })
       : new ApiError("unsupported_parameter", { violations: [{ param, rule: "unsupported_parameter" }] });
   }
-  if (providerNamed(env, first.provider).refuses?.(wish(first).prompt)) throw new ApiError("content_policy_violation");
-  return [...usable.filter(({ provider }) => !isAside(provider)), ...usable.filter(({ provider }) => isAside(provider))];
+  if (providerNamed(env, first.provider).refuses?.(request(first).prompt)) throw new ApiError("content_policy_violation");
+  return [...usable.filter(({ provider }) => !isUnhealthy(provider)), ...usable.filter(({ provider }) => isUnhealthy(provider))];
 }
 
 /**

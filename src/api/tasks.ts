@@ -2,16 +2,16 @@
 
 import { Hono } from "hono";
 import { modelNamed, modelNames } from "../catalog/models.ts";
-import { databaseOf, lifeTimes } from "../config.ts";
+import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
-import { objectIdOf } from "../ids.ts";
-import { listTasks } from "../quota.ts";
+import { toObjectId } from "../ids.ts";
+import { listTasks } from "../db/ledger-reports.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
-import { notAllowed, otherwise } from "./errors.ts";
+import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { choiceOf, listOf, pageOf } from "./page.ts";
-import { askTask, questionOf } from "./status.ts";
+import { readChoice, toList, readPage } from "./page.ts";
+import { askTask, readQuestion } from "./status.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 const kinds = ["image", "video", "character", "remix"] as const;
@@ -22,7 +22,7 @@ export const tasks = new Hono<AppEnv>()
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .all(
     "/*",
-    otherwise([
+    unknownPath([
       [/\/tasks\/[^/]+$/, "GET, HEAD"],
       [/\/cancel$/, "POST"],
     ]),
@@ -30,8 +30,8 @@ export const tasks = new Hono<AppEnv>()
 
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
-  const id = objectIdOf(c.env.TASKS, taskId);
-  const done = id && (await c.env.TASKS.get(id).cancel(questionOf(c, "generic")));
+  const id = toObjectId(c.env.TASKS, taskId);
+  const done = id && (await c.env.TASKS.get(id).cancel(readQuestion(c, "generic")));
   if (!done) throw new ApiError("task_not_found");
   c.set("task", taskId);
   if (done === "final") throw new ApiError("task_already_final");
@@ -43,10 +43,10 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * object knows. So pages are filled from the ledger and each record is read.
  */
 async function list(c: AppContext): Promise<Response> {
-  const { limit, after } = pageOf(c);
-  const status = choiceOf(c, "status", statuses);
-  const kind = choiceOf(c, "kind", kinds);
-  const model = modelNamed(choiceOf(c, "model", modelNames) ?? "")?.id;
+  const { limit, after } = readPage(c);
+  const status = readChoice(c, "status", statuses);
+  const kind = readChoice(c, "kind", kinds);
+  const model = modelNamed(readChoice(c, "model", modelNames) ?? "")?.id;
   const { accountId } = c.get("caller");
   const outcome = status === "completed" || status === "failed" ? status : status && "open";
   const endedSince = Date.now() - lifeTimes(c.env).recordMs;
@@ -54,7 +54,7 @@ async function list(c: AppContext): Promise<Response> {
   let cursor = after;
   let hasMore = true;
   while (found.length <= limit && hasMore) {
-    const rows = await listTasks(databaseOf(c.env, accountId), accountId, {
+    const rows = await listTasks(c.env.DB, accountId, {
       limit: limit + 1,
       after: cursor,
       kind,
@@ -68,5 +68,5 @@ async function list(c: AppContext): Promise<Response> {
     const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: { status: string } }>() ?? []));
     found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));
   }
-  return answer(c, listOf(found.slice(0, limit), found.length > limit || hasMore));
+  return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));
 }

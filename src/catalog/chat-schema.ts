@@ -59,7 +59,7 @@ export type ChatBody = z.infer<typeof chatBody>;
 const defaultMaxTokens = 4096;
 
 /** The most tokens the answer may have, as asked or by default. */
-export const maxTokensOf = (body: ChatBody) => body.max_completion_tokens ?? body.max_tokens ?? defaultMaxTokens;
+export const maxTokens = (body: ChatBody) => body.max_completion_tokens ?? body.max_tokens ?? defaultMaxTokens;
 
 const encoder = new TextEncoder();
 

@@ -42,7 +42,7 @@ export interface Parsed {
   violations: Violation[];
 }
 
-const familyOf: Record<Endpoint, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
+const families: Record<Endpoint, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
 
 /** What can be checked while the model is not known. */
 const fallback: Record<Endpoint, z.ZodMiniType> = {
@@ -55,26 +55,26 @@ const fallback: Record<Endpoint, z.ZodMiniType> = {
 /** Parses a body, a JSON object without nulls, as a submission to an endpoint. */
 export function parseBody(body: Record<string, unknown>, endpoint: Endpoint): Parsed {
   const { model, violation, code } = findModel(body["model"], endpoint);
-  const action = actionOf(body, endpoint, model);
+  const action = detectAction(body, endpoint, model);
   const schema = model?.actions[action] ?? (endpoint === "video" && isCharacterBody(body) ? schemas.characterBody : fallback[endpoint]);
   const result = schema.safeParse(body);
   const violations = [
     ...(violation ? [violation] : []),
-    ...(result.success ? [] : violationsOf(result.error, body)),
+    ...(result.success ? [] : toViolations(result.error, body)),
     ...crossRules(body, action, model),
   ];
   return { model, action, output: result.success ? (result.data as Record<string, unknown>) : {}, code, violations };
 }
 
 /** The parameters of a parsed submission. */
-export function parametersOf(output: Record<string, unknown>): Parameters {
+export function toParameters(output: Record<string, unknown>): Parameters {
   const { metadata, ...rest } = output;
   return { ...rest, ...(metadata as object | undefined) };
 }
 
 function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violation?: Violation; code: Parsed["code"] } {
   const allowed = allModels().flatMap((model) =>
-    (endpoint === "remix" ? model.actions.remix : model.family === familyOf[endpoint]) ? [model.id, ...(model.aliases ?? [])] : [],
+    (endpoint === "remix" ? model.actions.remix : model.family === families[endpoint]) ? [model.id, ...(model.aliases ?? [])] : [],
   );
   if (name === undefined) return { violation: { param: "model", rule: "required", allowed }, code: "invalid_request" };
   if (typeof name !== "string")
@@ -85,7 +85,7 @@ function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violatio
 }
 
 /** A vidA body that names a source film creates a character (mode B). */
-function actionOf(body: Record<string, unknown>, endpoint: Endpoint, model: Model | undefined): Action {
+function detectAction(body: Record<string, unknown>, endpoint: Endpoint, model: Model | undefined): Action {
   if (endpoint !== "video") return endpoint;
   return (!model || model.actions.character) && isCharacterBody(body) ? "character" : "video";
 }
@@ -131,7 +131,7 @@ const valueAt = (body: unknown, path: PropertyKey[]) =>
   );
 
 /** What a schema found wrong with a body: the first that is wrong with each field. */
-export function violationsOf(error: z.core.$ZodError, body: unknown): Violation[] {
+export function toViolations(error: z.core.$ZodError, body: unknown): Violation[] {
   const found = new Map<string, Violation>();
   for (const issue of error.issues) {
     const violation = toViolation(issue, body);

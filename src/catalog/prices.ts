@@ -24,7 +24,7 @@ export function checkPrices(overrides: unknown): PriceOverrides {
   return overrides as PriceOverrides;
 }
 
-export const priceOf = (model: Model, overrides: PriceOverrides): Price => ({ ...model.price, ...overrides[model.id] });
+export const effectivePrice = (model: Model, overrides: PriceOverrides): Price => ({ ...model.price, ...overrides[model.id] });
 
 /** The full price of a task: n pictures, seconds of film, or a character. */
 export function taskPrice(price: Price, action: Exclude<Action, "chat">, parameters: Parameters): number {

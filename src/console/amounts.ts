@@ -1,6 +1,6 @@
 /** Amounts as people read and write them: balance units, in the page's language. */
 
-import { toUnits } from "../quota.ts";
+import { toUnits } from "../db/ledger.ts";
 import type { ConsoleContext } from "./frame.tsx";
 import type { Language } from "./messages.ts";
 

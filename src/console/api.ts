@@ -1,6 +1,6 @@
 /** What the gateway gives the console with each request: its API, to be asked in the name of who is signed in. */
 
-import type { Caller } from "../accounts.ts";
+import type { Caller } from "../db/callers.ts";
 import type { PriceOverrides } from "../catalog/prices.ts";
 import type { Routes } from "../catalog/routes.ts";
 import type { Task } from "../tasks/record.ts";

@@ -6,7 +6,7 @@ import { APIError } from "better-auth/api";
 import { postOf } from "./mail.ts";
 import { isInvited, proveAddress } from "./members.ts";
 import type { Say } from "./messages.ts";
-import { hash, minPasswordLength, maxPasswordLength, verify } from "./password.ts";
+import { hash, minPasswordLength, maxPasswordLength, verify } from "./password-hash.ts";
 
 export const authPath = "/console/auth";
 

@@ -1,7 +1,7 @@
 /** The account's characters: their pictures and user names, and forgetting one. */
 
 import { Hono } from "hono";
-import { characterById } from "../characters.ts";
+import { characterById } from "../db/characters.ts";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";

@@ -4,15 +4,16 @@ import type { Context, MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { every } from "hono/combine";
 import { getCookie } from "hono/cookie";
-import type { Account, Caller } from "../accounts.ts";
+import type { Account } from "../db/accounts.ts";
+import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
 import { type Auth, authOf, loginsOf } from "./auth.ts";
-import { balanceOf, remaining } from "../quota.ts";
+import { readBalance, remaining } from "../db/ledger.ts";
 import { postOf } from "./mail.ts";
 import { callerOf, openAccount, type Person } from "./members.ts";
-import { type Language, languageOf, type Say, speakerOf } from "./messages.ts";
+import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
@@ -53,7 +54,7 @@ const headers: Record<string, string> = {
 };
 
 export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
-  const language = languageOf(getCookie(c, languageCookie), c.req.header("accept-language"));
+  const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("say", speakerOf(language));
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
@@ -101,7 +102,7 @@ type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 50
 async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
-  const balance = account && (await balanceOf(c.env.DB, account.id));
+  const balance = account && (await readBalance(c.env.DB, account.id));
   if (!user || !account || !balance) return undefined;
   return { email: user.email, isAdmin: account.admin === 1, remaining: remaining(balance), reserved: balance.reserved };
 }

@@ -1,8 +1,10 @@
 /** Which gateway account a person has: the console's own rows in D1, and never money. */
 
-import { type Account, accountById, type Caller, insertAccount, insertKey } from "../accounts.ts";
+import { type Account, accountById, insertAccount } from "../db/accounts.ts";
+import { type Caller } from "../db/callers.ts";
+import { insertKey } from "../db/api-keys.ts";
 import { sha256Hex } from "../ids.ts";
-import { openWallet } from "../quota.ts";
+import { openWallet } from "../db/ledger.ts";
 import { reachesPeople } from "./mail.ts";
 
 export interface Member {

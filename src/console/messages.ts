@@ -1,6 +1,6 @@
 /** Every sentence of the console: one table for each part of it, four languages in each. */
 
-import { type Language, languageOf } from "../views/messages.ts";
+import { type Language, chooseLanguage } from "../messages/index.ts";
 import account from "./messages/account.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
@@ -54,4 +54,4 @@ export const speakerOf =
   (key, values = {}) =>
     tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 
-export { type Language, languageOf };
+export { type Language, chooseLanguage };

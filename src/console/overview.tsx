@@ -1,8 +1,8 @@
 /** The first page: what is left, held and spent, and the latest tasks. */
 
 import { Hono } from "hono";
-import { spentByDay, startOfDays } from "../ledger.ts";
-import { balanceOf, remaining } from "../quota.ts";
+import { spentByDay, startOfDays } from "../db/ledger-reports.ts";
+import { readBalance, remaining } from "../db/ledger.ts";
 import { askGateway, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 import { Money } from "./parts/money.tsx";
 import { Figures } from "./parts/table.tsx";
@@ -10,7 +10,7 @@ import { type TaskRow, TaskTable } from "./parts/task-table.tsx";
 
 export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async (c) => {
   const say = c.get("say");
-  const balance = (await balanceOf(c.env.DB, c.get("account").id))!;
+  const balance = (await readBalance(c.env.DB, c.get("account").id))!;
   const left = remaining(balance);
   const { data: tasks } = await (await askGateway(c, "/v1/tasks?limit=5")).json<{ data: TaskRow[] }>();
   const lastWeek = await spentByDay(c.env.DB, c.get("account").id, startOfDays(7, Date.now()));

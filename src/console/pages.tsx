@@ -8,7 +8,7 @@ import { admin } from "./admin/pages.tsx";
 import { characters } from "./characters.tsx";
 import { BadForm, type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
-import { languageOf } from "./messages.ts";
+import { chooseLanguage } from "./messages.ts";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.ts";
 import { recover } from "./recover.tsx";
@@ -37,7 +37,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .get("/console/static/:name", (c) => staticFile(c.req.param("name")))
   .use(frame)
   .get("/console/language", (c) => {
-    setCookie(c, languageCookie, languageOf(c.req.query("to"), undefined), kept);
+    setCookie(c, languageCookie, chooseLanguage(c.req.query("to"), undefined), kept);
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .get("/console/theme", (c) => {

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { askAuth } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
 import { postOf } from "./mail.ts";
-import { minPasswordLength } from "./password.ts";
+import { minPasswordLength } from "./password-hash.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
 

@@ -8,7 +8,7 @@ import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "./
 import { acceptInvitation, invitedTo, openAccount, type Person } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
-import { maxPasswordLength, minPasswordLength } from "./password.ts";
+import { maxPasswordLength, minPasswordLength } from "./password-hash.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
 
 const maxNameLength = 200;

@@ -1,21 +1,21 @@
-/** Reads a body as text in large pieces, whatever its chunks are. */
+/** Reads a body as text in large pieces, independent of its chunks. */
 
 import { JsonBodyError } from "./json-error.ts";
 
-// A plain reader of a request gets chunks of 4 KB and keeps what has arrived meanwhile in memory. A reader that brings its own buffer and
-// waits until it is full costs a tenth of that processor time for a body of 70 MB, and no memory but the buffer.
+// A default reader of a request gets chunks of 4 KB and buffers what arrives meanwhile. A reader with its own buffer (BYOB) that
+// waits until the buffer is full takes a tenth of the CPU time for a body of 70 MB, and no memory beside the buffer.
 const READ_BYTES = 256 * 1024;
-// Larger strings would not be young to the garbage collector, and stay in memory for long.
+// Larger strings would leave the garbage collector's young generation and stay in memory for long.
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * The text of a body, a byte order mark at its start taken away, in pieces of at most 64 Ki characters. The body is cancelled when the
+ * Yields the text of a body without its byte order mark, in pieces of at most 64 Ki characters. Cancels the body when the
  * caller stops early.
  *
- * @throws JsonBodyError `too_large` at the first byte over `maxBytes`, `not_json` where it is not UTF-8, `interrupted` where it breaks off.
+ * @throws JsonBodyError `too_large` at the first byte over `maxBytes`, `not_json` if it is not UTF-8, `interrupted` if it breaks off.
  */
 export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<string, void> {
-  // The platform's own removal of the mark also hits one at the start of a later chunk.
+  // The decoder's own removal of the mark would also remove one at the start of a later chunk.
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let isStart = true;
   const decode = (bytes?: Uint8Array) => {
@@ -28,7 +28,7 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
       throw new JsonBodyError("not_json", { cause });
     }
   };
-  const reader = readerOf(body);
+  const reader = getReader(body);
   let total = 0;
   try {
     for (;;) {
@@ -42,7 +42,7 @@ export async function* readText(body: ReadableStream<Uint8Array>, maxBytes: numb
     }
     yield decode();
   } finally {
-    // How that ends concerns nobody: the body has been read, or is not wanted any more.
+    // The outcome is ignored: the body has been read or is not needed any more.
     reader.cancel().catch(() => undefined);
   }
 }
@@ -53,7 +53,7 @@ interface Reader {
   cancel(): Promise<void>;
 }
 
-function readerOf(body: ReadableStream<Uint8Array>): Reader {
+function getReader(body: ReadableStream<Uint8Array>): Reader {
   try {
     const reader = body.getReader({ mode: "byob" });
     let buffer = new ArrayBuffer(READ_BYTES);
@@ -65,7 +65,7 @@ function readerOf(body: ReadableStream<Uint8Array>): Reader {
     };
     return { read, cancel: () => reader.cancel() };
   } catch {
-    // Not a stream of bytes to the platform, but one of chunks, as code makes them.
+    // Streams made by code have chunks and no BYOB reader.
     const reader = body.getReader();
     return { read: async () => (await reader.read()).value, cancel: () => reader.cancel() };
   }

@@ -1,15 +1,15 @@
 /** The providers that are switched on. A new one is its own file and a line here. */
 
 import { alert } from "../log.ts";
-import { google, googleSettings } from "./google.ts";
-import { cloudflare } from "./cloudflare.ts";
-import { fal } from "./fal.ts";
-import { media } from "./media.ts";
-import { openai } from "./openai.ts";
-import { modelark } from "./modelark.ts";
-import { minimax } from "./minimax.ts";
-import { replicate } from "./replicate.ts";
-import { sandbox } from "./sandbox.ts";
+import { google, googleSettings } from "./google/index.ts";
+import { cloudflare } from "./cloudflare/index.ts";
+import { fal } from "./fal/index.ts";
+import { media } from "./media/index.ts";
+import { openai } from "./openai/index.ts";
+import { modelark } from "./modelark/index.ts";
+import { minimax } from "./minimax/index.ts";
+import { replicate } from "./replicate/index.ts";
+import { sandbox } from "./sandbox/index.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
@@ -28,22 +28,22 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
 };
 
-const asideMs = 60_000;
-const aside = new Map<string, number>();
+const cooldownMs = 60_000;
+const cooldowns = new Map<string, number>();
 
 /** The operator's credentials or money failed there: for a minute this isolate asks others first. */
-export function putAside(name: string): void {
-  aside.set(name, Date.now() + asideMs);
+export function markUnhealthy(name: string): void {
+  cooldowns.set(name, Date.now() + cooldownMs);
   alert("provider", { provider: name, outcome: "account_fault" });
 }
 
-export const isAside = (name: string): boolean => (aside.get(name) ?? 0) > Date.now();
+export const isUnhealthy = (name: string): boolean => (cooldowns.get(name) ?? 0) > Date.now();
 
 /** Whether the operator switched the provider on. */
 export const isOn = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
 
 /** Each provider that there is, and how it stands with this isolate. */
-export const providerStates = (env: Env) => Object.keys(providers).map((name) => ({ name, on: isOn(env, name), aside: isAside(name) }));
+export const providerStates = (env: Env) => Object.keys(providers).map((name) => ({ name, on: isOn(env, name), aside: isUnhealthy(name) }));
 
 /** The provider of a route. Throws when it was switched off since the route was chosen. */
 export function providerNamed(env: Env, name: string): Provider {

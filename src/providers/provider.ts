@@ -6,7 +6,7 @@ import type { FailureCode } from "../errors.ts";
 export type Operation = string;
 
 /** What a task asks an upstream to make, in words. Values are resolved: every default is filled in. */
-export interface Wish {
+export interface GenerationRequest {
   kind: "image" | "video" | "character" | "remix";
   /** The upstream's model id, from the route. */
   model: string;
@@ -37,15 +37,15 @@ export interface Wish {
 
 type ImageRole = "first_frame" | "last_frame" | "reference";
 
-/** A wish, and the means to fulfil it. */
-export interface Job extends Wish {
+/** A request, and the means to fulfil it. */
+export interface Job extends GenerationRequest {
   /** Unique for the task and stable over repeats: an upstream that knows idempotency keys gets this one. */
   key: string;
   /** Milliseconds: when this provider was first asked for it. Set when that went wrong in a way nobody knows the outcome of. */
   askedAt?: number;
   images: InputImage[];
   /** Each with its picture, for upstreams that take references. */
-  characters: (Wish["characters"][number] & { picture: InputImage })[];
+  characters: (GenerationRequest["characters"][number] & { picture: InputImage })[];
   /** The film that a character is taken from, or that a remix starts from. */
   source?: InputVideo;
   /** Character creation: the part of the source, in seconds. */
@@ -122,7 +122,7 @@ export interface Provider {
    * The caller's field that this provider cannot honour as it was asked for (`size`, `metadata.resolution`), or undefined
    * when it can do it all. Asks nobody. Nothing is ever changed silently that a caller asked and pays for.
    */
-  unable?(wish: Wish): string | undefined;
+  unsupportedField?(request: GenerationRequest): string | undefined;
   /** Says without asking the upstream that it would refuse the prompt's content. */
   refuses?(prompt: string): boolean;
   start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;

@@ -1,7 +1,7 @@
 /** An idempotency key of an account: remembers for a day which task it stands for, and lets one submission in at a time. */
 
 import { DurableObject } from "cloudflare:workers";
-import { objectIdOf } from "../ids.ts";
+import { toObjectId } from "../ids.ts";
 import type { Submission } from "./record.ts";
 import type { CreateAnswer } from "./task-object.ts";
 
@@ -45,7 +45,7 @@ export class ClaimObject extends DurableObject<Env> {
         void this.ctx.storage.setAlarm(until);
       });
     }
-    const id = objectIdOf(this.env.TASKS, earlier?.taskId ?? taskId)!;
+    const id = toObjectId(this.env.TASKS, earlier?.taskId ?? taskId)!;
     const answer = await this.env.TASKS.get(id).create(submission);
     if ("refused" in answer) await this.ctx.storage.deleteAll();
     return answer;

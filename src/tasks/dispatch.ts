@@ -1,20 +1,20 @@
 /** The queue consumer: does the slow work that task objects lease to it. It decides nothing and may die at any point. */
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
-import { objectIdOf } from "../ids.ts";
-import { insist } from "../insist.ts";
+import { toObjectId } from "../ids.ts";
+import { retry } from "../retry.ts";
 import { alert, log } from "../log.ts";
-import { isAside, providerNamed, putAside } from "../providers/index.ts";
+import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
-import { withTimeout } from "../providers/http.ts";
-import { jobOf } from "./job.ts";
+import { withTimeout } from "../providers/shared/http.ts";
+import { openJob } from "./job.ts";
 import { BadOutputError, storeOutputs } from "./outputs.ts";
-import { fieldsOf } from "./settle.ts";
-import type { Task } from "./record.ts";
+import { logFields } from "./settle.ts";
+import { currentRoute, type Task } from "./record.ts";
 import type { TaskObject } from "./task-object.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
-interface Letter {
+interface DispatchMessage {
   taskId: string;
 }
 
@@ -23,13 +23,15 @@ const defaultPollMs = 2_000;
 const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
 
 /** Works through a batch; messages do not wait for each other's outcome. */
-export async function consume(batch: MessageBatch<Letter>, env: Env): Promise<void> {
-  await Promise.all(batch.messages.map((message) => (isDeadLetterQueue(batch.queue) ? bury(message, env) : deliver(message, env))));
+export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
+  await Promise.all(
+    batch.messages.map((message) => (isDeadLetterQueue(batch.queue) ? handleDeadLetter(message, env) : deliver(message, env))),
+  );
 }
 
-async function deliver(message: Message<Letter>, env: Env): Promise<void> {
+async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
-    const work = await objectOf(message, env)?.claim();
+    const work = await taskStub(message, env)?.claim();
     if (work) await perform(message, work, env);
     message.ack();
   } catch (error) {
@@ -40,9 +42,9 @@ async function deliver(message: Message<Letter>, env: Env): Promise<void> {
 }
 
 /** A dead letter ends its task: nobody will do the work. */
-async function bury(message: Message<Letter>, env: Env): Promise<void> {
+async function handleDeadLetter(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
-    await objectOf(message, env)?.dead();
+    await taskStub(message, env)?.failDeadLetter();
     message.ack();
   } catch (error) {
     alert("dead_letter", { task: message.body.taskId, attempt: message.attempts, outcome: "fault" }, error);
@@ -50,29 +52,29 @@ async function bury(message: Message<Letter>, env: Env): Promise<void> {
   }
 }
 
-function objectOf(message: Message<Letter>, env: Env): DurableObjectStub<TaskObject> | undefined {
-  const id = objectIdOf(env.TASKS, message.body.taskId);
+function taskStub(message: Message<DispatchMessage>, env: Env): DurableObjectStub<TaskObject> | undefined {
+  const id = toObjectId(env.TASKS, message.body.taskId);
   return id && env.TASKS.get(id);
 }
 
-async function perform(message: Message<Letter>, { step, lease, task }: Work, env: Env): Promise<void> {
+async function perform(message: Message<DispatchMessage>, { step, lease, task }: Work, env: Env): Promise<void> {
   const started = Date.now();
-  const outcome = await outcomeOf({ step, lease, task }, env);
+  const outcome = await runStep({ step, lease, task }, env);
   // What was made must not be lost to an object that is just being moved.
-  const isTaken = await insist("report", task.id, async () => (await objectOf(message, env)?.report(lease, outcome)) ?? false);
+  const isTaken = await retry("report", task.id, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
-  const line = { ...fieldsOf(task), step, outcome: isTaken ? outcome.outcome : "too_late", ms: Date.now() - started };
+  const line = { ...logFields(task), step, outcome: isTaken ? outcome.outcome : "too_late", ms: Date.now() - started };
   if (outcome.outcome === "fault" || outcome.outcome === "lost") alert("dispatch", { ...line, reason: outcome.reason });
   else log("dispatch", line);
 }
 
 /** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
-async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
+async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
   const { submission } = task;
-  const { provider: name } = submission.routes[task.route]!;
-  const open = jobOf(task, env);
+  const { provider: name } = currentRoute(task);
+  const open = openJob(task, env);
   try {
-    if (step === "start" && isAside(name) && task.route + 1 < submission.routes.length)
+    if (step === "start" && isUnhealthy(name) && task.route + 1 < submission.routes.length)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
     const answer =
@@ -90,41 +92,41 @@ async function outcomeOf({ step, lease, task }: Work, env: Env): Promise<StepOut
         return { outcome: "fault", reason: "not ready after all", retryable: true };
       case "succeeded":
         return step === "start"
-          ? await keep(task, lease, answer, env)
-          : { outcome: "completed", result: await store(task, lease, answer, env) };
+          ? await storeImmediateOutputs(task, lease, answer, env)
+          : { outcome: "completed", result: await storeWithTimeout(task, lease, answer, env) };
     }
   } catch (error) {
-    return faultOf(open.inputFault() ?? error, step, env, task);
+    return toOutcome(open.inputFault() ?? error, step, env, task);
   }
 }
 
-const store = (task: Task, lease: string, made: Succeeded, env: Env) =>
+const storeWithTimeout = (task: Task, lease: string, made: Succeeded, env: Env) =>
   withTimeout(storeOutputs(task, lease, made, env), collectTimeoutMs[task.submission.kind]);
 
 /** Stores what a start made at once. It is made and paid for: when it cannot be stored it is asked for by its handle, and never made again. */
-async function keep(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {
+async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {
   try {
-    return { outcome: "completed", result: await store(task, lease, made, env) };
+    return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
   } catch {
     const { operation } = made;
     if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs };
   }
   // Its bytes are all there is of it: once more.
   try {
-    return { outcome: "completed", result: await store(task, lease, made, env) };
+    return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
   } catch (error) {
-    return { outcome: "lost", reason: reasonOf(error) };
+    return { outcome: "lost", reason: describeFault(error) };
   }
 }
 
-function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): StepOutcome {
-  const reason = reasonOf(error);
+function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): StepOutcome {
+  const reason = describeFault(error);
   if (error instanceof InputError)
     return error.retryable
       ? { outcome: "fault", reason, retryable: true, isUntouched: true, code: "invalid_input" }
       : { outcome: "failed", code: "invalid_input" };
-  const { provider } = task.submission.routes[task.route]!;
-  if (error instanceof ProviderError && error.account) putAside(provider);
+  const { provider } = currentRoute(task);
+  if (error instanceof ProviderError && error.account) markUnhealthy(provider);
   if (step === "start") {
     const isUntouched = error instanceof ProviderError && error.nothingAccepted;
     // Accepted or not, nobody knows: asking again, here or elsewhere, could make and bill it twice.
@@ -141,7 +143,7 @@ function faultOf(error: unknown, step: Work["step"], env: Env, task: Task): Step
   return { outcome: "fault", reason, retryable: true };
 }
 
-const reasonOf = (error: unknown) =>
+const describeFault = (error: unknown) =>
   error instanceof ProviderError || error instanceof InputError
     ? error.message
     : error instanceof Error

@@ -1,9 +1,8 @@
 /** The owner of a chat's reservation: if the Worker that answers the chat dies, its alarm gives the money back. */
 
 import { DurableObject } from "cloudflare:workers";
-import { databaseOf } from "../config.ts";
 import { alert } from "../log.ts";
-import { type Charge, close, reserve } from "../quota.ts";
+import { type Charge, settle, reserve } from "../db/ledger.ts";
 
 interface Hold {
   charge: Charge;
@@ -24,7 +23,7 @@ export class HoldObject extends DurableObject<Env> {
       void this.ctx.storage.setAlarm(Date.now() + chatDeadlineMs + graceMs);
     });
     try {
-      const answer = await reserve(databaseOf(this.env, charge.accountId), charge, amount);
+      const answer = await reserve(this.env.DB, charge, amount);
       if (answer === "reserved") return "reserved";
       await this.ctx.storage.deleteAll();
       return answer === "insufficient" ? "insufficient" : "unavailable";
@@ -57,7 +56,7 @@ export class HoldObject extends DurableObject<Env> {
     if (!hold) return;
     try {
       const { charged, outcome } = hold.end ?? { charged: 0, outcome: "deadline_exceeded" as const };
-      await close(databaseOf(this.env, hold.charge.accountId), hold.charge, charged, outcome);
+      await settle(this.env.DB, hold.charge, charged, outcome);
       await this.ctx.storage.deleteAll();
     } catch (error) {
       alert("settle", { task: hold.charge.taskId, outcome: "retry" }, error);

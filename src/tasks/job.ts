@@ -3,15 +3,15 @@
 import { type Asset, characterPicture, openAsset } from "../assets.ts";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
 import { imagePixels, parseTimestamps } from "../catalog/fields.ts";
-import { imageTypeOf } from "../media/image-type.ts";
+import { detectImageType } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
 import { NetError } from "../net/net-error.ts";
 import type { UrlRules } from "../net/public-url.ts";
-import { InputError, type InputImage, type InputVideo, type Job, ProviderError, type Wish } from "../providers/provider.ts";
-import { Turns } from "../turns.ts";
+import { InputError, type InputImage, type InputVideo, type Job, ProviderError, type GenerationRequest } from "../providers/provider.ts";
+import { Semaphore } from "../concurrency.ts";
 import type { Route } from "../catalog/routes.ts";
-import type { Input, Source, Submission, Task } from "./record.ts";
+import { currentRoute, type Input, type Source, type Submission, type Task } from "./record.ts";
 
 /** An image of a caller, decoded: "10MB" of the interface. */
 export const maxImageBytes = 10 * 1024 * 1024;
@@ -25,10 +25,10 @@ export interface OpenJob {
 }
 
 /** What a submission asks of the provider of a route, before anything is opened. */
-export function wishOf(
-  submission: Pick<Submission, "kind" | "parameters" | "characters" | "source"> & { inputs: Wish["images"] },
+export function toRequest(
+  submission: Pick<Submission, "kind" | "parameters" | "characters" | "source"> & { inputs: GenerationRequest["images"] },
   route: Route,
-): Wish {
+): GenerationRequest {
   const { kind, parameters: p, inputs, characters, source } = submission;
   return {
     kind,
@@ -57,29 +57,29 @@ export function wishOf(
 }
 
 /** The job for the route that is being tried. */
-export function jobOf(task: Task, env: Env): OpenJob {
+export function openJob(task: Task, env: Env): OpenJob {
   const { submission } = task;
   const { timestamps } = submission.parameters;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
   let fault: unknown;
   const note = (error: unknown) => (fault ??= error);
-  const wish = wishOf(submission, submission.routes[task.route]!);
+  const request = toRequest(submission, currentRoute(task));
   const job: Job = {
-    ...wish,
+    ...request,
     key: task.id,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
-    images: submission.inputs.map((input) => imageOf(input, rules, env)),
-    characters: wish.characters.map((character, at) => ({
+    images: submission.inputs.map((input) => toInputImage(input, rules, env)),
+    characters: request.characters.map((character, at) => ({
       ...character,
-      picture: imageOf({ key: characterPicture(submission.characters[at]!.id) }, rules, env),
+      picture: toInputImage({ key: characterPicture(submission.characters[at]!.id) }, rules, env),
     })),
-    ...(submission.source && { source: sourceOf(submission.source, rules, env, note) }),
+    ...(submission.source && { source: toInputVideo(submission.source, rules, env, note) }),
   };
   return { job, inputFault: () => fault };
 }
 
-function imageOf(input: Input, rules: UrlRules, env: Env): InputImage {
+function toInputImage(input: Input, rules: UrlRules, env: Env): InputImage {
   return {
     ...(input.role && { role: input.role }),
     ...(input.url !== undefined && { url: input.url }),
@@ -97,7 +97,7 @@ function imageOf(input: Input, rules: UrlRules, env: Env): InputImage {
 }
 
 /** A batch of messages may bring ten tasks, and the isolate has 128 MB for their pictures. Nobody waits longer than a start may take. */
-const turns = new Turns({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: 30_000 });
+const turns = new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: 30_000 });
 
 async function usePicture<T>(
   reading: Promise<Uint8Array<ArrayBuffer>>,
@@ -105,7 +105,7 @@ async function usePicture<T>(
 ): Promise<T> {
   const bytes = await reading;
   try {
-    const type = imageTypeOf(bytes);
+    const type = detectImageType(bytes);
     if (!type) throw new InputError("not a PNG, JPEG or WebP image");
     return await use({ bytes, type });
   } finally {
@@ -124,7 +124,7 @@ async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
   throw new InputError("the stored input is gone");
 }
 
-function sourceOf(source: Source, rules: UrlRules, env: Env, note: (fault: unknown) => void): InputVideo {
+function toInputVideo(source: Source, rules: UrlRules, env: Env, note: (fault: unknown) => void): InputVideo {
   const { asset, url } = source;
   if (!asset) return { url: url!, open: () => fetched(url!, rules, maxSourceBytes, "video/*", (file) => watched(file.body, note)) };
   return { digest: asset.digest, open: () => openStoredVideo(asset, env) };

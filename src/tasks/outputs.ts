@@ -1,9 +1,9 @@
 /** Brings what a provider made into R2 and describes it: the files decide what they are, not their sender. */
 
 import { type Asset, assetPrefix, openAsset, storeStream } from "../assets.ts";
-import { IMAGE_TYPE_BYTES, imageTypeOf } from "../media/image-type.ts";
+import { IMAGE_TYPE_BYTES, detectImageType } from "../media/image-type.ts";
 import { alert } from "../log.ts";
-import { stillOf } from "../media/still.ts";
+import { cutStill } from "../media/still.ts";
 import { readVideoFacts } from "../media/mp4.ts";
 import { type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
 import type { Result, Task } from "./record.ts";
@@ -60,7 +60,7 @@ const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: numb
   async open() {
     const film = await openAsset(bucket, key);
     if (!film) throw new BadOutputError("the stored film is gone");
-    const bytes = await stillOf(media, film.body, seconds);
+    const bytes = await cutStill(media, film.body, seconds);
     return { body: new Blob([bytes]).stream(), type: "image/png", length: bytes.byteLength };
   },
 });
@@ -76,7 +76,7 @@ const withoutThumbnail = (task: Task) => (error: unknown) => {
 async function storeOutput(bucket: R2Bucket, name: string, output: Output, kind: "image" | "video"): Promise<Asset> {
   const { body, length } = await output.open();
   const { head, whole } = await peek(body, IMAGE_TYPE_BYTES);
-  const type = kind === "video" ? (isMp4(head) ? "video/mp4" : undefined) : imageTypeOf(head);
+  const type = kind === "video" ? (isMp4(head) ? "video/mp4" : undefined) : detectImageType(head);
   if (!type) {
     await whole.cancel();
     throw new BadOutputError(`not ${kind === "video" ? "a film" : "an image"}`);

@@ -106,3 +106,10 @@ export interface Task {
 }
 
 export const isFinal = (task: Task) => task.status === "completed" || task.status === "failed";
+
+/** The route that is being tried. */
+export function currentRoute({ submission, route }: Pick<Task, "submission" | "route">): Route {
+  const current = submission.routes[route];
+  if (!current) throw new Error(`the task has no route ${route}`);
+  return current;
+}

@@ -1,17 +1,16 @@
 /** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
-import { insertCharacter } from "../characters.ts";
-import { databaseOf } from "../config.ts";
+import { insertCharacter } from "../db/characters.ts";
 import { alert } from "../log.ts";
-import { withTimeout } from "../providers/http.ts";
+import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
-import { type Charge, close, reserve } from "../quota.ts";
-import type { Task } from "./record.ts";
+import { type Charge, settle, reserve } from "../db/ledger.ts";
+import { currentRoute, type Task } from "./record.ts";
 
 const cancelTimeoutMs = 10_000;
 
-const chargeOf = ({ id, submission }: Task): Charge => ({
+const toCharge = ({ id, submission }: Task): Charge => ({
   taskId: id,
   accountId: submission.accountId,
   keyId: submission.keyId,
@@ -20,27 +19,24 @@ const chargeOf = ({ id, submission }: Task): Charge => ({
 });
 
 /** What log lines say of a task: identifiers, never what it is about. */
-export const fieldsOf = ({ id, submission, route, faults }: Task) => ({
+export const logFields = ({ id, submission, route, faults }: Task) => ({
   request: submission.requestId,
   task: id,
   account: submission.accountId,
   model: submission.model,
-  provider: submission.routes[route]!.provider,
+  provider: currentRoute({ submission, route }).provider,
   attempt: faults + 1,
 });
 
-const booksOf = ({ submission }: Task, env: Env) => databaseOf(env, submission.accountId);
-
 /** Holds the task's price. */
-export const reservePrice = (task: Task, env: Env) => reserve(booksOf(task, env), chargeOf(task), task.submission.price);
+export const reservePrice = (task: Task, env: Env) => reserve(env.DB, toCharge(task), task.submission.price);
 
 /** Gives back what the ledger may hold for a task that nobody was told of. */
-export const returnPrice = (task: Task, env: Env) => close(booksOf(task, env), chargeOf(task), 0, "cancelled");
+export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "cancelled");
 
 /** Closes the books of a task that has ended, keeps its character, tells the upstream when it may stop, removes the inputs. */
-export async function settle(task: Task, env: Env): Promise<void> {
+export async function settleTask(task: Task, env: Env): Promise<void> {
   const { submission, charged = 0, error, result } = task;
-  const database = booksOf(task, env);
   const character = result?.kind === "character" ? result : undefined;
   if (character) await copyAsset(env.ASSETS, character.picture, characterPicture(character.id));
   const kept = character && {
@@ -49,11 +45,11 @@ export async function settle(task: Task, env: Env): Promise<void> {
     pictureDigest: character.picture.digest,
     accountId: submission.accountId,
     model: submission.model,
-    provider: submission.routes[task.route]!.provider,
+    provider: currentRoute(task).provider,
     handle: character.handle ?? null,
     createdAt: task.finalAt!,
   };
-  await close(database, chargeOf(task), charged, error ?? "completed", kept ? [insertCharacter(database, kept)] : []);
+  await settle(env.DB, toCharge(task), charged, error ?? "completed", kept ? [insertCharacter(env.DB, kept)] : []);
   if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
   await removeInputs(task, env);
 }
@@ -62,10 +58,10 @@ export async function settle(task: Task, env: Env): Promise<void> {
 async function cancelUpstream(task: Task, env: Env): Promise<void> {
   if (task.operation === undefined) return;
   try {
-    const provider = providerNamed(env, task.submission.routes[task.route]!.provider);
+    const provider = providerNamed(env, currentRoute(task).provider);
     await withTimeout(provider.cancel?.(task.operation) ?? Promise.resolve(), cancelTimeoutMs);
   } catch (error) {
-    alert("cancel", { ...fieldsOf(task), outcome: "fault" }, error);
+    alert("cancel", { ...logFields(task), outcome: "fault" }, error);
   }
 }
 

@@ -3,16 +3,16 @@
 import { DurableObject } from "cloudflare:workers";
 import { assetPrefix, removeUnder } from "../assets.ts";
 import { lifeTimes, signingSecret } from "../config.ts";
-import { newId, taskIdOf } from "../ids.ts";
+import { newId, toTaskId } from "../ids.ts";
 import { alert, log } from "../log.ts";
-import { withTimeout } from "../providers/http.ts";
-import { providerNamed, putAside } from "../providers/index.ts";
+import { withTimeout } from "../providers/shared/http.ts";
+import { providerNamed, markUnhealthy } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
-import { frameHeaders } from "../views/headers.ts";
-import { type Answer, answerTo, type Question, sentBy } from "../views/task.ts";
-import { fieldsOf, removeInputs, reservePrice, returnPrice, settle } from "./settle.ts";
+import { commonHeaders } from "./view-headers.ts";
+import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
+import { logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
 import * as transitions from "./task.ts";
-import { isFinal, type Submission, type Task } from "./record.ts";
+import { currentRoute, isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
@@ -48,7 +48,7 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   async #create(submission: Submission): Promise<CreateAnswer> {
-    const task = this.#commit(this.#task ?? transitions.newTask(taskIdOf(this.ctx.id), submission, Date.now()));
+    const task = this.#commit(this.#task ?? transitions.newTask(toTaskId(this.ctx.id), submission, Date.now()));
     try {
       const answer = await reservePrice(task, this.env);
       if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
@@ -57,7 +57,7 @@ export class TaskObject extends DurableObject<Env> {
         return { refused: answer === "insufficient" ? "insufficient" : "unavailable" };
       }
     } catch (error) {
-      alert("reserve", { ...fieldsOf(task), outcome: "unavailable" }, error);
+      alert("reserve", { ...logFields(task), outcome: "unavailable" }, error);
       // The ledger may have it or not. The caller is told that there is no task, so there must be none.
       if (this.#task === task) await this.#abandon(task);
       return { refused: "unavailable" };
@@ -86,14 +86,14 @@ export class TaskObject extends DurableObject<Env> {
     const question = { view, language, accountId, base: base.join("/") } as Question;
     const task = await this.read(question.accountId);
     const answer = task && (await this.#answer(question, task));
-    return answer ? sentBy(answer, question.language, frameHeaders(requestId, limit)) : new Response(null, { status: 404 });
+    return answer ? sentBy(answer, question.language, commonHeaders(requestId, limit)) : new Response(null, { status: 404 });
   }
 
   #answer(question: Question, task: Task): Promise<Answer | null> {
     return answerTo(question, task, { secret: () => signingSecret(this.env), recordMs: lifeTimes(this.env).recordMs, now: Date.now() });
   }
 
-  /** Ends the task at its owner's wish. null when there is none, "final" when it had ended already. */
+  /** Ends the task at its owner's request. null when there is none, "final" when it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
     const task = this.#task;
     if (!task || task.submission.accountId !== question.accountId || task.step.do === "reserve") return null;
@@ -131,13 +131,13 @@ export class TaskObject extends DurableObject<Env> {
         await this.#end(transitions.completed(task, step.result, lifeTimes(this.env).assetMs, now));
         return true;
       case "failed":
-        await this.#go(transitions.refused(task, step.code, now));
+        await this.#go(transitions.providerFailed(task, step.code, now));
         return true;
       case "lost":
         await this.#end(transitions.failed(task, "provider_error", now));
         return true;
       case "fault":
-        await this.#go(transitions.retried(task, step, now));
+        await this.#go(transitions.startFailed(task, step, now));
         return true;
     }
   }
@@ -149,10 +149,10 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /** Its message went to the dead letters: nobody can do the work that waits, so the task ends and the money returns. */
-  async dead(): Promise<void> {
+  async failDeadLetter(): Promise<void> {
     const task = this.#task;
     if (!task || isFinal(task) || (task.step.do !== "start" && task.step.do !== "collect")) return;
-    alert("dispatch", { ...fieldsOf(task), outcome: "dead_letter" });
+    alert("dispatch", { ...logFields(task), outcome: "dead_letter" });
     await this.#end(transitions.failed(task, "provider_error", Date.now()));
   }
 
@@ -165,7 +165,7 @@ export class TaskObject extends DurableObject<Env> {
       await this.#perform(task);
       if (this.#task) await this.#rearm(this.#task);
     } catch (error) {
-      alert("alarm", { ...fieldsOf(task), outcome: "fault" }, error);
+      alert("alarm", { ...logFields(task), outcome: "fault" }, error);
       await this.ctx.storage.setAlarm(Date.now() + 5_000);
     }
   }
@@ -180,14 +180,14 @@ export class TaskObject extends DurableObject<Env> {
       case "dispatch":
         return this.#send(this.#commit(transitions.dispatched(task, now)));
       case "lapse": {
-        const next = transitions.lapsed(task, now);
-        alert("dispatch", { ...fieldsOf(task), outcome: "lease_lapsed" });
+        const next = transitions.leaseExpired(task, now);
+        alert("dispatch", { ...logFields(task), outcome: "lease_lapsed" });
         return this.#go(next);
       }
       case "poll":
         return this.#poll(task);
       case "deadline":
-        log("task", { ...fieldsOf(task), outcome: "deadline_exceeded" });
+        log("task", { ...logFields(task), outcome: "deadline_exceeded" });
         await this.#end(transitions.failed(task, "deadline_exceeded", now));
         return;
       case "settle":
@@ -204,20 +204,20 @@ export class TaskObject extends DurableObject<Env> {
   /** Asks the provider once. No verdict is no end: it is asked again until the deadline. */
   async #poll(task: Task): Promise<void> {
     const started = Date.now();
-    const line = (outcome: string) => log("poll", { ...fieldsOf(task), outcome, ms: Date.now() - started });
+    const line = (outcome: string) => log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
     try {
       const answer = await withTimeout(this.#provider(task).poll(task.operation!), pollTimeoutMs);
       if (this.#task !== task) return; // cancelled while we asked
       const now = Date.now();
       line(answer.status);
       if (answer.status === "pending")
-        this.#commit(transitions.pending(task, answer.progress, answer.pollAfterMs ?? defaultPollMs[task.submission.kind], now));
-      else if (answer.status === "failed") await this.#go(transitions.refused(task, answer.code, now));
+        this.#commit(transitions.progressed(task, answer.progress, answer.pollAfterMs ?? defaultPollMs[task.submission.kind], now));
+      else if (answer.status === "failed") await this.#go(transitions.providerFailed(task, answer.code, now));
       else await this.#send(this.#commit(transitions.ready(task, now)));
     } catch (error) {
       line("fault");
-      if (!(error instanceof ProviderError) || !error.retryable) alert("poll", { ...fieldsOf(task), outcome: "fault" }, error);
-      if (error instanceof ProviderError && error.account) putAside(task.submission.routes[task.route]!.provider);
+      if (!(error instanceof ProviderError) || !error.retryable) alert("poll", { ...logFields(task), outcome: "fault" }, error);
+      if (error instanceof ProviderError && error.account) markUnhealthy(currentRoute(task).provider);
       if (this.#task !== task) return;
       this.#commit(transitions.pollFailed(task, error instanceof ProviderError ? error.retryAfterMs : undefined, Date.now()));
     }
@@ -236,13 +236,13 @@ export class TaskObject extends DurableObject<Env> {
     const started = Date.now();
     const { charged = 0, error } = task;
     try {
-      await settle(task, this.env);
-      log("settle", { ...fieldsOf(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
+      await settleTask(task, this.env);
+      log("settle", { ...logFields(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
       if (this.#task !== task) return;
       const { assetMs, recordMs } = lifeTimes(this.env);
       this.#commit(transitions.settled(task, assetMs, recordMs));
     } catch (fault) {
-      alert("settle", { ...fieldsOf(task), outcome: "retry" }, fault);
+      alert("settle", { ...logFields(task), outcome: "retry" }, fault);
       if (this.#task === task) this.#commit(transitions.settleFailed(task, Date.now()));
     }
   }
@@ -254,7 +254,7 @@ export class TaskObject extends DurableObject<Env> {
     try {
       await returnPrice(task, this.env);
     } catch (error) {
-      alert("settle", { ...fieldsOf(task), outcome: "retry" }, error);
+      alert("settle", { ...logFields(task), outcome: "retry" }, error);
       return;
     }
     if (this.#task === task) await this.#forget(task);
@@ -272,7 +272,7 @@ export class TaskObject extends DurableObject<Env> {
     try {
       await this.env.DISPATCH.send({ taskId: task.id });
     } catch (error) {
-      alert("dispatch", { ...fieldsOf(task), outcome: "not_sent" }, error);
+      alert("dispatch", { ...logFields(task), outcome: "not_sent" }, error);
       if (this.#task === task && (task.step.do === "start" || task.step.do === "collect"))
         this.#commit({ ...task, step: { ...task.step, at: Date.now() + 2_000 } });
     }
@@ -302,6 +302,6 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   #provider(task: Task) {
-    return providerNamed(this.env, task.submission.routes[task.route]!.provider);
+    return providerNamed(this.env, currentRoute(task).provider);
   }
 }

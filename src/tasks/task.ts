@@ -2,7 +2,7 @@
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
-import { isFinal, type Result, type Step, type Submission, type Task } from "./record.ts";
+import { currentRoute, isFinal, type Result, type Step, type Submission, type Task } from "./record.ts";
 
 const reserveWaitMs = 30_000;
 const resendMs = 30_000;
@@ -95,7 +95,7 @@ export const holdsLease = (task: Task, lease: string) =>
   !isFinal(task) && (task.step.do === "starting" || task.step.do === "collecting") && task.step.lease === lease;
 
 /** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, and that is the end of it. */
-export function lapsed(task: Task, now: number): Task {
+export function leaseExpired(task: Task, now: number): Task {
   if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
   if (!task.step.repeatable) return failed(task, "provider_error", now);
   const isStart = task.step.do === "starting";
@@ -118,7 +118,7 @@ export const accepted = (task: Task, operation: Operation, pollAfterMs: number, 
 });
 
 /** Still working. */
-export const pending = (task: Task, progress: number | undefined, pollAfterMs: number, now: number): Task => ({
+export const progressed = (task: Task, progress: number | undefined, pollAfterMs: number, now: number): Task => ({
   ...task,
   progress: Math.max(task.progress, Math.min(99, Math.floor(progress ?? 0))),
   faults: 0,
@@ -139,7 +139,7 @@ export const ready = (task: Task, now: number): Task => ({ ...task, faults: 0, s
  * The consumer could not do its step. A start that keeps failing gives way to the next route and, after the last, fails;
  * a collection is tried until the deadline, for what it fetches is made and paid for.
  */
-export function retried(
+export function startFailed(
   task: Task,
   fault: { reason: string; retryable: boolean; isUntouched?: boolean; retryAfterMs?: number | undefined; code?: FailureCode },
   now: number,
@@ -160,18 +160,22 @@ export function retried(
   // The caller's own host does not answer: no other provider would reach it.
   if (fault.code) return failed(task, fault.code, now);
   // Accepted or not, nobody knows: made elsewhere too it could be made twice.
-  return isUnknown ? failed(task, "provider_error", now) : givenWay(task, fault.reason, now);
+  return isUnknown ? failed(task, "provider_error", now) : routeFailed(task, fault.reason, now);
 }
 
 /** The provider's verdict. Its own trouble gives way to the next route, for it made nothing; what it thinks of the content does not. */
-export const refused = (task: Task, code: FailureCode, now: number): Task =>
-  code === "provider_error" ? givenWay(task, code, now) : failed(task, code, now);
+export const providerFailed = (task: Task, code: FailureCode, now: number): Task =>
+  code === "provider_error" ? routeFailed(task, code, now) : failed(task, code, now);
 
 const hasNext = ({ route, submission }: Task) => route + 1 < submission.routes.length;
 
 /** The next route under the same reservation; after the last one the task fails. */
-function givenWay({ operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, ...task }: Task, reason: string, now: number): Task {
-  const tried = { ...task, attempts: [...task.attempts, { provider: task.submission.routes[task.route]!.provider, outcome: reason }] };
+function routeFailed(
+  { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, ...task }: Task,
+  reason: string,
+  now: number,
+): Task {
+  const tried = { ...task, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
   if (!hasNext(task)) return failed(tried, "provider_error", now);
   return {
     ...tried,

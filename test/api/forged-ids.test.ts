@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { objectIdOf, taskIdOf } from "../../src/ids.ts";
+import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { bindings, nothingStored, storageOf } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
@@ -57,7 +57,7 @@ function near(id: string): string[] {
 /** Ids that the platform signed, but for other objects than tasks: those behind the caller's idempotency keys and chats too. */
 const ofOtherObjects = () =>
   Array.from({ length: 100 }, (_, at) =>
-    [env.CLAIMS.newUniqueId(), env.HOLDS.newUniqueId(), env.CLAIMS.idFromName(`${at}`), env.HOLDS.idFromName(`${at}`)].map(taskIdOf),
+    [env.CLAIMS.newUniqueId(), env.HOLDS.newUniqueId(), env.CLAIMS.idFromName(`${at}`), env.HOLDS.idFromName(`${at}`)].map(toTaskId),
   ).flat();
 
 test("ten thousand forged ids are 404 like a stranger's task, wake no object and leave nothing", { timeout: 60_000 }, async () => {
@@ -91,9 +91,9 @@ test("ten thousand forged ids are 404 like a stranger's task, wake no object and
 test("an id that the platform signed and no task was made under is 404 too, and its object stores nothing", async () => {
   const { key } = await newAccount();
   const before = (await traces()).rows;
-  for (const id of Array.from({ length: 5 }, () => taskIdOf(env.TASKS.newUniqueId()))) {
+  for (const id of Array.from({ length: 5 }, () => toTaskId(env.TASKS.newUniqueId()))) {
     for (const ask of ways) expect(await ask(id, key)).toMatchObject({ status: 404, body: { error: { code: "task_not_found" } } });
-    expect(await storageOf(env.TASKS.get(objectIdOf(env.TASKS, id)!))).toEqual(nothingStored);
+    expect(await storageOf(env.TASKS.get(toObjectId(env.TASKS, id)!))).toEqual(nothingStored);
   }
   expect((await traces()).rows).toEqual(before);
 });

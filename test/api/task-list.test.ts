@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { taskIdOf } from "../../src/ids.ts";
+import { toTaskId } from "../../src/ids.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
@@ -183,7 +183,7 @@ test("a filter does not ask for each of the many records that ended long ago", a
   const row = env.DB.prepare(
     `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, outcome, at) VALUES (?1, ?2, ?3, ?4, 'image', 'imgA-4', 0, ?5, ?6)`,
   );
-  const old = Array.from({ length: 100 }, () => taskIdOf(env.TASKS.newUniqueId()));
+  const old = Array.from({ length: 100 }, () => toTaskId(env.TASKS.newUniqueId()));
   await env.DB.batch(old.map((id, at) => row.bind(id, "reserve", account.id, account.keyId, null, at)));
   await env.DB.batch(old.map((id, at) => row.bind(id, "close", account.id, account.keyId, "completed", at)));
   for (const [query, ids] of [

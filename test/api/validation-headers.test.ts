@@ -1,10 +1,10 @@
 /** What goes with a body: API key, `Idempotency-Key`, `callback_url`, the language asked for. Sections 1 and 5 of the contract. */
 
 import { expect, test } from "vitest";
-import en from "../../src/views/messages.en.ts";
-import ja from "../../src/views/messages.ja.ts";
-import ko from "../../src/views/messages.ko.ts";
-import zh from "../../src/views/messages.zh.ts";
+import en from "../../src/messages/en.ts";
+import ja from "../../src/messages/ja.ts";
+import ko from "../../src/messages/ko.ts";
+import zh from "../../src/messages/zh.ts";
 import { neverIssued } from "../support/bodies.ts";
 import { call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { expectNothingPaid } from "../support/refusal.ts";

@@ -1,7 +1,7 @@
 /** The four languages of the answers: 4.5 of the interface, section 5 of the contract. Messages change; codes and fields never do. */
 
 import { beforeAll, expect, test, vi } from "vitest";
-import en from "../../src/views/messages.en.ts";
+import en from "../../src/messages/en.ts";
 import { neverIssued } from "../support/bodies.ts";
 import { type Account, type Answer, call, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 

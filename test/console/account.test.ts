@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { insertAccount } from "../../src/accounts.ts";
-import { openWallet } from "../../src/quota.ts";
+import { insertAccount } from "../../src/db/accounts.ts";
+import { openWallet } from "../../src/db/ledger.ts";
 import { Browser } from "./support.ts";
 
 const password = "correct horse battery";

@@ -3,11 +3,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { accountByEmail, insertAccount } from "../../src/accounts.ts";
+import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { admin } from "../../src/console/admin/pages.tsx";
-import { objectIdOf, taskIdOf } from "../../src/ids.ts";
-import { putAside } from "../../src/providers/index.ts";
-import { close, openWallet, reserve } from "../../src/quota.ts";
+import { toObjectId, toTaskId } from "../../src/ids.ts";
+import { markUnhealthy } from "../../src/providers/index.ts";
+import { settle, openWallet, reserve } from "../../src/db/ledger.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, alarm, asAdmin, books, call, complete, deliver, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
@@ -264,7 +264,7 @@ test("a task past its deadline is stuck; ended from its page, it returns the mon
 test("looking at an overdue task sets its lost alarm again", async () => {
   const account = await newAccount(1);
   const id = await submit(account, images, image());
-  const object = env.TASKS.get(objectIdOf(env.TASKS, id) as DurableObjectId);
+  const object = env.TASKS.get(toObjectId(env.TASKS, id) as DurableObjectId);
   await runInDurableObject(object, (_, state) => state.storage.deleteAlarm());
   vi.setSystemTime(Date.now() + 130_000);
   expect(await alarm(id)).toBe(false);
@@ -275,13 +275,13 @@ test("looking at an overdue task sets its lost alarm again", async () => {
 
 test("a hold without a record is stuck, and has no page", async () => {
   const account = await newAccount(1);
-  const charge = { taskId: taskIdOf(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
+  const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   await reserve(env.DB, charge, 30_000);
   vi.setSystemTime(Date.now() + 61_000);
   expect(await browser.read(`${root}/tasks`)).toContain("it has no record");
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}`)).status).toBe(404);
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}/cancel`, {})).status).toBe(404);
-  await close(env.DB, charge, 0, "cancelled");
+  await settle(env.DB, charge, 0, "cancelled");
 });
 
 test("the list of open tasks reads nothing of what was closed by accounts that hold nothing", async () => {
@@ -301,7 +301,7 @@ test("the list of open tasks reads nothing of what was closed by accounts that h
   for (let task = 0; task < 20; task++) {
     const charge = { taskId: `task_${unique()}`, accountId: quiet.id, keyId: quiet.keyId, kind: "image", model: "imgA-4" };
     await reserve(env.DB, charge, 10);
-    await close(env.DB, charge, 10, "completed");
+    await settle(env.DB, charge, 10, "completed");
   }
   expect(await rowsRead()).toBe(before + wallets);
 });
@@ -319,7 +319,7 @@ test("the books are checked when asked, and what disagrees is named", async () =
 
 test("providers are shown with their state, without secrets and addresses", async () => {
   const vars = { FAL_KEY: "secret-of-fal", FAL_BASE_URL: "https://user:pass@fal.example", ARK_API_KEY: "secret-of-ark" };
-  putAside("fal");
+  markUnhealthy("fal");
   const page = await readWith(vars, `${root}/providers`);
   for (const text of ["secret-of", "fal.example", "user:pass", "test-admin", "test-signing-secret"]) expect(page).not.toContain(text);
   const row = (name: string) => new RegExp(`<tr><th scope="row">${name}</th>.*?</tr>`).exec(page)![0];

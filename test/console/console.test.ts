@@ -3,9 +3,11 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { accountByEmail, callerOf, insertAccount, listKeys } from "../../src/accounts.ts";
+import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
+import { findCaller } from "../../src/db/callers.ts";
+import { listKeys } from "../../src/db/api-keys.ts";
 import { parts } from "../../src/console/messages.ts";
-import { openWallet } from "../../src/quota.ts";
+import { openWallet } from "../../src/db/ledger.ts";
 import gateway from "../../src/worker.ts";
 import { Browser } from "./support.ts";
 
@@ -62,7 +64,7 @@ test("a key is shown once, works, and is refused when it is deleted", async () =
   const shown = await (await browser.ask("/console/keys", { name: "first <i>key</i>", quota: "1.5", expires: "" })).text();
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
   expect(shown).not.toContain("<i>key</i>");
-  const caller = await callerOf(env.DB, key);
+  const caller = await findCaller(env.DB, key);
   expect(caller).toBeDefined();
   const list = await browser.read("/console/keys");
   expect(list).not.toContain(key);
@@ -72,7 +74,7 @@ test("a key is shown once, works, and is refused when it is deleted", async () =
   const confirm = await browser.read(`/console/keys/${caller!.keyId}/delete`);
   expect(confirm).toContain("Delete the key first");
   expect((await browser.ask(`/console/keys/${caller!.keyId}/delete`, {})).status).toBe(303);
-  expect(await callerOf(env.DB, key)).toBeUndefined();
+  expect(await findCaller(env.DB, key)).toBeUndefined();
   expect(await browser.read("/console/keys")).toContain("There are no keys yet.");
 });
 

@@ -2,8 +2,9 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { insertAccount, invite } from "../../src/accounts.ts";
-import { openWallet } from "../../src/quota.ts";
+import { insertAccount } from "../../src/db/accounts.ts";
+import { invite } from "../../src/db/invitations.ts";
+import { openWallet } from "../../src/db/ledger.ts";
 import { Browser } from "./support.ts";
 
 const password = "correct horse battery";

@@ -2,7 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { accountByEmail, callerOf } from "../../src/accounts.ts";
+import { accountByEmail } from "../../src/db/accounts.ts";
+import { findCaller } from "../../src/db/callers.ts";
 import { type Account, asAdmin, books, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -25,7 +26,7 @@ async function newKey(quota: string, expires = ""): Promise<{ browser: Browser; 
   const { browser, id } = await (signedUp ??= signUp());
   const name = unique();
   const key = secretIn(await (await browser.ask("/console/keys", { name, quota, expires })).text());
-  const { keyId } = (await callerOf(env.DB, key))!;
+  const { keyId } = (await findCaller(env.DB, key))!;
   wait(1000);
   return { browser, account: { id, key, keyId }, name };
 }

@@ -2,10 +2,10 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
-import { callerOf } from "../../src/accounts.ts";
+import { findCaller } from "../../src/db/callers.ts";
 import { allModels } from "../../src/catalog/models.ts";
 import { hintOf, labelOf } from "../../src/console/messages/playground-fields.ts";
-import { objectIdOf } from "../../src/ids.ts";
+import { toObjectId } from "../../src/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
@@ -21,7 +21,7 @@ async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browser: Brow
   await browser.signUp();
   const shown = await (await browser.ask("/console/keys", { name: "test", quota: "", expires: "" })).text();
   const [key] = /sk-[0-9A-Za-z]{49}/.exec(shown)!;
-  const { accountId: id, keyId } = (await callerOf(env.DB, key))!;
+  const { accountId: id, keyId } = (await findCaller(env.DB, key))!;
   return { browser, account: { id, key, keyId } };
 }
 
@@ -93,7 +93,7 @@ async function send(browser: Browser, model: string, typed: Record<string, strin
 }
 
 const recordOf = async (account: Account, taskId: string): Promise<Task> =>
-  (await env.TASKS.get(objectIdOf(env.TASKS, taskId) ?? env.TASKS.newUniqueId()).read(account.id))!;
+  (await env.TASKS.get(toObjectId(env.TASKS, taskId) ?? env.TASKS.newUniqueId()).read(account.id))!;
 
 async function run(browser: Browser, account: Account, model: string, typed: Record<string, string>): Promise<Task> {
   const response = await send(browser, model, typed);

@@ -3,7 +3,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { accountByEmail, callerOf } from "../../src/accounts.ts";
+import { accountByEmail } from "../../src/db/accounts.ts";
+import { findCaller } from "../../src/db/callers.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
 import { pathOf } from "../../src/console/static-files.ts";
@@ -53,7 +54,7 @@ async function personWithAll() {
   const [key = ""] = (await (await browser.ask("/console/keys", { name: keyName + script, quota: "", expires: "" })).text()).match(
     secretPattern,
   )!;
-  const { keyId } = (await callerOf(env.DB, key))!;
+  const { keyId } = (await findCaller(env.DB, key))!;
   const prompt = unique();
   const taskId = await complete({ id: accountId, key, keyId }, images, { model: "imgA-4", prompt: prompt + script });
   const userId = (await env.DB.prepare("SELECT user_id AS id FROM member WHERE account_id = ?1").bind(accountId).first<{ id: string }>())!
@@ -110,7 +111,7 @@ const form = () => ({
   how: "unlimited",
   amount: "1",
   prompt: "taken",
-  wish: "vidA-2/10",
+  request: "vidA-2/10",
   start: "0",
   end: "3",
   token: owner.token,
@@ -229,7 +230,7 @@ test("a key's secret is shown once and is nowhere else: in no other page, line o
     (await (await browser.ask(path, fields)).text()).match(secretPattern) ?? [];
   const created = await shown("/console/keys", { name: unique(), quota: "1", expires: "" });
   expect(created).toHaveLength(1);
-  const { keyId } = (await callerOf(env.DB, created[0]!))!;
+  const { keyId } = (await findCaller(env.DB, created[0]!))!;
   vi.setSystemTime(Date.now() + 1000);
   const rotated = await shown(`/console/keys/${keyId}/rotate`, { overlap: "week" });
   expect(rotated).toHaveLength(1);

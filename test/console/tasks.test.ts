@@ -170,7 +170,7 @@ test("files that have expired are gone from the pages, and what needs them too",
   const gallery = await browser.read("/console/tasks");
   expect(gallery).toContain("Files expired");
   expect(gallery).not.toContain("<video");
-  const late = await browser.ask(`/console/tasks/${id}/remix`, { key: "x", prompt: "at night", wish: "vidA-2/10", size: "16:9" });
+  const late = await browser.ask(`/console/tasks/${id}/remix`, { key: "x", prompt: "at night", choice: "vidA-2/10", size: "16:9" });
   expect(late.status).toBe(400);
   expect(await late.text()).toContain("the video of the task has expired");
 });
@@ -188,7 +188,7 @@ test("running again submits the same once, however often the form is sent", asyn
   expect((await books(account)).reserved - before).toBe(1.5);
   const { metadata } = (await call(`/v1/tasks/${again}`, { key: account.key })).body.data;
   expect(metadata).toEqual((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.metadata);
-  // The page opened anew is another wish.
+  // The page opened anew is another request.
   const later = formOf(await browser.read(`/console/tasks/${id}`), "again");
   expect(await led(await browser.ask(later.action, { key: later.key }))).not.toBe(again);
 });
@@ -213,7 +213,7 @@ test("a film is remixed by the choices of the catalog; what is refused is said b
   const text = await browser.read(`/console/tasks/${id}`);
   for (const choice of ["vidA-2, 15 s, $1.50", "vidA-2-pro, 25 s, $7.50"]) expect(text).toContain(choice);
   const { action, key } = formOf(text, "remix");
-  const form = { key, prompt: `at night ${attack}`, wish: "vidA-2-pro/25", size: "1:1" };
+  const form = { key, prompt: `at night ${attack}`, choice: "vidA-2-pro/25", size: "1:1" };
   const refused = await browser.ask(action, form);
   expect(refused.status).toBe(400);
   const told = await refused.text();
@@ -223,8 +223,8 @@ test("a film is remixed by the choices of the catalog; what is refused is said b
   expect(told).toMatch(/<option value="vidA-2-pro\/25" selected/);
   expect((await books(account)).reserved).toBe(0);
   // The same form, changed: another request under the same key of the form.
-  const remix = await led(await browser.ask(action, { ...form, wish: "vidA-2/15" }));
-  const other = await led(await browser.ask(action, { ...form, prompt: "by day", wish: "vidA-2/15" }));
+  const remix = await led(await browser.ask(action, { ...form, choice: "vidA-2/15" }));
+  const other = await led(await browser.ask(action, { ...form, prompt: "by day", choice: "vidA-2/15" }));
   expect(other).not.toBe(remix);
   const { model, metadata } = (await call(`/v1/tasks/${remix}`, { key: account.key })).body.data;
   expect([model, metadata]).toEqual([
@@ -273,7 +273,7 @@ test("another account's task is not there, whatever is done with it", async () =
   const { account } = await somebody();
   const id = await film(account);
   const { browser: stranger, account: theirs } = await person();
-  const form = { key: "x", prompt: "mine now", wish: "vidA-2/10", size: "16:9", start: "0", end: "1" };
+  const form = { key: "x", prompt: "mine now", choice: "vidA-2/10", size: "16:9", start: "0", end: "1" };
   expect((await stranger.ask(`/console/tasks/${id}`)).status).toBe(404);
   expect((await stranger.ask(`/console/tasks/${id}`, undefined, null, { "hx-request": "true" })).status).toBe(404);
   for (const name of ["cancel", "again", "remix", "character"])

@@ -2,9 +2,10 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { accountByEmail, callerOf } from "../../src/accounts.ts";
-import { listEntries, spentByDay, startOfDays } from "../../src/ledger.ts";
-import { reserve } from "../../src/quota.ts";
+import { accountByEmail } from "../../src/db/accounts.ts";
+import { findCaller } from "../../src/db/callers.ts";
+import { listEntries, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
+import { reserve } from "../../src/db/ledger.ts";
 import { type Account, books, call, complete, finish, holdTime, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -19,7 +20,7 @@ async function person(): Promise<{ browser: Browser; account: Account; email: st
   const { id } = (await accountByEmail(env.DB, email))!;
   const shown = await (await browser.ask("/console/keys", { name: formula, quota: "", expires: "" })).text();
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
-  return { browser, account: { id, key, keyId: (await callerOf(env.DB, key))!.keyId }, email };
+  return { browser, account: { id, key, keyId: (await findCaller(env.DB, key))!.keyId }, email };
 }
 
 const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03

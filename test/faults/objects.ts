@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { objectIdOf, taskIdOf } from "../../src/ids.ts";
+import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { ClaimObject } from "../../src/tasks/claim-object.ts";
 import { HoldObject } from "../../src/tasks/hold-object.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
@@ -83,7 +83,7 @@ export class Objects {
     if (!known) {
       const id = classes[kind][1].idFromString(hex);
       const label = `${kind} ${[...this.all.values()].filter((other) => other.kind === kind).length + 1}`;
-      const taskId = kind === "task" ? taskIdOf(id) : undefined;
+      const taskId = kind === "task" ? toTaskId(id) : undefined;
       this.all.set(hex, (known = { kind, label, id, taskId, stored: undefined, callers: [], isInAlarm: false }));
     }
     known.stored = undefined;
@@ -91,7 +91,7 @@ export class Objects {
   }
 
   ofTask(taskId: string): Known | undefined {
-    return this.all.get(objectIdOf(env.TASKS, taskId)?.toString() ?? "");
+    return this.all.get(toObjectId(env.TASKS, taskId)?.toString() ?? "");
   }
 
   /** What the object stores; looked up again only when it was called since. */

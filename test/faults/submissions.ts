@@ -50,9 +50,9 @@ export async function sequel(world: World): Promise<Wish> {
 }
 
 /** Sends a submission, half of them under a key. */
-export async function submit(world: World, wish: Wish): Promise<string> {
-  if (world.random.chance(0.5)) return send(world, wish);
-  const keyed: Keyed = { ...wish, key: `order-${world.keyed.length}`, at: Date.now() };
+export async function submit(world: World, request: Wish): Promise<string> {
+  if (world.random.chance(0.5)) return send(world, request);
+  const keyed: Keyed = { ...request, key: `order-${world.keyed.length}`, at: Date.now() };
   world.keyed.push(keyed);
   return send(world, keyed);
 }

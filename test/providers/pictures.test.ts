@@ -1,10 +1,10 @@
 /** Callers' pictures on their way to the makers, asked of the adapters themselves: what was not sent was not accepted. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { cloudflare } from "../../src/providers/cloudflare.ts";
-import { fal } from "../../src/providers/fal.ts";
-import { minimax } from "../../src/providers/minimax.ts";
-import { modelark } from "../../src/providers/modelark.ts";
+import { cloudflare } from "../../src/providers/cloudflare/index.ts";
+import { fal } from "../../src/providers/fal/index.ts";
+import { minimax } from "../../src/providers/minimax/index.ts";
+import { modelark } from "../../src/providers/modelark/index.ts";
 import { type InputImage, type Job, ProviderError } from "../../src/providers/provider.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -90,8 +90,8 @@ test("cloudflare: more pictures than a call carries are told before anything is 
   const run = vi.fn(() => Promise.reject(new Error("Serialized RPC arguments or return values are limited to 32MiB")));
   const provider = cloudflare({ AI: { run } })!;
   const large = () => picture(Infinity, 9 * 1024 * 1024);
-  const wish = job([large(), large(), large()], { model: "openai/gpt-image-2" });
-  const fault = await faultOf(provider.start(wish, AbortSignal.timeout(5_000)));
+  const request = job([large(), large(), large()], { model: "openai/gpt-image-2" });
+  const fault = await faultOf(provider.start(request, AbortSignal.timeout(5_000)));
   expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true });
   expect(run).not.toHaveBeenCalled();
 });

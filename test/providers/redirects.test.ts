@@ -1,10 +1,10 @@
 /** Keys stay with their makers: no request that has one follows a redirect by itself. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { google } from "../../src/providers/google.ts";
-import { openai } from "../../src/providers/openai.ts";
+import { google } from "../../src/providers/google/index.ts";
+import { openai } from "../../src/providers/openai/index.ts";
 import type { Job, Provider } from "../../src/providers/provider.ts";
-import { replicate } from "../../src/providers/replicate.ts";
+import { replicate } from "../../src/providers/replicate/index.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

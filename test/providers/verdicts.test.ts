@@ -1,10 +1,10 @@
 /** Answers that are not as documented, asked of the adapters themselves: what is final stays final, what passes passes, nothing crashes. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { fal } from "../../src/providers/fal.ts";
-import { google } from "../../src/providers/google.ts";
-import { minimax } from "../../src/providers/minimax.ts";
-import { modelark } from "../../src/providers/modelark.ts";
+import { fal } from "../../src/providers/fal/index.ts";
+import { google } from "../../src/providers/google/index.ts";
+import { minimax } from "../../src/providers/minimax/index.ts";
+import { modelark } from "../../src/providers/modelark/index.ts";
 import type { Job } from "../../src/providers/provider.ts";
 
 afterEach(() => vi.restoreAllMocks());

@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { objectIdOf } from "../../src/ids.ts";
+import { toObjectId } from "../../src/ids.ts";
 import type { TaskObject } from "../../src/tasks/task-object.ts";
 
 const prototypeOf = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
@@ -59,7 +59,7 @@ export function stopAt(
   };
 }
 
-export const stubOf = (taskId: string) => env.TASKS.get(objectIdOf(env.TASKS, taskId)!);
+export const stubOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** The object dies where it stands: what it wrote stays, what it had in memory and in flight is gone. */
 export async function crash(stub: DurableObjectStub<TaskObject>): Promise<void> {

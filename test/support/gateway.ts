@@ -3,7 +3,7 @@
 import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { objectIdOf } from "../../src/ids.ts";
+import { toObjectId } from "../../src/ids.ts";
 import worker from "../../src/worker.ts";
 import type { Script } from "./script.ts";
 
@@ -72,7 +72,7 @@ export function holdTime(): void {
 
 const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 
-const objectOf = (taskId: string) => env.TASKS.get(objectIdOf(env.TASKS, taskId)!);
+const objectOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** Hands the task's message to the consumer; "retry" when the consumer asked for it again. */
 export async function deliver(taskId: string, queue = "gateway-dispatch", vars: Partial<Env> = {}): Promise<"ack" | "retry"> {

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { taskIdOf } from "../../src/ids.ts";
+import { toTaskId } from "../../src/ids.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
 import {
@@ -36,7 +36,7 @@ function nextTaskId(): Promise<string> {
   const original = namespace.newUniqueId;
   vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
     const id = original.call(this);
-    resolve(taskIdOf(id));
+    resolve(toTaskId(id));
     return id;
   });
   return promise;
@@ -117,7 +117,7 @@ test("a reservation that lands after its task was given up holds nothing", async
   const id = nextTaskId();
   failOnce(bindings.statement(), "run");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
-  const { reserve } = await import("../../src/quota.ts");
+  const { reserve } = await import("../../src/db/ledger.ts");
   const charge = { taskId: await id, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   expect(await reserve(env.DB, charge, 30_000)).toBe("closed");
   await expectNothingLeft(account, await id);

@@ -83,9 +83,9 @@ test("a lapsed lease is taken over when the work may be repeated, and ends the t
   const later = start + 60_000;
   expect(transitions.claimed(starting, "lease-9", 1_000, true, later)?.step).toMatchObject({ do: "starting", lease: "lease-9" });
   expect(transitions.claimed(unrepeatable, "lease-9", 1_000, true, later)).toBeUndefined();
-  expect(transitions.lapsed(starting, later)).toMatchObject({ status: "in_progress", step: { do: "start" } });
-  expect(transitions.lapsed(collecting, later)).toMatchObject({ step: { do: "collect" } });
-  expect(transitions.lapsed(unrepeatable, later)).toMatchObject({ status: "failed", error: "provider_error", charged: 0 });
+  expect(transitions.leaseExpired(starting, later)).toMatchObject({ status: "in_progress", step: { do: "start" } });
+  expect(transitions.leaseExpired(collecting, later)).toMatchObject({ step: { do: "collect" } });
+  expect(transitions.leaseExpired(unrepeatable, later)).toMatchObject({ status: "failed", error: "provider_error", charged: 0 });
 });
 
 test("a lease is good for its holder, until the task is final", () => {
@@ -99,7 +99,7 @@ test("a start that keeps failing moves to the next route, then fails; every atte
   let task: Task = starting;
   const seen: number[] = [];
   for (let fault_ = 0; fault_ < 12; fault_++) {
-    const next = transitions.retried(task, fault, start);
+    const next = transitions.startFailed(task, fault, start);
     seen.push(next.route);
     if (next.status === "failed") {
       expect(next.attempts).toEqual([
@@ -115,26 +115,26 @@ test("a start that keeps failing moves to the next route, then fails; every atte
 
 test("what may have been accepted is asked for again where it was asked, never elsewhere", () => {
   const fault = { reason: "no answer", retryable: true, isUntouched: false };
-  const again = transitions.retried(starting, fault, start + 1_000);
+  const again = transitions.startFailed(starting, fault, start + 1_000);
   expect(again).toMatchObject({ route: 0, isUnknown: true, askedAt: start, step: { do: "start" } });
   const later = transitions.claimed(again, "lease-2", 1_000, true, start + 5_000)!;
   expect(later).toMatchObject({ isUnknown: true, askedAt: start });
   // A refusal of the second says nothing of the first.
   const refused = { reason: "401", retryable: false, isUntouched: true };
-  expect(transitions.retried(later, refused, start + 6_000)).toMatchObject({ route: 0, status: "failed", error: "provider_error" });
-  expect(transitions.lapsed(starting, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
+  expect(transitions.startFailed(later, refused, start + 6_000)).toMatchObject({ route: 0, status: "failed", error: "provider_error" });
+  expect(transitions.leaseExpired(starting, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
   expect(transitions.claimed(starting, "lease-9", 1_000, true, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
 });
 
 test("what certainly was not accepted leaves nothing to look for", () => {
   const fault = { reason: "429", retryable: true, isUntouched: true };
-  const again = transitions.claimed(transitions.retried(starting, fault, start + 1_000), "lease-2", 1_000, true, start + 5_000)!;
+  const again = transitions.claimed(transitions.startFailed(starting, fault, start + 1_000), "lease-2", 1_000, true, start + 5_000)!;
   expect(again.isUnknown).toBeUndefined();
   expect(again.askedAt).toBe(start + 5_000);
 });
 
 test("a fault that will not pass moves to the next route at once", () => {
-  expect(transitions.retried(starting, { reason: "401", retryable: false, isUntouched: true }, start)).toMatchObject({
+  expect(transitions.startFailed(starting, { reason: "401", retryable: false, isUntouched: true }, start)).toMatchObject({
     route: 1,
     step: { do: "start", at: start },
   });
@@ -142,24 +142,27 @@ test("a fault that will not pass moves to the next route at once", () => {
 
 test("a provider that asks for a long wait gives way at once when there is another one", () => {
   const fault = { reason: "429", retryable: true, isUntouched: true, retryAfterMs: 30_000 };
-  expect(transitions.retried(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
-  expect(transitions.retried({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
+  expect(transitions.startFailed(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
+  expect(transitions.startFailed({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
 });
 
 test("a provider's own failure gives way to the next route, its verdict on the content does not", () => {
   const working = transitions.accepted(starting, "operation", 1_000, true, start);
-  const next = transitions.refused(working, "provider_error", start);
+  const next = transitions.providerFailed(working, "provider_error", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
   expect(next.attempts).toEqual([{ provider: "first", outcome: "provider_error" }]);
   expect(next.operation).toBeUndefined();
-  expect(transitions.refused({ ...next, step: working.step }, "provider_error", start)).toMatchObject({ status: "failed", charged: 0 });
-  expect(transitions.refused(working, "content_policy_violation", start)).toMatchObject({ status: "failed", route: 0 });
+  expect(transitions.providerFailed({ ...next, step: working.step }, "provider_error", start)).toMatchObject({
+    status: "failed",
+    charged: 0,
+  });
+  expect(transitions.providerFailed(working, "content_policy_violation", start)).toMatchObject({ status: "failed", route: 0 });
 });
 
 test("a collection is tried until the deadline", () => {
   let task: Task = collecting;
   for (let fault = 0; fault < 50; fault++) {
-    const next = transitions.retried(task, { reason: "broken off", retryable: true }, start);
+    const next = transitions.startFailed(task, { reason: "broken off", retryable: true }, start);
     expect(next.step.do).toBe("collect");
     expect(next.step.at - start).toBeLessThanOrEqual(15_000);
     task = transitions.claimed(next, "lease", 1_000, true, start)!;
@@ -181,8 +184,8 @@ test("progress without reports grows with time to 95, and never goes back when r
   const seen = [0, 1_000, 5_000, 10_000, 60_000].map((ms) => transitions.progressAt(running, start + ms));
   expect(seen).toEqual([0, 9, 47, 95, 95]);
   const reporting = transitions.accepted(running, "op", 1, true, start + 5_000);
-  expect(transitions.progressAt(transitions.pending(reporting, 10, 1, start + 6_000), start + 6_000)).toBe(47);
-  expect(transitions.progressAt(transitions.pending(reporting, 100, 1, start + 6_000), start + 6_000)).toBe(99);
+  expect(transitions.progressAt(transitions.progressed(reporting, 10, 1, start + 6_000), start + 6_000)).toBe(47);
+  expect(transitions.progressAt(transitions.progressed(reporting, 100, 1, start + 6_000), start + 6_000)).toBe(99);
   expect(transitions.failed(running, "provider_error", start + 5_000).progress).toBe(47);
 });
 

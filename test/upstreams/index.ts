@@ -1,15 +1,15 @@
 /** All emulated upstreams behind one door: by the makers' host names for tests, by a path each on one port for a developer. */
 
 import { Hono } from "hono";
-import { cloudflare } from "./cloudflare.ts";
+import { cloudflare } from "./cloudflare/index.ts";
 import { recorded } from "./emulator.ts";
-import { fal } from "./fal.ts";
-import { openai } from "./openai.ts";
-import { modelark } from "./modelark.ts";
-import { minimax } from "./minimax.ts";
+import { fal } from "./fal/index.ts";
+import { openai } from "./openai/index.ts";
+import { modelark } from "./modelark/index.ts";
+import { minimax } from "./minimax/index.ts";
 import { files, filesHeader } from "./files.ts";
-import { google } from "./google.ts";
-import { replicate } from "./replicate.ts";
+import { google } from "./google/index.ts";
+import { replicate } from "./replicate/index.ts";
 
 /** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [

@@ -5,7 +5,7 @@ import { askAuth, follow } from "../ask-auth.ts";
 import { freshSeconds } from "../auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
-import { minPasswordLength, maxPasswordLength } from "../password.ts";
+import { minPasswordLength, maxPasswordLength } from "../password-hash.ts";
 
 async function hasPassword(c: ConsoleContext): Promise<boolean> {
   const { internalAdapter } = await c.get("auth").$context;

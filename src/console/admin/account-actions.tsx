@@ -1,8 +1,10 @@
 /** What an admin does to an account: quota, disabling, the role, an invitation, deleting a key. Each leaves a line in the log. */
 
 import { Hono } from "hono";
-import { type Account, deleteKey, invite, listKeys, setAdmin, setDisabled } from "../../accounts.ts";
-import { balanceOf, changeQuota } from "../../quota.ts";
+import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
+import { deleteKey, listKeys } from "../../db/api-keys.ts";
+import { invite } from "../../db/invitations.ts";
+import { readBalance, changeQuota } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { amountOf, quotaOf } from "../amounts.ts";
 import { personOf } from "../members.ts";
@@ -31,7 +33,7 @@ async function setQuota(c: ConsoleContext, account: Account) {
   const change = changeAsked(field("how"), field("amount"));
   if (!change) return accountPage(c, account, say("bad_quota"));
   if ((await changeQuota(c.env.DB, account.id, change)) === "below_use") {
-    const { used, reserved } = (await balanceOf(c.env.DB, account.id))!;
+    const { used, reserved } = (await readBalance(c.env.DB, account.id))!;
     return accountPage(c, account, say("admin_below_use", { amount: amountOf(c, used + reserved) }));
   }
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
@@ -47,7 +49,7 @@ const deeds = {
 } as const;
 type Deed = keyof typeof deeds;
 
-const doers: Record<Deed, (db: D1Database, id: string) => Promise<void>> = {
+const doers: Record<Deed, (db: Env["DB"], id: string) => Promise<void>> = {
   disable: (db, id) => setDisabled(db, id, true),
   enable: (db, id) => setDisabled(db, id, false),
   appoint: (db, id) => setAdmin(db, id, true),

@@ -1,8 +1,9 @@
 /** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
 
 import { Hono } from "hono";
-import { type Account, listKeys } from "../../accounts.ts";
-import { balanceOf, remaining, walletsOf } from "../../quota.ts";
+import { type Account } from "../../db/accounts.ts";
+import { listKeys } from "../../db/api-keys.ts";
+import { readBalance, remaining, readWallets } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { personOf } from "../members.ts";
 import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
@@ -18,7 +19,7 @@ import { type TaskRow, TaskTable } from "../parts/task-table.tsx";
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;
-  const balance = (await balanceOf(DB, account.id))!;
+  const balance = (await readBalance(DB, account.id))!;
   const person = await personOf(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
@@ -128,7 +129,7 @@ const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; proble
 async function keysOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const wallets = await walletsOf(
+  const wallets = await readWallets(
     c.env.DB,
     keys.map(({ walletId }) => walletId),
   );

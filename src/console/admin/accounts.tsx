@@ -1,8 +1,8 @@
 /** Everybody's accounts: searched, in pages; a new one is opened here. */
 
 import { Hono } from "hono";
-import { insertAccount, searchAccounts } from "../../accounts.ts";
-import { balanceOf, openWallet, remaining } from "../../quota.ts";
+import { insertAccount, searchAccounts } from "../../db/accounts.ts";
+import { readBalance, openWallet, remaining } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { quotaOf } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
@@ -28,7 +28,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
   const text = (c.req.query("q") ?? "").trim();
   const found = await searchAccounts(c.env.DB, text, { limit: pageSize + 1, after: c.req.query("after") });
   const rows = await Promise.all(
-    found.slice(0, pageSize).map(async (account) => ({ account, balance: (await balanceOf(c.env.DB, account.id))! })),
+    found.slice(0, pageSize).map(async (account) => ({ account, balance: (await readBalance(c.env.DB, account.id))! })),
   );
   const next = new URLSearchParams({ ...(text && { q: text }), after: rows.at(-1)?.account.id ?? "" });
   return adminPage(

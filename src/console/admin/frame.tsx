@@ -2,7 +2,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
-import { type Account, accountById } from "../../accounts.ts";
+import { type Account, accountById } from "../../db/accounts.ts";
 import { log } from "../../log.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page } from "../frame.tsx";
 import type { Say } from "../messages.ts";

@@ -5,7 +5,7 @@ import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
 import { allModels } from "../../catalog/models.ts";
-import { priceOf, shownPrice } from "../../catalog/prices.ts";
+import { effectivePrice, shownPrice } from "../../catalog/prices.ts";
 import { configuredRoutes, type Route, routesFor } from "../../catalog/routes.ts";
 import type { Upstreams } from "../api.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
@@ -51,7 +51,7 @@ async function list(c: ConsoleContext) {
             <section class="card stack tight">
               <h3>{model.id}</h3>
               <p class="meta num">
-                {Object.entries(shownPrice(priceOf(model, upstreams.prices)))
+                {Object.entries(shownPrice(effectivePrice(model, upstreams.prices)))
                   .map(([name, units]) => `${say(`admin_price_${name as PriceName}`)} ${amountOf(c, Math.round(units * 1e6))}`)
                   .join(" · ")}
               </p>

@@ -1,7 +1,7 @@
 /** How an open task stands, in a word: by the ledger alone, or with its record. Pure. */
 
 import { deadlineSeconds, type Kind } from "../../catalog/models.ts";
-import type { OpenTask } from "../../ledger.ts";
+import type { OpenTask } from "../../db/ledger-reports.ts";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import { wakeAt } from "../../tasks/task.ts";
 

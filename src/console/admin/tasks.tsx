@@ -3,7 +3,7 @@
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Hono } from "hono";
-import { listOpenTasks, type OpenTask } from "../../ledger.ts";
+import { listOpenTasks, type OpenTask } from "../../db/ledger-reports.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, stateOf } from "./task-state.ts";

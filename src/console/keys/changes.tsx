@@ -1,8 +1,8 @@
 /** What becomes of an API key: another name or quota, another key in its place, its end. */
 
 import { type Context, Hono } from "hono";
-import { deleteKey, renameKey, rotateKey } from "../../accounts.ts";
-import { balanceOf, changeQuota } from "../../quota.ts";
+import { deleteKey, renameKey, rotateKey } from "../../db/api-keys.ts";
+import { readBalance, changeQuota } from "../../db/ledger.ts";
 import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "../frame.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
@@ -19,7 +19,7 @@ const Back = ({ c }: { c: ConsoleContext }) => (
 );
 
 async function changePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { quota } = (await balanceOf(c.env.DB, key.walletId))!;
+  const { quota } = (await readBalance(c.env.DB, key.walletId))!;
   return page(
     c,
     c.var.say("change_key", { name: key.name }),

@@ -1,8 +1,8 @@
 /** API keys: listed, created and shown once. */
 
 import { Hono } from "hono";
-import { insertKey } from "../../accounts.ts";
-import { openWallet, walletsOf } from "../../quota.ts";
+import { insertKey } from "../../db/api-keys.ts";
+import { openWallet, readWallets } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
@@ -28,7 +28,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { say } = c.var;
   const keys = await keysOf(c);
-  const wallets = await walletsOf(
+  const wallets = await readWallets(
     c.env.DB,
     keys.map(({ walletId }) => walletId),
   );

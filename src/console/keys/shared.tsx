@@ -1,6 +1,6 @@
 /** What the pages of API keys share: whose they are, their fields, and the one page that shows one. */
 
-import { type ApiKey, listKeys } from "../../accounts.ts";
+import { type ApiKey, listKeys } from "../../db/api-keys.ts";
 import { quotaOf } from "../amounts.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";

@@ -1,7 +1,7 @@
 /** Fields of forms: label above, hint and error below, tied to the control. */
 
 import type { Child } from "hono/jsx";
-import { maxPasswordLength, minPasswordLength } from "../password.ts";
+import { maxPasswordLength, minPasswordLength } from "../password-hash.ts";
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 

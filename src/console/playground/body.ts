@@ -1,7 +1,7 @@
 /** The JSON body that a filled form stands for, and what it will cost. Values that do not fit are left to the API, which says so best. Pure. */
 
-import { type ChatBody, estimatePromptTokens, maxTokensOf } from "../../catalog/chat-schema.ts";
-import { parametersOf, parseBody } from "../../catalog/parse.ts";
+import { type ChatBody, estimatePromptTokens, maxTokens } from "../../catalog/chat-schema.ts";
+import { toParameters, parseBody } from "../../catalog/parse.ts";
 import { chatPrice, priceFromShown, taskPrice } from "../../catalog/prices.ts";
 import { isDeeperThan, maxDepth } from "../../media/json-depth.ts";
 import type { Choice } from "./choices.ts";
@@ -84,9 +84,9 @@ export function holdOf({ model, action, fields, price: shown }: Choice, body: Re
   if (action === "chat") {
     const { violations, output } = parseBody({ ...body, model }, "chat");
     const chat = output as ChatBody;
-    return violations.length > 0 ? null : chatPrice(price, estimatePromptTokens(chat), maxTokensOf(chat));
+    return violations.length > 0 ? null : chatPrice(price, estimatePromptTokens(chat), maxTokens(chat));
   }
   const defaults = Object.fromEntries(fields.flatMap(({ key, fallback }) => (fallback === undefined ? [] : [[key, fallback]])));
-  const amount = taskPrice(price, action, { ...defaults, ...parametersOf(body) });
+  const amount = taskPrice(price, action, { ...defaults, ...toParameters(body) });
   return Number.isSafeInteger(amount) && amount >= 0 ? amount : null;
 }

@@ -3,7 +3,7 @@
 import { getMultipartBoundary, MultipartParseError, parseMultipartStream } from "@remix-run/multipart-parser";
 import { boundedBody } from "../../net/bounded-body.ts";
 import { NetError } from "../../net/net-error.ts";
-import { Turns } from "../../turns.ts";
+import { Semaphore } from "../../concurrency.ts";
 import type { Typed } from "./fields.ts";
 import { Picture } from "./picture.ts";
 
@@ -106,7 +106,7 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
   yield rest.toBase64();
 }
 
-const turns = new Turns({ mostAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
+const turns = new Semaphore({ mostAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
 
 /** Does what a form asks for, large forms one after the other: an isolate has 128 MB. Throws what `busy` makes when that takes too long. */
 export function inTurn<T>(request: Request, work: () => Promise<T>, busy: () => Error): Promise<T> {

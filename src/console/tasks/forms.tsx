@@ -49,7 +49,7 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
   if (!schema || !hasFilm(task) || task.metadata.private) return null;
   const typed = (name: string) => (refused?.form === "remix" ? refused.typed(name) : undefined);
   const size = typed("size") ?? task.metadata.size;
-  const wish = typed("wish") ?? `${task.model}/${schema["duration"]?.default}`;
+  const choice = typed("choice") ?? `${task.model}/${schema["duration"]?.default}`;
   return (
     <article class="card stack">
       <h2>{say("remix")}</h2>
@@ -63,9 +63,9 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
         <div class="cols two">
           <label class="field">
             {say("model_and_length")}
-            <select class="in" name="wish">
+            <select class="in" name="choice">
               {remixes.map(({ value, text }) => (
-                <option value={value} selected={value === wish}>
+                <option value={value} selected={value === choice}>
                   {text}
                 </option>
               ))}

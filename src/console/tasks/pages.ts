@@ -40,7 +40,7 @@ export const tasks = new Hono<ConsoleEnvironment>()
   .post(
     "/:id/remix",
     form("remix", (c, { id }, field) => {
-      const [model = "", duration] = field("wish").split("/");
+      const [model = "", duration] = field("choice").split("/");
       // Browsers send the lines of a text area with CR LF.
       const body = { model, prompt: field("prompt").replaceAll("\r\n", "\n"), size: field("size"), duration: Number(duration) };
       return submitOnce(c, field("key"), { path: `/v1/videos/${id}/remix`, body });

@@ -1,6 +1,6 @@
 /** What was charged by day and model: the chart, its numbers by model as the legend, and by day. */
 
-import type { Spent } from "../../ledger.ts";
+import type { Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { dateText } from "../parts/moment.tsx";

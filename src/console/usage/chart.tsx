@@ -1,6 +1,6 @@
 /** What was charged by day and model, as stacked bars: a drawing, its words beside it. */
 
-import type { Spent } from "../../ledger.ts";
+import type { Spent } from "../../db/ledger-reports.ts";
 import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/moment.tsx";

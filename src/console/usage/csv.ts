@@ -1,6 +1,6 @@
 /** The ledger as a file for spreadsheets (RFC 4180), read a part at a time while it is sent. */
 
-import { type Entry, listEntries, type Place } from "../../ledger.ts";
+import { type Entry, listEntries, type Place } from "../../db/ledger-reports.ts";
 import { decimal } from "../amounts.ts";
 
 const rowsAtOnce = 2_000;
@@ -27,7 +27,7 @@ function field(text: string): string {
 const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
 
 /** All of an account's entries since `since` (milliseconds), newest first. What breaks while it is read breaks the download: no file is silently short. */
-export function csv(db: D1Database, accountId: string, since: number): ReadableStream<Uint8Array> {
+export function csv(db: Env["DB"], accountId: string, since: number): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let after: Place | undefined;
   return new ReadableStream<Uint8Array>({

@@ -1,6 +1,6 @@
 /** The ledger, one row for each task or chat: what was reserved, charged and returned. */
 
-import type { Entry } from "../../ledger.ts";
+import type { Entry } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";

@@ -1,8 +1,8 @@
 /** The usage page: what is left, what was charged by day and model, and the ledger one by one. */
 
 import { Hono } from "hono";
-import { listEntries, type Place, spentByDay, startOfDays } from "../../ledger.ts";
-import { balanceOf, remaining } from "../../quota.ts";
+import { listEntries, type Place, spentByDay, startOfDays } from "../../db/ledger-reports.ts";
+import { readBalance, remaining } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
@@ -29,7 +29,7 @@ async function usagePage(c: ConsoleContext) {
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
   const [balance, spent, entries] = await Promise.all([
-    balanceOf(c.env.DB, account.id),
+    readBalance(c.env.DB, account.id),
     spentByDay(c.env.DB, account.id, since),
     listEntries(c.env.DB, account.id, { since, after, limit: rowsOnPage + 1 }),
   ]);

@@ -1,0 +1,28 @@
+/** The index of the decision records, read from the records themselves. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const folder = fileURLToPath(new URL("../../docs/decisions/", import.meta.url));
+
+export const indexFile = `${folder}README.md`;
+
+const introduction = `# Decisions
+
+What was decided where the specification leaves room, and why. One record each: context, decision, consequence. A decision that no longer
+holds is not edited away: a newer record replaces it and says so. \`npm run decisions\` writes this index.
+
+`;
+
+/** The index as Markdown, a row for each record. Throws with the file's name when a record has no title or date. */
+export function decisionsIndex(): string {
+  const records = readdirSync(folder).filter((name) => /^\d{4}-.*\.md$/.test(name));
+  const rows = records.toSorted().map((name) => {
+    const text = readFileSync(folder + name, "utf8");
+    const title = /^# \d+\. (.+)$/m.exec(text)?.[1];
+    const date = /^Date: (\d{4}-\d\d-\d\d)$/m.exec(text)?.[1];
+    if (!title || !date) throw new Error(`docs/decisions/${name} needs the lines "# N. Title" and "Date: YYYY-MM-DD"`);
+    return `- ${date} · [${name.slice(0, 4)} ${title}](${name})\n`;
+  });
+  return introduction + rows.join("");
+}

@@ -1,0 +1,90 @@
+/** API keys in D1: everything about them but their money. */
+
+import { newApiKey, newId, sha256Hex } from "../ids.ts";
+import { forgetCallers } from "./callers.ts";
+
+export interface ApiKey {
+  id: string;
+  accountId: string;
+  /** Whose quota it spends: its own id, or that of the key whose place it took */
+  walletId: string;
+  name: string;
+  prefix: string;
+  createdAt: number;
+  expiresAt: number | null;
+}
+
+const keyColumns =
+  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
+
+/** A new key and the statement that keeps its hash. The key itself is returned this once. */
+export async function insertKey(
+  db: D1Database,
+  accountId: string,
+  name: string,
+  expiresAt: number | null,
+): Promise<{ apiKey: ApiKey; key: string; statement: D1PreparedStatement }> {
+  const key = newApiKey();
+  const id = newId("key_");
+  const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt };
+  const statement = db
+    .prepare("INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt);
+  return { apiKey, key, statement };
+}
+
+/** An account's keys that are not deleted, oldest first. */
+export const listKeys = async (db: D1Database, accountId: string) =>
+  (
+    await db
+      .prepare(`SELECT ${keyColumns} FROM api_key WHERE account_id = ?1 AND deleted_at IS NULL ORDER BY created_at, id`)
+      .bind(accountId)
+      .run<ApiKey>()
+  ).results;
+
+/** Deletes a key; false when there is none. */
+export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
+  const { results } = await db
+    .prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING coalesce(wallet_id, id) AS walletId")
+    .bind(id, Date.now())
+    .run<{ walletId: string }>();
+  forgetCallers((known) => known.caller.keyId === results[0]?.walletId);
+  return results.length === 1;
+}
+
+/**
+ * Makes a key that takes another's place: of the same name and expiry, and with the same wallet, so that both together
+ * spend what one could, whatever runs meanwhile. The old one expires in `overlapMs`. The new key is returned this once,
+ * undefined when the account has no such key, it works no more, or another has taken its place.
+ */
+export async function rotateKey(db: D1Database, accountId: string, id: string, overlapMs: number): Promise<string | undefined> {
+  const key = newApiKey();
+  const now = Date.now();
+  const [made] = await db.batch<{ walletId: string }>([
+    db
+      .prepare(
+        `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at)
+         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, max(?4, created_at + 1), expires_at FROM api_key o
+         WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
+           AND NOT EXISTS (SELECT 1 FROM api_key WHERE account_id = ?6 AND wallet_id = coalesce(o.wallet_id, o.id)
+                           AND created_at > o.created_at AND deleted_at IS NULL)
+         RETURNING wallet_id AS walletId`,
+      )
+      .bind(newId("key_"), await sha256Hex(key), key.slice(0, 10), now, id, accountId),
+    db
+      .prepare("UPDATE api_key SET expires_at = min(coalesce(expires_at, ?2), ?2) WHERE id = ?1 AND changes() > 0")
+      .bind(id, now + overlapMs),
+  ]);
+  const [row] = made!.results;
+  if (!row) return undefined;
+  forgetCallers((known) => known.caller.keyId === row.walletId);
+  return key;
+}
+
+/** Renames a key, and the one whose place it took or that took its place: they are one to those who read the books. */
+export async function renameKey(db: D1Database, { accountId, walletId }: ApiKey, name: string): Promise<void> {
+  await db
+    .prepare("UPDATE api_key SET name = ?3 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
+    .bind(accountId, walletId, name)
+    .run();
+}

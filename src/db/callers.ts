@@ -1,0 +1,56 @@
+/** Resolves an API key to its caller, with a cache of some seconds in each isolate. */
+
+import { isWellFormedKey, sha256Hex } from "../ids.ts";
+
+/** Who is calling. */
+export interface Caller {
+  accountId: string;
+  /** The wallet of the key: its own id unless it took another's place. */
+  keyId: string;
+}
+
+interface CachedCaller {
+  caller: Caller;
+  /** When this stops being believed, milliseconds. */
+  until: number;
+}
+
+/** How long an isolate believes what it read of a key: the time within which a deleted key is refused everywhere. */
+const cacheMs = 8_000;
+const maxCached = 10_000;
+const cache = new Map<string, CachedCaller>();
+/** Counts the evictions, so that a look-up that began before one is not believed after it. */
+let evictions = 0;
+
+/**
+ * Who holds this key, or undefined: mistyped, unknown, deleted, expired, or its account is disabled. A caller that was
+ * found is believed for some seconds without another look into D1.
+ */
+export async function findCaller(db: D1Database, key: string): Promise<Caller | undefined> {
+  const now = Date.now();
+  // The key itself finds its caller in this memory, by a hash that is seeded anew in each isolate; D1 knows only the digest.
+  const cached = cache.get(key);
+  if (cached && cached.until > now) return cached.caller;
+  if (!isWellFormedKey(key)) return undefined;
+  const before = evictions;
+  const row = await db
+    .prepare(
+      `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
+       WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
+    )
+    .bind(await sha256Hex(key), now)
+    .first<Caller & { expiresAt: number | null }>();
+  cache.delete(key);
+  if (!row) return undefined;
+  const caller = { accountId: row.accountId, keyId: row.keyId };
+  if (before !== evictions) return caller;
+  if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
+  cache.set(key, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });
+  return caller;
+}
+
+/** Drops cached callers on this machine. */
+export function forgetCallers(which: (known: CachedCaller) => boolean): void {
+  evictions++;
+  for (const [key, entry] of cache) if (which(entry)) cache.delete(key);
+}

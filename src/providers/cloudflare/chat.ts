@@ -1,0 +1,141 @@
+/** Workers AI's text models in OpenAI's words: the input, a whole answer, a stream of events. */
+
+import { parseResult } from "./answers.ts";
+import { ProviderError } from "../provider.ts";
+
+interface Usage {
+  prompt_tokens?: number;
+  completion_tokens?: number;
+  total_tokens?: number;
+}
+
+/** An answer or an event of one: Workers AI's own, or OpenAI's where the model speaks that. */
+interface Answer {
+  response?: string | object | null;
+  tool_calls?: { id?: string; name?: string; arguments?: unknown; function?: object }[] | null;
+  usage?: Usage | null;
+  choices?: unknown[];
+}
+
+/** Workers AI stops after 256 tokens unless told otherwise. */
+const defaultMaxTokens = 4096;
+const maxTokens = (body: Record<string, unknown>) => Number(body["max_completion_tokens"] ?? body["max_tokens"] ?? defaultMaxTokens);
+
+/** Third-party models and the hosted ones of these makers take and give OpenAI's words (workers-types: `ChatCompletionsInput`). */
+const speaksOpenAi = (model: string) => !model.startsWith("@cf/") || /^@cf\/(?:openai|zai-org|moonshotai)\//.test(model);
+
+/** OpenAI's body as `run` takes it. Other hosted models know fewer fields. */
+export function toInput(body: Record<string, unknown>): Record<string, unknown> {
+  const { model, max_completion_tokens: limit, ...rest } = body;
+  if (speaksOpenAi(String(model)))
+    return limit === undefined ? { max_tokens: defaultMaxTokens, ...rest } : { ...rest, max_completion_tokens: limit };
+  const { stream_options: _options, n: _n, parallel_tool_calls: _parallel, ...input } = rest;
+  return { ...input, max_tokens: maxTokens(body) };
+}
+
+const chatId = () => `chatcmpl-${crypto.randomUUID()}`;
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+/** Workers AI gives arguments as objects, and no ids. */
+const toToolCalls = (calls: NonNullable<Answer["tool_calls"]>) =>
+  calls.map(({ id, name, arguments: given, function: called }, index) => ({
+    index,
+    id: id ?? `call_${crypto.randomUUID()}`,
+    type: "function",
+    function: called ?? { name, arguments: typeof given === "string" ? given : JSON.stringify(given ?? {}) },
+  }));
+
+const toText = (response: Answer["response"]) =>
+  typeof response === "string" ? response : response === null || response === undefined ? "" : JSON.stringify(response);
+
+/** A whole answer. */
+export function toCompletion(value: unknown, body: Record<string, unknown>): object {
+  const result = parseResult(value);
+  if ("failed" in result)
+    throw new ProviderError("chat: failed", { retryable: false, contentPolicy: result.failed.code !== "provider_error" });
+  const answer: Answer = result.fields;
+  if (Array.isArray(answer.choices)) return answer;
+  if (answer.response === undefined && !answer.tool_calls?.length) throw new ProviderError("chat: no answer", { retryable: false });
+  const calls = answer.tool_calls?.length ? toToolCalls(answer.tool_calls).map(({ index: _index, ...call }) => call) : undefined;
+  return {
+    id: chatId(),
+    object: "chat.completion",
+    created: nowSeconds(),
+    model: body["model"],
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: toText(answer.response), ...(calls && { tool_calls: calls }) },
+        finish_reason: calls ? "tool_calls" : isCut(answer.usage, body) ? "length" : "stop",
+      },
+    ],
+    ...(answer.usage && { usage: toUsage(answer.usage) }),
+  };
+}
+
+/** It does not say why it stopped. */
+const isCut = (usage: Usage | null | undefined, body: Record<string, unknown>) => (usage?.completion_tokens ?? 0) >= maxTokens(body);
+
+const toUsage = ({ prompt_tokens: prompt = 0, completion_tokens: completion = 0, total_tokens: total }: Usage): Usage => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: total ?? prompt + completion,
+});
+
+/** A stream of events. It ends without `[DONE]` when the upstream's does. */
+export function toEventStream(stream: ReadableStream<Uint8Array>, request: Record<string, unknown>): Response {
+  const body = stream.pipeThrough(new TextDecoderStream()).pipeThrough(converter(request)).pipeThrough(new TextEncoderStream());
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+function converter(request: Record<string, unknown>): TransformStream<string, string> {
+  const common = { id: chatId(), object: "chat.completion.chunk", created: nowSeconds(), model: request["model"] };
+  let rest = "";
+  let usage: Usage | undefined;
+  let isOpenAi = false;
+  let hasCalls = false;
+  let hasBegun = false;
+  const chunk = (more: object) => `data: ${JSON.stringify({ ...common, ...more })}\n\n`;
+  const delta = (content: object) => {
+    const role = hasBegun ? {} : { role: "assistant" };
+    hasBegun = true;
+    return chunk({ choices: [{ index: 0, delta: { ...role, ...content }, finish_reason: null }] });
+  };
+  const end = () => {
+    const reason = hasCalls ? "tool_calls" : isCut(usage, request) ? "length" : "stop";
+    const last = chunk({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
+    return last + (usage ? chunk({ choices: [], usage: toUsage(usage) }) : "");
+  };
+  const convert = (data: string): string => {
+    if (data === "[DONE]") return `${isOpenAi ? "" : end()}data: [DONE]\n\n`;
+    const event = parsed(data);
+    if (Array.isArray(event.choices)) {
+      isOpenAi = true;
+      return `data: ${data}\n\n`;
+    }
+    // It counts up; the last one is the whole.
+    if (event.usage) usage = event.usage;
+    const text = toText(event.response);
+    const calls = event.tool_calls?.length ? toToolCalls(event.tool_calls) : undefined;
+    hasCalls ||= calls !== undefined;
+    return (text === "" ? "" : delta({ content: text })) + (calls ? delta({ tool_calls: calls }) : "");
+  };
+  return new TransformStream({
+    transform(part, controller) {
+      const lines = (rest + part).split(/\r?\n/);
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (line.startsWith("data:")) controller.enqueue(convert(line.slice(5).trim()));
+    },
+    flush(controller) {
+      if (rest.startsWith("data:")) controller.enqueue(convert(rest.slice(5).trim()));
+    },
+  });
+}
+
+function parsed(data: string): Answer {
+  try {
+    return JSON.parse(data) as Answer;
+  } catch (error) {
+    throw new ProviderError("chat: an event is not JSON", { retryable: false, cause: error });
+  }
+}

@@ -1,0 +1,113 @@
+/** The two doors to Cloudflare's models: the `AI` binding, and its REST twin for gateways without it. */
+
+import { type Made, parseMade, verdictOn } from "./answers.ts";
+import { toCompletion, toEventStream, toInput } from "./chat.ts";
+import { ask, readJson, jsonPost } from "../shared/http.ts";
+import { type Failed, type Provider, ProviderError } from "../provider.ts";
+
+export interface Client {
+  /** One call, as long as it takes. Throws `ProviderError`. */
+  run(model: string, input: Record<string, unknown>, signal: AbortSignal): Promise<Made | Failed>;
+  chat: NonNullable<Provider["chat"]>;
+}
+
+/** A repeat of the same words is a request for another picture: AI Gateway's cache must not answer it. */
+const thirdParty = { gateway: { id: "default", skipCache: true } };
+const isHosted = (model: string) => model.startsWith("@cf/");
+
+interface Runner {
+  run(model: string, input: object, options: object): Promise<unknown>;
+}
+
+export function bindingClient(ai: Pick<Ai, "run">): Client {
+  const call = async (model: string, input: Record<string, unknown>, signal: AbortSignal): Promise<unknown> => {
+    // Its types know the models of their day; ids come from the routes.
+    return unlessAborted((ai as unknown as Runner).run(model, input, isHosted(model) ? {} : thirdParty), signal);
+  };
+  return {
+    async run(model, input, signal) {
+      try {
+        const value = await call(model, input, signal);
+        if (value instanceof ReadableStream) return { bytes: new Uint8Array(await new Response(value).arrayBuffer()) };
+        return parseMade(value);
+      } catch (error) {
+        if (error instanceof ProviderError) throw error;
+        const verdict = verdictOn({ message: error instanceof Error ? error.message : "" });
+        if (verdict instanceof ProviderError) throw verdict;
+        return verdict;
+      }
+    },
+    async chat({ body, stream, signal }) {
+      const model = String(body["model"]);
+      try {
+        const value = await call(model, toInput(body), signal);
+        if (value instanceof ReadableStream) return toEventStream(value, body);
+        if (stream) throw new ProviderError("chat: no stream", { retryable: false });
+        return Response.json(toCompletion(value, body));
+      } catch (error) {
+        if (error instanceof ProviderError) throw error;
+        throw chatFault(verdictOn({ message: error instanceof Error ? error.message : "" }));
+      }
+    },
+  };
+}
+
+export function restClient(base: string, account: string, token: string): Client {
+  // Workers AI models are reached through a named gateway only (developers.cloudflare.com/ai-gateway/usage/rest-api).
+  const headers = { authorization: `Bearer ${token}`, "cf-aig-gateway-id": "default", "cf-aig-skip-cache": "true" };
+  // Redirects would take the token along.
+  const post = (path: string, body: object, signal: AbortSignal) =>
+    ask(globalThis, `${base}/accounts/${account}/ai/${path}`, { ...jsonPost(body, headers), signal, redirect: "manual" });
+  return {
+    async run(model, input, signal) {
+      const response = await post("run", { model, input }, signal);
+      if (response.ok && response.headers.get("content-type")?.startsWith("image/"))
+        return { bytes: new Uint8Array(await response.arrayBuffer()) };
+      const value = await readJson<Errors>(response);
+      // A run that failed tells so in an envelope of its own, whatever the status.
+      const isVerdict = value?.state === "Failed" && response.status >= 500;
+      if (isVerdict || (response.ok && value?.success !== false)) return parseMade(value);
+      const verdict = verdictOn(parseTrouble(value), response);
+      if (verdict instanceof ProviderError) throw verdict;
+      return verdict;
+    },
+    async chat({ body, signal }) {
+      const response = await post("v1/chat/completions", body, signal);
+      if (response.ok) return response;
+      throw chatFault(verdictOn(parseTrouble(await readJson<Errors>(response)), response));
+    },
+  };
+}
+
+/** `errors` is the API's list, `error` OpenAI's object or a failed run's. */
+interface Errors {
+  success?: boolean;
+  state?: string;
+  errors?: { code?: number | string; message?: string }[] | null;
+  error?: { code?: number | string | null; message?: string } | string | null;
+}
+
+function parseTrouble(value: Errors | undefined): { code?: string | number | undefined; message?: string | undefined } {
+  const { errors, error } = value ?? {};
+  if (typeof error === "string") return { message: error };
+  const { code, message } = errors?.[0] ?? error ?? {};
+  return { code: code ?? undefined, message };
+}
+
+const chatFault = (verdict: Failed | ProviderError) =>
+  verdict instanceof ProviderError ? verdict : new ProviderError("chat: refused", { retryable: false, contentPolicy: true });
+
+/** A call cannot be taken back: what the binding makes after the signal is made for nobody. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(new ProviderError("no answer in time", { retryable: true }));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop!);
+  }
+}

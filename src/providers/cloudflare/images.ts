@@ -1,0 +1,120 @@
+/** Picture models behind Cloudflare: what each family takes (cloudflare-docs `catalog-models/*.json`, workers-types 5.20261117.1). */
+
+import { toAddress, toDataUri, type Family, inTurn, styled } from "./inputs.ts";
+import type { Job, GenerationRequest } from "../provider.ts";
+
+const isHd = ({ quality }: GenerationRequest) => quality === "hd";
+
+/** Seedream takes a ratio and a step of resolution; which steps there are differs by version. */
+const seedreamSteps = (model: string): { standard: string; hd?: string } =>
+  model.includes("-4.0")
+    ? { standard: "1K", hd: "2K" }
+    : model.includes("-4.5")
+      ? { standard: "2K", hd: "4K" }
+      : model.includes("-5-lite")
+        ? { standard: "2K", hd: "3K" }
+        : { standard: "2K" };
+
+const seedream: Family = {
+  kind: "image",
+  ids: /\/seedream-(?!5-pro)/,
+  unable: (request) => {
+    if (isHd(request) && seedreamSteps(request.model).hd === undefined) return "quality";
+    // 4.0 has no field for pictures here.
+    return request.model.includes("-4.0") && request.images.length > 0 ? "images" : undefined;
+  },
+  async input(job) {
+    const { standard, hd } = seedreamSteps(job.model);
+    return {
+      prompt: job.prompt,
+      aspect_ratio: job.size,
+      size: isHd(job) ? hd : standard,
+      ...(job.images.length > 0 && { image_input: await inTurn(job.images, toAddress) }),
+    };
+  },
+};
+
+/** Has no ratio: `1K`, `2K`, or pixels. */
+const seedreamPro: Family = {
+  kind: "image",
+  ids: /\/seedream-5-pro/,
+  // How many pixels it makes at most is not told.
+  unable: (request) => (isHd(request) && request.size !== "1:1" ? "quality" : undefined),
+  async input(job) {
+    return {
+      prompt: job.prompt,
+      size: isHd(job) ? "2K" : job.size === "1:1" ? "1K" : choosePixels(job).join("x"),
+      ...(job.images.length > 0 && { image: await inTurn(job.images, toAddress) }),
+    };
+  },
+};
+
+const gptSizes: Record<string, string> = { "1:1": "1024x1024", "3:2": "1536x1024", "2:3": "1024x1536" };
+
+/** Pictures go in base64 only. */
+const gptImage: Family = {
+  kind: "image",
+  ids: /\/gpt-image-/,
+  unable: ({ size = "1:1" }) => (gptSizes[size] === undefined ? "size" : undefined),
+  async input(job) {
+    return {
+      prompt: job.prompt,
+      size: gptSizes[job.size ?? "1:1"],
+      quality: isHd(job) ? "high" : "medium",
+      ...(job.images.length > 0 && { images: await inTurn(job.images, toDataUri) }),
+    };
+  },
+};
+
+/** Takes strings as pictures without saying which: a data URI needs nobody to fetch it. */
+const nanoBanana: Family = {
+  kind: "image",
+  ids: /\/nano-banana/,
+  unable: ({ images }) => (images.length > 3 ? "images" : undefined),
+  async input(job) {
+    return {
+      prompt: job.prompt,
+      aspect_ratio: job.size,
+      image_size: isHd(job) ? "2K" : "1K",
+      output_format: "png",
+      ...(job.images.length > 0 && { image_input: await inTurn(job.images, toDataUri) }),
+    };
+  },
+};
+
+/** Hosted by Workers AI; takes the size in pixels. */
+const lucid: Family = {
+  kind: "image",
+  ids: /^@cf\/leonardo\/lucid/,
+  unable: promptOnly,
+  input: ({ prompt, ...job }) => {
+    const [width, height] = choosePixels(job);
+    return Promise.resolve({ prompt, width, height });
+  },
+};
+
+/** Hosted by Workers AI: no field but the prompt is common to all. flux-2 wants a multipart body, which is not spoken here. */
+const hosted: Family = {
+  kind: "image",
+  ids: /^@cf\/(?!leonardo\/lucid|.*\/flux-2)/,
+  unable: (request) => (request.size !== "1:1" ? "size" : promptOnly(request)),
+  input: ({ prompt }) => Promise.resolve({ prompt }),
+};
+
+function promptOnly(request: GenerationRequest): string | undefined {
+  if (request.images.length > 0) return "images";
+  return isHd(request) ? "quality" : undefined;
+}
+
+/** About a million pixels, in steps that all models take. */
+function choosePixels({ size = "1:1" }: Pick<Job, "size">): [number, number] {
+  const [width = 1, height = 1] = size.split(":").map(Number);
+  const step = (side: number) => Math.round((1024 * side) / Math.min(width, height) / 16) * 16;
+  // 16:9 is 1792 wide here, as the gateway's callers are told.
+  return width === 16 ? [1792, 1024] : height === 16 ? [1024, 1792] : [step(width), step(height)];
+}
+
+export const imageFamilies: Family[] = [seedream, seedreamPro, gptImage, nanoBanana, lucid, hosted].map((family) => ({
+  ...family,
+  input: async (job) => family.input({ ...job, prompt: styled(job) }),
+}));

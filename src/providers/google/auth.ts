@@ -1,0 +1,84 @@
+/** Access tokens of a service account (RFC 7523): a signed assertion for a bearer token that lives an hour. */
+
+import { ask, toFault, readJson } from "../shared/http.ts";
+import { ProviderError } from "../provider.ts";
+
+/** The parts that we use of the JSON key that Google's console gives out. */
+interface ServiceAccount {
+  client_email: string;
+  private_key: string;
+  private_key_id?: string;
+  token_uri?: string;
+}
+
+// Both as google-auth-library has them.
+const tokenUri = "https://oauth2.googleapis.com/token";
+const scope = "https://www.googleapis.com/auth/cloud-platform";
+const assertionSeconds = 3600;
+/** A token is not used in its last minute: a request under way must not outlive it. */
+const spareMs = 60_000;
+
+/** By the text of the account's key. Tokens and not promises: one request cannot wait for another's. */
+const tokens = new Map<string, { token: string; until: number }>();
+
+/**
+ * Asks with a token of the account; once more with a fresh one when the answer is 401, for the token may have been revoked.
+ * A request that gets no answer throws as `send` does. Throws a fault of the account when there is no token to be had.
+ */
+export async function withToken(account: string, send: (headers: { authorization: string }) => Promise<Response>): Promise<Response> {
+  const first = await sendWith(account, send);
+  if (first.status !== 401) return first;
+  tokens.delete(account);
+  await first.body?.cancel();
+  return sendWith(account, send);
+}
+
+const sendWith = async (account: string, send: (headers: { authorization: string }) => Promise<Response>) =>
+  send({ authorization: `Bearer ${await requestToken(account)}` });
+
+async function requestToken(account: string): Promise<string> {
+  const known = tokens.get(account);
+  if (known && known.until > Date.now()) return known.token;
+  const { token, seconds } = await freshToken(account);
+  tokens.set(account, { token, until: Date.now() + seconds * 1000 - spareMs });
+  return token;
+}
+
+/** Whatever goes wrong here, the upstream itself was not asked. */
+async function freshToken(account: string): Promise<{ token: string; seconds: number }> {
+  const { uri, assertion } = await signAssertion(account).catch(() => {
+    // Without its cause: that could quote the key.
+    throw new ProviderError("the service account's key cannot be used", { retryable: false, nothingAccepted: true, account: true });
+  });
+  try {
+    const body = new URLSearchParams({ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion });
+    const response = await ask(globalThis, uri, { method: "POST", body });
+    if (!response.ok) {
+      await response.body?.cancel();
+      const { retryable, retryAfterMs } = toFault(response, "token");
+      throw new ProviderError(`token: ${response.status}`, { retryable, account: !retryable, retryAfterMs });
+    }
+    const answer = await readJson<{ access_token?: string; expires_in?: number | string }>(response);
+    if (!answer?.access_token) throw new ProviderError("token: none in the answer", { retryable: true });
+    return { token: answer.access_token, seconds: Number(answer.expires_in ?? assertionSeconds) };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    const { message, retryable, account: isAccount, retryAfterMs } = error;
+    throw new ProviderError(message, { retryable, account: isAccount, retryAfterMs, nothingAccepted: true, cause: error.cause });
+  }
+}
+
+async function signAssertion(account: string): Promise<{ uri: string; assertion: string }> {
+  const { client_email, private_key, private_key_id, token_uri: uri = tokenUri } = JSON.parse(account) as ServiceAccount;
+  const pkcs8 = Uint8Array.fromBase64(private_key.replace(/-----[A-Z ]+-----/g, ""));
+  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("pkcs8", pkcs8, algorithm, false, ["sign"]);
+  const now = Math.floor(Date.now() / 1000);
+  const header = { alg: "RS256", typ: "JWT", ...(private_key_id && { kid: private_key_id }) };
+  const claims = { iss: client_email, scope, aud: uri, iat: now, exp: now + assertionSeconds };
+  const signed = [header, claims].map((part) => base64url(new TextEncoder().encode(JSON.stringify(part)))).join(".");
+  const signature = new Uint8Array(await crypto.subtle.sign(algorithm.name, key, new TextEncoder().encode(signed)));
+  return { uri, assertion: `${signed}.${base64url(signature)}` };
+}
+
+const base64url = (bytes: Uint8Array) => bytes.toBase64({ alphabet: "base64url", omitPadding: true });

@@ -1,0 +1,65 @@
+/** Google as a provider: pictures and Omni films by the Gemini API, Veo films by Vertex AI. The route's model id says which. */
+
+import { geminiImages } from "./images.ts";
+import { omniFilms } from "./omni.ts";
+import { veoFilms } from "./veo.ts";
+import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part.ts";
+import { type Provider, ProviderError } from "../provider.ts";
+
+const geminiBaseUrl = "https://generativelanguage.googleapis.com";
+
+/** The settings that the environment has; undefined when none of Google's parts is switched on. */
+export function googleSettings(env: Env): GoogleSettings | undefined {
+  const { GEMINI_API_KEY: key, GOOGLE_SERVICE_ACCOUNT: serviceAccount, VERTEX_BASE_URL: baseUrl } = env;
+  const settings: GoogleSettings = {
+    ...(key && { gemini: { key, baseUrl: env.GEMINI_BASE_URL || geminiBaseUrl } }),
+    ...(serviceAccount && baseUrl && { vertex: { serviceAccount, baseUrl } }),
+  };
+  return settings.gemini || settings.vertex ? settings : undefined;
+}
+
+export function google({ gemini, vertex }: GoogleSettings): Provider {
+  const parts: Record<"images" | Handle["part"], Part | undefined> = {
+    images: gemini && geminiImages(gemini),
+    omni: gemini && omniFilms(gemini),
+    veo: vertex && veoFilms(vertex),
+  };
+  const partFor = (model: string) => parts[model.startsWith("veo-") ? "veo" : model.includes("omni") ? "omni" : "images"];
+  const accepted = (operation: string): { part: Part; handle: Handle } => {
+    const handle = parseHandle(operation);
+    const part = handle && parts[handle.part];
+    if (!part) throw new ProviderError("the part of the provider that took this is switched off", { retryable: true });
+    return { part, handle };
+  };
+
+  return {
+    name: "google",
+    repeatable: false,
+    // A picture takes a few seconds to a minute, and several are made one after the other; a film is only taken.
+    startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 120_000),
+    reportsProgress: false,
+
+    unsupportedField(request) {
+      const part = partFor(request.model);
+      return part ? part.unable(request) : "model";
+    },
+
+    async start(job, signal) {
+      const part = partFor(job.model);
+      if (!part)
+        throw new ProviderError("the part of the provider for this model is switched off", { retryable: false, nothingAccepted: true });
+      return part.start(job, signal);
+    },
+
+    async poll(operation) {
+      const { part, handle } = accepted(operation);
+      if (!part.poll) return { status: "failed", code: "provider_error" };
+      return part.poll(handle);
+    },
+
+    async cancel(operation) {
+      const { part, handle } = accepted(operation);
+      await part.cancel?.(handle);
+    },
+  };
+}

@@ -1,0 +1,134 @@
+/** MiniMax as a provider: Hailuo through v1 (create, query, retrieve a file), H3 through v2 (create, query). */
+
+import { ask, outputAt, readText } from "../shared/http.ts";
+import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal } from "./errors.ts";
+import { toBody, isV2, unable } from "./request.ts";
+import { postWithPictures } from "../shared/measured-body.ts";
+import { type Accepted, type Failed, type Output, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+
+interface Created extends Refusable {
+  task_id?: string;
+}
+interface QueryV1 extends Refusable {
+  status?: string;
+  file_id?: string;
+}
+interface QueryV2 extends Refusable {
+  task?: { status?: string; content?: { url?: string | null } | null; error?: Refusable["error"] } | null;
+}
+interface Retrieved extends Refusable {
+  file?: { download_url?: string | null } | null;
+}
+
+const failed: Failed = { status: "failed", code: "provider_error" };
+const failedBy = (code: string | undefined): Failed =>
+  isSensitive(code) ? { status: "failed", code: "content_policy_violation" } : failed;
+
+/** `base` has no slash at its end. Operations are `v1/<task id>` or `v2/<task id>`. */
+export function minimax({ key, base }: { key: string; base: string }): Provider {
+  const call = (path: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${key}`);
+    // A redirect is not followed: it could take the key elsewhere.
+    return ask(globalThis, base + path, { ...init, headers, redirect: "manual" });
+  };
+
+  /** Asks about work that was accepted: the answer, or the verdict that it is lost. Throws what may pass. */
+  async function look<T extends Refusable>(step: string, path: string, isVerdict: (body: T) => boolean = () => false) {
+    const response = await call(path);
+    const body = await readAnswer<T>(response);
+    if (body && isVerdict(body)) return { body };
+    const refusal = parseLaterRefusal(step, response, body ?? {});
+    if (refusal instanceof ProviderError) throw refusal;
+    if (refusal) return { refusal };
+    if (!body) throw new ProviderError(`${step}: no JSON`, { retryable: true });
+    return { body };
+  }
+
+  async function pollV1(id: string): Promise<Pending | Succeeded | Failed> {
+    const path = `/v1/query/video_generation?task_id=${encodeURIComponent(id)}`;
+    // The code that tells why the work failed is the one that elsewhere tells why the question was refused.
+    const { body, refusal } = await look<QueryV1>("poll", path, ({ status }) => status === "Fail");
+    if (refusal) return refusal;
+    if (body.status === "Fail") return failedBy(readCode(body));
+    if (body.status !== "Success") return { status: "pending" };
+    return body.file_id ? { status: "succeeded", outputs: [toFileOutput(body.file_id)] } : failed;
+  }
+
+  /** A film of v1 has no address but one that is asked for, and that does not last. */
+  const toFileOutput = (id: string): Output => ({
+    async open() {
+      const { body, refusal } = await look<Retrieved>("retrieve", `/v1/files/retrieve?file_id=${encodeURIComponent(id)}`);
+      if (refusal) throw new ProviderError("retrieve: the file is gone", { retryable: false });
+      if (!body.file?.download_url) throw new ProviderError("retrieve: no address", { retryable: true });
+      return outputAt(body.file.download_url).open();
+    },
+  });
+
+  async function pollV2(id: string): Promise<Pending | Succeeded | Failed> {
+    const { body, refusal } = await look<QueryV2>("poll", `/v2/query/video_generation/${encodeURIComponent(id)}`);
+    if (refusal) return refusal;
+    const { status, content, error } = body.task ?? {};
+    switch (status) {
+      case "succeeded":
+        return content?.url ? { status: "succeeded", outputs: [outputAt(content.url)] } : failed;
+      case "failed":
+        return failedBy(readCode({ error: error ?? null }));
+      case "cancelled":
+      case "expired":
+        return failed;
+      default:
+        return { status: "pending" };
+    }
+  }
+
+  return {
+    name: "minimax",
+    // It knows no idempotency key.
+    repeatable: false,
+    startTimeoutMs: () => 60_000,
+    reportsProgress: false,
+    unsupportedField: unable,
+
+    async start(job, signal): Promise<Accepted | Failed> {
+      const version = isV2(job.model) ? "v2" : "v1";
+      const post = await postWithPictures([...job.images, ...job.characters.map(({ picture }) => picture)], (urls) => toBody(job, urls));
+      const response = await post((init) => call(`/${version}/video_generation`, { ...init, signal }));
+      const body = (await readAnswer<Created>(response)) ?? {};
+      const refusal = parseRefusal("start", response, body, { hasPictures: job.images.length > 0 });
+      if (refusal instanceof ProviderError) throw refusal;
+      if (refusal) return refusal;
+      if (!body.task_id) throw new ProviderError("start: no task id", { retryable: false });
+      return { status: "accepted", operation: `${version}/${body.task_id}`, pollAfterMs: 10_000 };
+    },
+
+    poll(operation) {
+      const [version, id] = parseOperation(operation);
+      return version === "v2" ? pollV2(id) : pollV1(id);
+    },
+
+    /** v2 takes back what it has not begun; what it has begun cannot be stopped, nor can anything of v1. */
+    async cancel(operation) {
+      const [version, id] = parseOperation(operation);
+      if (version !== "v2") return;
+      const response = await call(`/v2/video_generation/${encodeURIComponent(id)}`, { method: "DELETE" });
+      const refusal = parseLaterRefusal("cancel", response, (await readAnswer<Refusable>(response)) ?? {});
+      if (refusal instanceof ProviderError) throw refusal;
+    },
+  };
+}
+
+function parseOperation(operation: string): [version: string, id: string] {
+  const slash = operation.indexOf("/");
+  return [operation.slice(0, slash), operation.slice(slash + 1)];
+}
+
+/** An answer's JSON body; undefined when it is none. Ids are int64, which a JSON number would round: they are made text before. */
+async function readAnswer<T>(response: Response): Promise<T | undefined> {
+  const text = await readText(response);
+  try {
+    return JSON.parse(text.replaceAll(/("(?:task_|file_)?id"\s*:\s*)(\d+)/g, '$1"$2"')) as T;
+  } catch {
+    return undefined;
+  }
+}

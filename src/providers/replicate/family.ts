@@ -1,0 +1,14 @@
+/** What is known of a family of models on Replicate. */
+
+import type { GenerationRequest } from "../provider.ts";
+
+/** A prediction's `input`. Fields that are undefined are not sent. */
+export type Input = Record<string, unknown>;
+
+export interface Family {
+  of: RegExp;
+  kind: "image" | "video";
+  unable(request: GenerationRequest): string | undefined;
+  /** `pictures` are the request's images in their order, then one of each character, as URLs or data URIs. */
+  input(request: GenerationRequest, pictures: string[]): Input;
+}

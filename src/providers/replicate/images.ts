@@ -1,0 +1,44 @@
+/** The models on Replicate that make pictures: one input schema for each family. */
+
+import type { Family } from "./family.ts";
+
+const aspectRatios = new Set(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "21:9"]);
+
+/** replicate.com/bytedance/seedream-4.5/versions/…/api; nothing is known of what the fifth calls its larger size. */
+export const seedream: Family = {
+  of: /^bytedance\/seedream-[4-9]/,
+  kind: "image",
+  unable: ({ model, quality, size }) =>
+    quality === "hd" && !/seedream-4/.test(model) ? "quality" : aspectRatios.has(size ?? "1:1") ? undefined : "size",
+  input: ({ size, quality }, pictures) => ({
+    size: quality === "hd" ? "4K" : "2K",
+    aspect_ratio: size,
+    ...(pictures.length > 0 && { image_input: pictures }),
+  }),
+};
+
+/** replicate.com/google/nano-banana{,-2,-pro}/versions/…/api: the first has no choice of resolution, the others default to different ones. */
+const hasResolution = (model: string) => /nano-banana-(?:pro|[2-9])/.test(model);
+export const nanoBanana: Family = {
+  of: /^google\/nano-banana/,
+  kind: "image",
+  unable: ({ model, quality, size }) =>
+    quality === "hd" && !hasResolution(model) ? "quality" : aspectRatios.has(size ?? "1:1") ? undefined : "size",
+  input: ({ model, size, quality }, pictures) => ({
+    aspect_ratio: size,
+    ...(hasResolution(model) && { resolution: quality === "hd" ? "2K" : "1K" }),
+    ...(pictures.length > 0 && { image_input: pictures }),
+  }),
+};
+
+/** replicate.com/openai/gpt-image-2: three ratios, and a count that is limited to 1. */
+export const gptImage: Family = {
+  of: /^openai\/gpt-image/,
+  kind: "image",
+  unable: ({ size }) => (["1:1", "3:2", "2:3"].includes(size ?? "1:1") ? undefined : "size"),
+  input: ({ size, quality }, pictures) => ({
+    aspect_ratio: size,
+    quality: quality === "hd" ? "high" : "medium",
+    ...(pictures.length > 0 && { input_images: pictures }),
+  }),
+};

@@ -1,0 +1,157 @@
+/** The built-in sandbox Worker as a provider. Its wire format is written down in `src/sandbox/worker.ts`. */
+
+import type { FailureCode } from "../../errors.ts";
+import { ask, toFault } from "../shared/http.ts";
+import {
+  type Accepted,
+  type Failed,
+  type Job,
+  type Output,
+  type Provider,
+  ProviderError,
+  type Pending,
+  type Succeeded,
+} from "../provider.ts";
+
+interface WireOutput {
+  url: string;
+  type: string;
+  thumbnail_url?: string;
+}
+
+interface WireOperation {
+  id: string;
+  status: "queued" | "running" | "succeeded" | "failed";
+  progress?: number;
+  poll_after_ms?: number;
+  error?: { code: string };
+  outputs?: WireOutput[];
+  character?: { username: string; display_name: string };
+}
+
+const base = "http://sandbox";
+const failureCodes: Record<string, FailureCode> = { content_policy_violation: "content_policy_violation", invalid_input: "invalid_input" };
+
+/** The sandbox behind its service binding. It keys operations, so that a repeated start makes nothing twice. */
+export function sandbox(fetcher: Fetcher): Provider {
+  const call = (path: string, init: RequestInit = {}) => ask(fetcher, base + path, init);
+  const json = async (path: string, init: RequestInit = {}): Promise<WireOperation> => {
+    const response = await call(path, init);
+    if (!response.ok) throw toFault(response, path.split("/")[2] ?? path);
+    return response.json();
+  };
+  const output = (wire: WireOutput): Output => ({
+    async open() {
+      const response = await call(wire.url);
+      if (!response.ok || !response.body) throw toFault(response, "output");
+      const length = response.headers.get("content-length");
+      return { body: response.body, type: wire.type, ...(length !== null && { length: Number(length) }) };
+    },
+    ...(wire.thumbnail_url && { thumbnail: output({ url: wire.thumbnail_url, type: "image/png" }) }),
+  });
+
+  return {
+    name: "sandbox",
+    repeatable: true,
+    startTimeoutMs: () => 45_000,
+    reportsProgress: true,
+    typicalSeconds: { image: 2, video: 6, remix: 6, character: 3 },
+
+    refuses: (prompt) => prompt.includes("sandbox:reject"),
+
+    async start(job, signal): Promise<Accepted | Failed> {
+      const response =
+        job.kind === "character"
+          ? await startCharacter(job, call, signal)
+          : await call("/v1/operations", await operationRequest(job, signal));
+      if (response.status === 422) return { status: "failed", code: "content_policy_violation" };
+      if (!response.ok) throw toFault(response, "start");
+      const operation = await response.json<WireOperation>();
+      return {
+        status: "accepted",
+        operation: operation.id,
+        ...(operation.poll_after_ms !== undefined && { pollAfterMs: operation.poll_after_ms }),
+      };
+    },
+
+    async poll(id): Promise<Pending | Succeeded | Failed> {
+      const operation = await json(`/v1/operations/${id}`);
+      switch (operation.status) {
+        case "queued":
+        case "running":
+          return {
+            status: "pending",
+            ...(operation.progress !== undefined && { progress: operation.progress }),
+            ...(operation.poll_after_ms !== undefined && { pollAfterMs: operation.poll_after_ms }),
+          };
+        case "failed":
+          return { status: "failed", code: failureCodes[operation.error?.code ?? ""] ?? "provider_error" };
+        case "succeeded":
+          return {
+            status: "succeeded",
+            outputs: (operation.outputs ?? []).map(output),
+            ...(operation.character && {
+              character: { username: operation.character.username, displayName: operation.character.display_name },
+            }),
+          };
+      }
+    },
+
+    async cancel(id) {
+      await json(`/v1/operations/${id}`, { method: "DELETE" });
+    },
+
+    async chat({ body, signal }) {
+      const response = await call("/v1/chat/completions", { ...jsonBody(body), signal });
+      if (response.ok) return response;
+      await response.body?.cancel();
+      if (response.status === 422) throw new ProviderError("chat: refused", { retryable: false, contentPolicy: true });
+      throw toFault(response, "chat");
+    },
+  };
+}
+
+const jsonBody = (body: unknown): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+/** Pictures are read, so that unusable ones are found out, and go along as what they are: type and digest. */
+async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestInit> {
+  const references = [];
+  for (const image of job.images) {
+    const picture = await image.read(async ({ bytes, type }) => ({
+      sha256: new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex(),
+      type,
+    }));
+    references.push({ ...picture, ...(image.role && { role: image.role }) });
+  }
+  const body = {
+    key: job.key,
+    kind: job.kind,
+    model: job.model,
+    prompt: job.prompt,
+    n: job.n,
+    size: job.size,
+    quality: job.quality,
+    duration: job.duration,
+    resolution: job.resolution,
+    thumbnail: job.thumbnail,
+    style: job.style,
+    references,
+    source_sha256: job.source?.digest,
+  };
+  return { ...jsonBody(body), signal };
+}
+
+async function startCharacter(
+  job: Job,
+  call: (path: string, init?: RequestInit) => Promise<Response>,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { start, end } = job.range!;
+  const query = new URLSearchParams({ key: job.key, model: job.model, start: String(start), end: String(end) });
+  const body = await job.source!.open();
+  return call(`/v1/characters?${query.toString()}`, { method: "POST", headers: { "content-type": "video/mp4" }, body, signal });
+}

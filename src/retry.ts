@@ -1,0 +1,18 @@
+/** Retries an RPC to one of our Durable Objects, which can fail while the object is relocated. */
+
+import { alert } from "./log.ts";
+
+const mostAttempts = 3;
+
+/** Returns the call's answer, or throws its third error. The call must be safe to repeat and make a new stub each time. */
+export async function retry<T>(unit: string, task: string, call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (attempt === mostAttempts) throw error;
+      alert(unit, { task, attempt, outcome: "retry" }, error);
+      await scheduler.wait(100 * attempt);
+    }
+  }
+}

@@ -1,0 +1,240 @@
+/** How a task looks to callers: the submission's record, and the answers to the three status queries. */
+
+import { pollSeconds } from "../catalog/models.ts";
+import type { Parameters } from "../catalog/parse.ts";
+import { signedUrl } from "../asset-urls.ts";
+import type { Asset } from "../assets.ts";
+import { toUnits } from "../db/ledger.ts";
+import { isFinal, type Result, type Submission, type Task } from "./record.ts";
+import { progressAt, remainingSeconds } from "./task.ts";
+import { type Language, t } from "../messages/index.ts";
+
+const seconds = (ms: number) => Math.floor(ms / 1000);
+
+/** The three status queries: of every task, of films, of characters. */
+export type ViewName = "generic" | "video" | "character";
+
+/** What a status query asks of a task. */
+export interface Question {
+  accountId: string;
+  view: ViewName;
+  language: Language;
+  /** Where the URLs of assets begin, without a slash at the end. */
+  base: string;
+}
+
+/** The answer to a status query, ready to be sent. */
+export interface Answer {
+  etag: string;
+  /** The body, JSON. */
+  text: string;
+  /** Seconds to wait before asking again; undefined when there will be nothing new. */
+  retryAfter?: number | undefined;
+  /** Until when a final record, which never changes, is kept; undefined while it is not final. */
+  keptUntil?: number | undefined;
+}
+
+/** The URL of one of the task's assets. */
+type Link = (asset: Asset) => string;
+
+function listAssets(result: Result): Asset[] {
+  switch (result.kind) {
+    case "images":
+      return result.images;
+    case "video":
+      return result.thumbnail ? [result.video, result.thumbnail] : [result.video];
+    case "character":
+      return [result.picture];
+  }
+}
+
+/** Signs the URLs of all assets of the task, so that the views need not wait. */
+async function signLinks({ result, expiresAt }: Task, base: string, secret: () => string): Promise<Link> {
+  const urls = new Map<string, string>();
+  if (result) for (const asset of listAssets(result)) urls.set(asset.key, await signedUrl(base, secret(), asset, expiresAt!));
+  return ({ key }) => urls.get(key)!;
+}
+
+function toMetadata({ submission }: Task): Parameters & { kind: string; reserved: number; source_task?: string } {
+  const { kind, parameters, price, source } = submission;
+  return {
+    kind,
+    ...parameters,
+    reserved: toUnits(price),
+    ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
+  };
+}
+
+/** 2.1 of the interface: what every submission answers, also when it is answered again. */
+export const submissionView = (task: Task) => ({
+  id: task.id,
+  object: "generation.task",
+  model: task.submission.model,
+  status: "queued",
+  progress: 0,
+  created_at: seconds(task.createdAt),
+  metadata: toMetadata(task),
+});
+
+const toError = (task: Task, language: Language) => task.error && { code: task.error, message: t(language, task.error) };
+
+function toResult(task: Task, link: Link) {
+  const { result } = task;
+  if (!result) return undefined;
+  const expires_at = seconds(task.expiresAt!);
+  switch (result.kind) {
+    case "images":
+      return { images: result.images.map((image) => ({ url: [link(image)], expires_at })) };
+    case "video":
+      return {
+        videos: [
+          {
+            url: [link(result.video)],
+            ...(result.thumbnail && { thumbnail: link(result.thumbnail) }),
+            duration: Math.round(result.seconds),
+            size: `${result.width}x${result.height}`,
+            expires_at,
+          },
+        ],
+      };
+    case "character":
+      return {
+        type: "character",
+        data: {
+          characters: [
+            {
+              id: result.id,
+              display_name: result.displayName,
+              profile_picture_url: link(result.picture),
+              username: result.username,
+            },
+          ],
+        },
+      };
+  }
+}
+
+/** What the generic query and the one of characters begin with. */
+const commonFields = (task: Task, now: number) => ({
+  id: task.id,
+  object: "generation.task",
+  model: task.submission.model,
+  status: task.status,
+  progress: progressAt(task, now),
+  created_at: seconds(task.createdAt),
+});
+
+/** `data` of the generic query (2.3 of the interface, section 2 of the contract). */
+function taskData(task: Task, link: Link, language: Language, now: number) {
+  const estimated = remainingSeconds(task, now);
+  const error = toError(task, language);
+  return {
+    ...commonFields(task, now),
+    ...(estimated !== undefined && { estimated_time: estimated }),
+    metadata: toMetadata(task),
+    ...(task.status === "completed" && {
+      completed_at: seconds(task.finalAt!),
+      expires_at: seconds(task.expiresAt!),
+      result: toResult(task, link),
+    }),
+    ...(error && { error }),
+  };
+}
+
+/** 2.3: the generic query, for tasks of every kind. */
+function genericView(task: Task, link: Link, language: Language, now: number) {
+  const data = taskData(task, link, language, now);
+  return { code: 200, data, ...(data.error && { message: data.error.message }) };
+}
+
+/** 2.2: the video query. `queued` is called `submitted` there. */
+function videoView(task: Task, link: Link, language: Language, now: number) {
+  const estimated = remainingSeconds(task, now);
+  const { result } = task;
+  return {
+    id: task.id,
+    object: "video.generation",
+    status: task.status === "queued" ? "submitted" : task.status,
+    progress: progressAt(task, now),
+    model: task.submission.model,
+    created_at: seconds(task.createdAt),
+    ...(estimated !== undefined && { estimated_time: estimated }),
+    ...(result?.kind === "video" && {
+      completed_at: seconds(task.finalAt!),
+      url: link(result.video),
+      ...(result.thumbnail && { thumbnail: link(result.thumbnail) }),
+      duration: Math.round(result.seconds),
+      size: `${result.width}x${result.height}`,
+      expires_at: seconds(task.expiresAt!),
+    }),
+    ...(task.error && { error: { message: t(language, task.error) } }),
+  };
+}
+
+/** 2.4: the character query. */
+function characterView(task: Task, link: Link, language: Language, now: number) {
+  const error = toError(task, language);
+  return {
+    ...commonFields(task, now),
+    ...(task.status === "completed" && { completed_at: seconds(task.finalAt!), result: toResult(task, link) }),
+    metadata: toMetadata(task),
+    ...(error && { error }),
+  };
+}
+
+const views: Record<ViewName, { kinds: Submission["kind"][]; view: typeof genericView | typeof videoView | typeof characterView }> = {
+  generic: { kinds: ["image", "video", "character", "remix"], view: genericView },
+  video: { kinds: ["video", "remix"], view: videoView },
+  character: { kinds: ["character"], view: characterView },
+};
+
+/** The answer to a status query; null when the task is not of the kind that is asked for. `recordMs` is how long final records are kept. */
+export async function answerTo(
+  { view: name, language, base }: Question,
+  task: Task,
+  { secret, recordMs, now }: { secret: () => string; recordMs: number; now: number },
+): Promise<Answer | null> {
+  const { kinds, view } = views[name];
+  if (!kinds.includes(task.submission.kind)) return null;
+  const isOver = isFinal(task);
+  return {
+    // It stands for everything in the answer but the seconds that pass.
+    etag: `W/"${task.status}-${progressAt(task, now)}-${task.finalAt ?? task.createdAt}-${language}"`,
+    text: JSON.stringify(view(task, await signLinks(task, base, secret), language, now)),
+    retryAfter: isOver ? undefined : pollSeconds[task.submission.kind],
+    keptUntil: isOver ? task.finalAt! + recordMs : undefined,
+  };
+}
+
+const keptHeader = "x-kept-until";
+
+/**
+ * An answer as the object sends it: with all headers that the caller gets, so that the Worker passes it on untouched, and,
+ * when it is final, with the word of how long it may be kept.
+ */
+export const sentBy = (answer: Answer, language: Language, more: Record<string, string>): Response =>
+  new Response(answer.text, {
+    headers: {
+      ...answerHeaders(answer, language),
+      ...more,
+      ...(answer.keptUntil !== undefined && { [keptHeader]: String(answer.keptUntil) }),
+    },
+  });
+
+/** The answer that an object sent, when it is one to be kept; undefined leaves the response unread. */
+export async function keptAnswer(response: Response): Promise<Answer | undefined> {
+  const keptUntil = response.headers.get(keptHeader);
+  return keptUntil === null
+    ? undefined
+    : { etag: response.headers.get("etag")!, text: await response.text(), keptUntil: Number(keptUntil) };
+}
+
+/** The headers of an answer to a caller. */
+export const answerHeaders = ({ etag, retryAfter }: Pick<Answer, "etag" | "retryAfter">, language: Language) => ({
+  etag,
+  "content-type": "application/json",
+  "content-language": language,
+  "cache-control": "private, no-cache",
+  vary: "Accept-Language",
+  ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+});

@@ -1,0 +1,135 @@
+/** What goes wrong at Cloudflare, and where it ends: the task's error, the money, the next route. */
+
+import { expect, test, vi } from "vitest";
+import { cloudflare } from "../../../src/providers/cloudflare/index.ts";
+import { isUnhealthy } from "../../../src/providers/index.ts";
+import { books, holdTime, unique } from "../../support/gateway.ts";
+import { callsOf, capture } from "../support.ts";
+import { doors, generateBy, headsOf, images, startsOf, varsOf, videos } from "./support.ts";
+
+holdTime();
+
+const model = "imgA-4";
+const seedream = "bytedance/seedream-4.5";
+const flux = "@cf/black-forest-labs/flux-1-schnell";
+const film = { model: "vidD-02", duration: 10 };
+
+/** What the prompt orders, of which model, how the task ends, and what was asked. */
+const ends: [string, string, string, string[]][] = [
+  ["[moderated]", seedream, "content_policy_violation", ["refused"]],
+  ["[moderated-later]", seedream, "content_policy_violation", ["start"]],
+  ["[guarded]", flux, "content_policy_violation", ["refused"]],
+  ["[classified]", flux, "content_policy_violation", ["refused"]],
+  ["[fails]", seedream, "provider_error", ["start"]],
+  ["[retired]", flux, "provider_error", ["refused"]],
+  ["[wallet]", flux, "provider_error", ["refused"]],
+  ["[wallet]", seedream, "provider_error", ["refused"]],
+  ["[broken]", seedream, "provider_error", ["refused"]],
+  ["[slow]", seedream, "provider_error", ["refused"]],
+  ["[drop]", seedream, "provider_error", ["start"]],
+  ["[unfinished]", seedream, "provider_error", ["start"]],
+  ["[expired]", seedream, "provider_error", ["start", "file", "file"]],
+];
+
+for (const door of doors)
+  test.each(ends)(`through the ${door} %s of %s is %s, and costs nothing`, async (order, one, code, calls) => {
+    const prompt = `${unique()} ${order}`;
+    const { account, data } = await generateBy(door, [one], images, { model, prompt } as never);
+    expect(data).toMatchObject({ status: "failed", error: { code } });
+    expect(await callsOf(prompt)).toEqual(calls);
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  });
+
+test.each(doors)("through the %s what the maker calls a failure is one", async (door) => {
+  const prompt = `${unique()} [maker-fails]`;
+  const { account, data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...film, prompt } as never);
+  expect(data.error.code).toBe("provider_error");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+/** Orders that are obeyed until the next route is asked: nothing was accepted before. */
+for (const door of doors)
+  test.each([
+    ["[limit 2]", ["refused", "refused", "start", "file"]],
+    ["[retired 1]", ["refused", "start", "file"]],
+    ["[misfit 1]", ["refused", "start", "file"]],
+    ["[wallet 1]", ["refused", "start", "file"]],
+    ["[fails 1]", ["start", "start", "file"]],
+  ])(`through the ${door} %s gives way to the next route`, async (order, calls) => {
+    const prompt = `${unique()} ${order}`;
+    const { account, data } = await generateBy(door, [seedream, "bytedance/seedream-4.0"], images, { model, prompt } as never);
+    expect(data.status).toBe("completed");
+    expect(await callsOf(prompt)).toEqual(calls);
+    expect((await startsOf(prompt)).at(-1)!.model).toBe("bytedance/seedream-4.0");
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+    vi.setSystemTime(Date.now() + 61_000);
+  });
+
+test("through REST 503 says that nothing was accepted; the binding tells no status, and nobody knows", async () => {
+  const prompt = `${unique()} [unavailable 2]`;
+  const rest = await generateBy("rest", [seedream, "bytedance/seedream-4.0"], images, { model, prompt } as never);
+  expect(rest.data.status).toBe("completed");
+  const again = `${unique()} [unavailable 2]`;
+  const binding = await generateBy("binding", [seedream, "bytedance/seedream-4.0"], images, { model, prompt: again } as never);
+  expect(binding.data.error.code).toBe("provider_error");
+  expect(await callsOf(again)).toEqual(["refused"]);
+});
+
+test.each(doors)("through the %s a broken connection is no second generation, with a route to spare", async (door) => {
+  const prompt = `${unique()} [drop]`;
+  const { account, data } = await generateBy(door, ["minimax/hailuo-2.3", "minimax/h3"], videos, { ...film, prompt } as never);
+  expect(data.error.code).toBe("provider_error");
+  expect(await callsOf(prompt)).toEqual(["start"]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each(doors)("through the %s a film that came broken is fetched again, not made again", async (door) => {
+  const prompt = `${unique()} [truncated 1]`;
+  const { data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...film, prompt } as never);
+  expect(data.status).toBe("completed");
+  expect(await headsOf(data.result.videos[0].url)).toEqual([expect.stringContaining("ftyp")]);
+  expect(await callsOf(prompt)).toEqual(["start", "file", "file"]);
+});
+
+for (const door of doors)
+  test.each(["[bare]", "[nested]", "[unknown-length]"])(`through the ${door} a result that comes %s is read too`, async (order) => {
+    const prompt = `${unique()} ${order}`;
+    const { data } = await generateBy(door, ["google/veo-3.1"], videos, { model: "vidB-3.1-quality", prompt } as never);
+    expect(data.status).toBe("completed");
+  });
+
+test("a call that takes too long has an outcome that nobody knows", async () => {
+  const never = () => new Promise<never>(() => undefined);
+  const provider = cloudflare({ AI: { run: never } })!;
+  const job = { kind: "image", model: seedream, prompt: "x", n: 2, key: "k", size: "1:1" } as const;
+  const fault = { retryable: true, nothingAccepted: false, account: false };
+  await expect(provider.start({ ...job, images: [], characters: [] }, AbortSignal.abort())).rejects.toMatchObject(fault);
+  expect([provider.startTimeoutMs("image"), provider.startTimeoutMs("video")]).toEqual([100_000, 540_000]);
+});
+
+test("it is on with the binding, or with an account and its token", () => {
+  const AI = { run: () => Promise.reject(new Error()) };
+  expect(cloudflare({ AI })?.name).toBe("cloudflare");
+  expect(cloudflare({ WORKERS_AI_ACCOUNT_ID: "a", WORKERS_AI_API_TOKEN: "t" })?.name).toBe("cloudflare");
+  expect(cloudflare({ WORKERS_AI_ACCOUNT_ID: "a" })).toBeUndefined();
+  expect(cloudflare({ WORKERS_AI_API_TOKEN: "t" })).toBeUndefined();
+});
+
+test("wrong credentials put the provider aside, alert the operator, and are told to nobody", async () => {
+  const texts = capture();
+  const prompt = unique();
+  const vars = { ...varsOf("rest"), WORKERS_AI_API_TOKEN: "wrong-token" };
+  const { account, data } = await generateBy(vars, [seedream], images, { model, prompt } as never);
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(isUnhealthy("cloudflare")).toBe(true);
+  expect(texts.map((text) => JSON.parse(text) as object)).toContainEqual({
+    unit: "provider",
+    provider: "cloudflare",
+    outcome: "account_fault",
+  });
+  const ok = await generateBy("rest", [seedream], images, { model, prompt: unique() } as never);
+  for (const secret of ["wrong-token", "test-cloudflare-token", prompt]) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+  expect(JSON.stringify([data, ok.data])).not.toContain("token");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  vi.restoreAllMocks();
+});

@@ -1,0 +1,169 @@
+/** What can go wrong with the fal queue, and what becomes of the task and its money. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { toObjectId } from "../../../src/ids.ts";
+import { isUnhealthy } from "../../../src/providers/index.ts";
+import { alarm, books, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
+import { filesOf, submissionOf } from "./support.ts";
+import { callsOf, capture, countOf, generate, routesTo, submitTo } from "../support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+const route = (...ids: string[]) => routesTo("fal", "imgA-4", ...ids);
+const v4 = "fal-ai/bytedance/seedream/v4";
+const v45 = "fal-ai/bytedance/seedream/v4.5";
+const picture = (order: string) => ({ model: "imgA-4", prompt: `a quay ${order} ${unique()}` });
+
+test.each([
+  ["refused at submission", "[moderated]", "content_policy_violation"],
+  ["COMPLETED, then 422 with content_policy_violation in detail[]", "[moderated-later]", "content_policy_violation"],
+  ["COMPLETED, then 422 about the caller's picture", "[bad-picture]", "invalid_input"],
+  ["COMPLETED, then 422 with a detail that is a string", "[string-detail]", "invalid_input"],
+  ["COMPLETED, then 422 that is X-Fal-Retryable", "[retryable]", "provider_error"],
+  ["COMPLETED, then 422 about a field that no caller gave", "[misfit]", "provider_error"],
+  ["COMPLETED, then 504 with error_type", "[timeout]", "provider_error"],
+  ["COMPLETED, then 500 in detail[]", "[fails]", "provider_error"],
+  ["COMPLETED, and nothing made", "[empty]", "provider_error"],
+  ["a request that the queue forgot", "[unknown]", "provider_error"],
+  ["a retired model", "[retired]", "provider_error"],
+  ["no runner", "[unavailable]", "provider_error"],
+  ["a submission that ends in 500", "[broken]", "provider_error"],
+  ["a submission that is redirected elsewhere", "[redirected]", "provider_error"],
+  ["a result whose URL has expired", "[expired]", "provider_error"],
+])("%s: the task fails and its money returns", async (_, order, code) => {
+  const body = picture(order);
+  const { account, data } = await generate(route(v4), images, body, 120);
+  expect(data).toMatchObject({ status: "failed", error: { code } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  if (order !== "[unavailable]") expect(await countOf(body.prompt, "start")).toBe(1);
+});
+
+test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[garbled 2]"])(
+  "%s passes, and one picture is made",
+  async (order) => {
+    const body = picture(order);
+    const { account, data } = await generate(route(v4), images, body);
+    expect(data.status, JSON.stringify(data)).toBe("completed");
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+    expect((await filesOf(body.prompt)).length).toBe(1);
+  },
+);
+
+test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 1]"])("%s gives way to the second route", async (order) => {
+  const body = picture(order);
+  const { account, data } = await generate(route(v4, v45), images, body);
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect(await countOf(body.prompt, "start")).toBe(2);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+});
+
+test("refused content is not tried elsewhere", async () => {
+  const body = picture("[moderated-later 1]");
+  const { data } = await generate(route(v4, v45), images, body);
+  expect(data.error.code).toBe("content_policy_violation");
+  expect(await countOf(body.prompt, "start")).toBe(1);
+});
+
+test.each(["[drop]", "[broken]", "[foreign]"])("%s: nobody knows what became of it, so nothing is made a second time", async (order) => {
+  const body = picture(order);
+  const { account, data } = await generate(route(v4, v45), images, body);
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await callsOf(body.prompt)).toEqual(["start"]);
+});
+
+test("status, result and cancel URLs on a foreign origin get neither a request nor the key", async () => {
+  const body = picture("[foreign]");
+  const asked = vi.spyOn(globalThis, "fetch");
+  await generate(route(v4), images, body);
+  const addresses = asked.mock.calls.map(([address]) => address as string);
+  expect(addresses).toContain(`https://queue.fal.run/${v4}/text-to-image`);
+  expect(addresses.filter((address) => address.includes("foreign"))).toEqual([]);
+});
+
+test("an answer without URLs is asked after as the official client does", async () => {
+  const { data } = await generate(route(v4), images, picture("[bare]"));
+  expect(data.status).toBe("completed");
+});
+
+test("a download that breaks off is fetched again without a second generation", async () => {
+  const body = { model: "vidB-3.1-fast", prompt: `a quay [truncated 1] ${unique()}` };
+  const { data } = await generate({ "vidB-3.1-fast": [{ provider: "fal", model: "fal-ai/veo3.1/fast" }] }, "/v1/videos/generations", body);
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect(await countOf(body.prompt, "start")).toBe(1);
+  const stored = await call(data.result.videos[0].url[0]);
+  expect(new Uint8Array(stored.body)).toEqual((await filesOf(body.prompt))[0]);
+});
+
+test("a file without a length is stored whole", async () => {
+  const body = picture("[unknown-length]");
+  const { data } = await generate(route(v4), images, body);
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  const stored = await call(data.result.images[0].url[0]);
+  expect(new Uint8Array(stored.body)).toEqual((await filesOf(body.prompt))[0]);
+});
+
+test("a task that is cancelled is cancelled in the queue", async () => {
+  const body = picture("[queued]");
+  const { account, body: made } = await submitTo(route(v4), images, body);
+  await deliver(made.id);
+  await pass(made.id, 3);
+  const cancelled = await call(`/v1/tasks/${made.id}/cancel`, { key: account.key, method: "POST" });
+  expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
+  await alarm(made.id);
+  expect(await callsOf(body.prompt)).toEqual(["start", "poll", "cancel"]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a task that is never done is cancelled in the queue at its deadline", async () => {
+  const body = picture("[running]");
+  const { account, data } = await generate(route(v4), images, body, 120);
+  expect(data.error.code).toBe("deadline_exceeded");
+  expect((await callsOf(body.prompt)).at(-1)).toBe("cancel");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each(["a wrong key", "an empty wallet"])("%s puts the provider aside, and the operator is told", async (fault) => {
+  vi.setSystemTime(Date.now() + 61_000);
+  expect(isUnhealthy("fal")).toBe(false);
+  const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const body = picture(fault === "a wrong key" ? "" : "[wallet]");
+  const { account, body: made } = await submitTo(route(v4), images, body);
+  await deliver(made.id, "gateway-dispatch", fault === "a wrong key" ? { FAL_KEY: "wrong-key" } : {});
+  expect(isUnhealthy("fal")).toBe(true);
+  const lines = alerts.mock.calls.map(([line]) => JSON.parse(line as string) as object);
+  expect(lines).toContainEqual({ unit: "provider", provider: "fal", outcome: "account_fault" });
+  const { data } = (await finish(account, made.id)).body;
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("the key is in no log line, record or answer", async () => {
+  const texts = capture();
+  for (const order of ["", "[broken]", "[foreign]", "[wallet]", "[timeout]", "[hiccup 1]", "[expired]", "[drop]"]) {
+    const body = picture(order);
+    const { account, id } = await generate(route(v4), images, body);
+    texts.push(JSON.stringify((await call(`/v1/tasks/${id}`, { key: account.key })).body));
+    const object = env.TASKS.get(toObjectId(env.TASKS, id)!);
+    texts.push(await runInDurableObject(object, (_, state) => JSON.stringify(state.storage.kv.get("task"))));
+    expect(await submissionOf(body.prompt)).toBeDefined();
+  }
+  expect(texts.length).toBeGreaterThan(40);
+  expect(texts.filter((text) => text.includes("test-fal-key"))).toEqual([]);
+});
+
+test("a key that is refused while the result is fetched does not lose what was made", async () => {
+  const body = picture("");
+  const { account, body: made } = await submitTo(route(v4), images, body);
+  await deliver(made.id);
+  await pass(made.id, 3);
+  await deliver(made.id, "gateway-dispatch", { FAL_KEY: "wrong-key" });
+  const { data } = (await finish(account, made.id)).body;
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect(await countOf(body.prompt, "start")).toBe(1);
+  vi.setSystemTime(Date.now() + 61_000);
+});

@@ -1,0 +1,18 @@
+/** What tests of the fal queue look for in the emulator's book. */
+
+import { asked, sent } from "../support.ts";
+
+/** The submission as the queue got it. */
+export const submissionOf = async (prompt: string) =>
+  (await sent(prompt))[0] as {
+    endpoint: string;
+    input: Record<string, unknown>;
+    lifecycle: unknown;
+  };
+
+/** The bytes of the files that the queue said it made. */
+export async function filesOf(prompt: string): Promise<Uint8Array[]> {
+  const result = (await asked(prompt)).find(({ call }) => call === "made")!.body as { images?: { url: string }[]; video?: { url: string } };
+  const files = result.images ?? [result.video!];
+  return Promise.all(files.map(async ({ url }) => new Uint8Array(await (await fetch(url)).arrayBuffer())));
+}

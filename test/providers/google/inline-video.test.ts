@@ -1,0 +1,47 @@
+/** Answers with a film in them: how much of them is read, and what comes out. */
+
+import { expect, test } from "vitest";
+import { filmIn, lookForFilm } from "../../../src/providers/google/inline-video.ts";
+
+test("the answer is read no further than to the film, and its film piece by piece", async () => {
+  const bytes = new Uint8Array(8_000_001).fill(7);
+  bytes.set(new TextEncoder().encode("ftypisom"), 4);
+  const text = JSON.stringify({
+    name: "x",
+    done: true,
+    response: { videos: [{ mimeType: "video/mp4", bytesBase64Encoded: bytes.toBase64() }] },
+  });
+  let pulled = 0;
+  const answer = () => {
+    let at = 0;
+    return new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled++;
+        // A length that cuts groups of four.
+        if (at < text.length) controller.enqueue(new TextEncoder().encode(text.slice(at, (at += 50_001))));
+        else controller.close();
+      },
+    });
+  };
+  expect(await lookForFilm(answer())).toEqual({ film: true });
+  expect(pulled).toBeLessThan(5);
+  const digest = (data: ArrayBuffer) => crypto.subtle.digest("SHA-256", data).then((hash) => new Uint8Array(hash).toHex());
+  const film = await new Response(filmIn(answer())).arrayBuffer();
+  expect(await digest(film)).toBe(await digest(bytes.buffer));
+});
+
+test.each([
+  ['{"name":"x"}', { name: "x" }],
+  ['{"name":"x","done":true,"response":{"raiMediaFilteredCount":1}}', { name: "x", done: true, response: { raiMediaFilteredCount: 1 } }],
+  [`{"long":"${"a".repeat(100_000)}","done":true}`, { long: expect.any(String), done: true }],
+  ["no JSON", undefined],
+])("an answer without a film is read whole", async (text, value) => {
+  expect(await lookForFilm(new Blob([text]).stream())).toEqual({ film: false, value });
+});
+
+test.each(['{"data":"AAAAIGZ0eXBpc29t', '{"data":"none"}'])(
+  "a film that breaks off, or is not there any more, is an error",
+  async (text) => {
+    await expect(new Response(filmIn(new Blob([text]).stream())).arrayBuffer()).rejects.toMatchObject({ retryable: true });
+  },
+);

@@ -1,0 +1,191 @@
+/** Omni films by interactions: in the background, as a file behind the key or within the answer, and changed by a further interaction. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { isUnhealthy } from "../../../src/providers/index.ts";
+import { books, call, deliver, finish, holdTime, newAccount, pass, unique, type Account } from "../../support/gateway.ts";
+import { endsAs, lastStartOf, model, png, startOf, videos } from "./support.ts";
+import { callsOf, capture, countOf, generate, submitTo } from "../support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const omni = (model = "gemini-omni-1.2-flash") => [{ provider: "google", model }];
+const routes = { "vidA-2": omni(), "vidA-2-pro": omni(), "vidB-3.1-fast": omni("gemini-omni-1.1-flash"), "vidB-3.1-quality": omni() };
+
+/** Its bytes, checked to be the emulator's film. */
+async function filmOf(data: { status: string; result: { videos: { url: string[] }[] } }): Promise<ArrayBuffer> {
+  expect(data.status).toBe("completed");
+  const film = await call(data.result.videos[0]!.url[0]!);
+  expect(film.status).toBe(200);
+  expect(new TextDecoder().decode((film.body as ArrayBuffer).slice(4, 8))).toBe("ftyp");
+  expect(film.body.byteLength).toBe(25_350);
+  return film.body as ArrayBuffer;
+}
+
+test.each([
+  ["vidB-3.1-fast", { size: "9:16" }, "9:16", "8s", "gemini-omni-1.1-flash"],
+  ["vidB-3.1-quality", {}, "16:9", "8s", "gemini-omni-1.2-flash"],
+  ["vidA-2", { duration: 15 }, "16:9", "15s", "gemini-omni-1.2-flash"],
+  ["vidA-2-pro", { duration: 10, size: "9:16" }, "9:16", "10s", "gemini-omni-1.2-flash"],
+] as const)("%s: ratio and seconds arrive, the duration as text, and the film is stored", async (name, body, ratio, duration, id) => {
+  const prompt = `[queued 1] [running 1] [processing 1] ${unique()}`;
+  const { account, data } = await generate(routes, videos, { model: name, prompt, ...body });
+  await filmOf(data);
+  expect(await startOf(prompt)).toEqual({
+    model: id,
+    input: prompt,
+    background: true,
+    store: true,
+    response_format: { type: "video", delivery: "uri", aspect_ratio: ratio, duration },
+    generation_config: { video_config: { task: "text_to_video" } },
+  });
+  expect((await books(account)).reserved).toBe(0);
+});
+
+test.each([
+  [1, "image_to_video"],
+  [3, "reference_to_video"],
+])("%d pictures go inline before the prompt", async (count, task) => {
+  const prompt = unique();
+  const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
+  const { data } = await generate(routes, videos, { model, prompt, images });
+  await filmOf(data);
+  expect(await startOf(prompt)).toMatchObject({
+    input: [...images.map(() => ({ type: "image", data: png, mime_type: "image/png" })), { type: "text", text: prompt }],
+    generation_config: { video_config: { task } },
+  });
+});
+
+test("the caller's style follows the prompt", async () => {
+  const prompt = unique();
+  await filmOf((await generate(routes, videos, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
+  expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\nStyle: anime.` });
+});
+
+test("the film may come inline although it was to come as a file", async () => {
+  const prompt = `[inline] ${unique()}`;
+  await filmOf((await generate(routes, videos, { model, prompt })).data);
+  expect(await callsOf(prompt)).not.toContain("file");
+});
+
+test.each(["[truncated 1]", "[inline] [truncated 3]"])(
+  "%s: a broken download is fetched again, without a second generation",
+  async (orders) => {
+    const prompt = `${orders} ${unique()}`;
+    await filmOf((await generate(routes, videos, { model, prompt })).data);
+    expect(await countOf(prompt, "start")).toBe(1);
+  },
+);
+
+test.each(["[redirect]", "[foreign]"])("%s: a file on another host is fetched without the key", async (orders) => {
+  const prompt = `${orders} ${unique()}`;
+  await filmOf((await generate(routes, videos, { model, prompt })).data);
+  expect(await callsOf(prompt)).toContain("file");
+});
+
+test("a status word that nobody knows is no end", async () => {
+  await filmOf((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
+});
+
+test.each([
+  ["moderated", "content_policy_violation", 0],
+  ["moderated-later", "content_policy_violation", 1],
+  ["empty", "provider_error", 1],
+  ["fails", "provider_error", 1],
+  ["incomplete", "provider_error", 1],
+  ["file-fails", "provider_error", 1],
+  ["expired", "provider_error", 1],
+  ["gone", "provider_error", 1],
+  ["forgotten", "provider_error", 1],
+  ["broken", "provider_error", 0],
+  ["retired", "provider_error", 0],
+  ["drop", "provider_error", 1],
+] as const)("[%s] ends as %s, and the money returns", (word, code, starts) => endsAs(routes, code, `[${word}] ${unique()}`, starts));
+
+test.each(["[retired 1]", "[limit 2]", "[fails 1]"])("%s gives way to the next route", async (orders) => {
+  const prompt = `${orders} ${unique()}`;
+  const two = { [model]: [...omni(), ...omni("gemini-omni-1.1-flash")] };
+  await filmOf((await generate(two, videos, { model, prompt })).data);
+  expect(await lastStartOf(prompt)).toMatchObject({ model: "gemini-omni-1.1-flash" });
+});
+
+async function remix(account: Account, video: string, body: object) {
+  return call(`/v1/videos/${video}/remix`, { key: account.key, body: { model: "vidA-2", ...body }, vars: { ROUTES: routes } });
+}
+
+test("a remix is a further interaction after the one that made the film", async () => {
+  const first = unique();
+  const { account, id } = await generate(routes, videos, { model: "vidA-2", prompt: first });
+  const prompt = `now at night ${unique()}`;
+  const made = await remix(account, id, { prompt, size: "9:16", duration: 15 });
+  expect(made.status, JSON.stringify(made.body)).toBe(200);
+  await filmOf((await finish(account, made.body.id as string, 40)).body.data);
+  const body = await startOf(prompt);
+  expect(body).toMatchObject({
+    input: prompt,
+    previous_interaction_id: expect.stringMatching(/^v1_/),
+    response_format: { aspect_ratio: "9:16", duration: "15s" },
+  });
+  expect(body).not.toHaveProperty("generation_config");
+});
+
+test("a remix of a film that Omni did not make is refused, and reserves nothing", async () => {
+  const veo = { "vidB-3.1-fast": [{ provider: "google", model: "veo-3.1-fast-generate-001" }] };
+  const { account, id } = await generate(veo, videos, { model, prompt: unique() });
+  const { used } = await books(account);
+  const answer = await remix(account, id, { prompt: "x" });
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "video_id" } } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used });
+});
+
+test("a task that its caller cancels is cancelled there", async () => {
+  const prompt = `[running] ${unique()}`;
+  const { account, body } = await submitTo(routes, videos, { model, prompt });
+  const id = body.id as string;
+  await deliver(id);
+  await pass(id, 5);
+  const answer = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  expect(await callsOf(prompt)).toContain("cancel");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("what Omni cannot do is refused by its field, and reserves nothing", async () => {
+  const to = (name: string, id?: string) => ({ [name]: omni(id) });
+  const url = "https://a.example/b.png";
+  for (const [name, body, param, id] of [
+    ["vidA-2-pro", { duration: 25 }, "duration"],
+    ["vidA-2", { duration: 15 }, "duration", "gemini-omni-1.1-flash"],
+    ["vidA-2", { size: "1:1" }, "size"],
+    ["vidA-2", { metadata: { watermark: true } }, "metadata.watermark"],
+    ["vidC-1-0-pro-fast", { duration: 2 }, "duration"],
+    ["vidC-1-0-pro-fast", { metadata: { resolution: "480p" } }, "metadata.resolution"],
+    ["vidC-1-0-pro-fast", { image_with_roles: [{ url, role: "last_frame" }] }, "image_with_roles"],
+  ] as const) {
+    const answer = await submitTo(to(name, id), videos, { model: name, prompt: "x", ...body });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param } } });
+    expect(await books(answer.account)).toMatchObject({ reserved: 0, used: 0 });
+  }
+});
+
+test("without its secret the part is off, although the others are on", async () => {
+  const { key } = await newAccount();
+  const answer = await call(videos, { key, body: { model, prompt: "x" }, vars: { ROUTES: routes, GEMINI_API_KEY: "" } });
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: "model_not_available", param: "model" } } });
+});
+
+// Last, for it puts the provider aside.
+test("a wrong key puts the provider aside; no line and no answer holds a key", async () => {
+  vi.setSystemTime(Date.now() + 61_000);
+  const texts = capture();
+  const prompt = unique();
+  const { account, body } = await submitTo(routes, videos, { model, prompt });
+  await deliver(body.id as string, undefined, { GEMINI_API_KEY: "wrong-key" });
+  expect(isUnhealthy("google")).toBe(true);
+  const { data } = (await finish(account, body.id as string)).body;
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  texts.push(JSON.stringify(data), JSON.stringify((await generate(routes, videos, { model, prompt: `[redirect] ${unique()}` })).data));
+  expect(texts.filter((text) => text.includes("wrong-key") || text.includes(env.GEMINI_API_KEY!))).toEqual([]);
+});

@@ -1,0 +1,25 @@
+/** What the tests of Google's films share: how they end, and what its emulator was sent. */
+
+import { expect } from "vitest";
+import { books } from "../../support/gateway.ts";
+import { countOf, generate, type Routes, sent } from "../support.ts";
+
+export const videos = "/v1/videos/generations";
+export const model = "vidB-3.1-fast";
+
+/** One pixel, PNG. */
+export const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** The body of the first submission. */
+export const startOf = async (prompt: string) => (await sent(prompt))[0];
+
+/** That of the last one. */
+export const lastStartOf = async (prompt: string) => (await sent(prompt)).at(-1);
+
+/** The film ends so, nothing is charged, and it was submitted so many times. */
+export async function endsAs(routes: Routes, code: string, prompt: string, starts: number): Promise<void> {
+  const { account, data } = await generate(routes, videos, { model, prompt });
+  expect(data).toMatchObject({ status: "failed", error: { code } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect(await countOf(prompt, "start")).toBe(starts);
+}

@@ -1,0 +1,73 @@
+/** Characters and thumbnails by the platform's media binding, where no upstream makes them. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { books, call, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { generate, submitTo } from "../support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const routes = { "vidA-2": [{ provider: "media", model: "character" }] };
+const videos = "/v1/videos/generations";
+const byUrl = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0.5,2" };
+
+/** What the caller's host answers. */
+const host = (body: string) =>
+  vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response(body, { headers: { "content-type": "video/mp4" } })));
+
+test("a character is a still of the clip under a name of its own, for good", async () => {
+  host("....ftypisom");
+  const { account, data } = await generate(routes, videos, byUrl);
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  const [character] = data.result.data.characters;
+  expect(character).toEqual({
+    id: expect.stringMatching(/^ch_/),
+    display_name: expect.stringMatching(/^Character [0-9A-F]{4}$/),
+    username: expect.stringMatching(/^character\.[0-9a-f]{10}$/),
+    profile_picture_url: expect.any(String),
+  });
+  const picture = await call(character.profile_picture_url);
+  expect([...new Uint8Array(picture.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
+  expect((await env.ASSETS.head(`characters/${character.id}`))?.size).toBe(picture.body.byteLength);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
+});
+
+test.each([
+  ["without sound", "....ftypisom silent"],
+  ["that is no film", "hello"],
+])("a clip %s is invalid_input and costs nothing", async (_, body) => {
+  host(body);
+  const { account, data } = await generate(routes, videos, byUrl);
+  expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a film whose upstream makes no thumbnail gets a still of itself when one is asked for", async () => {
+  const films = { "vidA-2": [{ provider: "minimax", model: "MiniMax-H3" }] };
+  const body = { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } };
+  const { data } = await generate(films, videos, body);
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  const picture = await call(data.result.videos[0].thumbnail);
+  expect(picture.headers.get("content-type")).toBe("image/png");
+  expect([...new Uint8Array(picture.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
+  const without = await generate(films, videos, { model: "vidA-2", prompt: unique() });
+  expect(without.data.result.videos[0].thumbnail).toBeUndefined();
+});
+
+test("films are not its business", async () => {
+  const { status, body, account } = await submitTo(routes, videos, { model: "vidA-2", prompt: unique() });
+  expect(status).toBe(400);
+  expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("an unknown provider's route is as good as none", async () => {
+  const account = await newAccount();
+  const answer = await call(videos, {
+    key: account.key,
+    body: byUrl,
+    vars: { ROUTES: { "vidA-2": [{ provider: "nobody", model: "x" }] } },
+  });
+  expect(answer.body.error.code).toBe("model_not_available");
+});

@@ -1,0 +1,157 @@
+/** What ModelArk refuses, and how its films and pictures fail: each to its end, and the money returned. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { isUnhealthy } from "../../../src/providers/index.ts";
+import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { images, pictureUrl, routes, routeTo, videos } from "./support.ts";
+import { callsOf, capture, countOf, generate, sent, submitTo } from "../support.ts";
+
+holdTime();
+// Whoever was put aside is asked again.
+beforeEach(() => void vi.setSystemTime(Date.now() + 120_000));
+afterEach(() => vi.restoreAllMocks());
+
+const kinds: [string, object][] = [
+  [images, { model: "imgA-4" }],
+  [videos, { model: "vidC-1-0-pro-fast" }],
+];
+
+/** Both kinds end so. */
+async function bothEnd(orders: string, code: string, expected: { starts: number; more?: object }): Promise<void> {
+  for (const [path, body] of kinds) {
+    const prompt = `${unique()} ${orders}`;
+    const { account, data } = await generate(routes, path, { ...body, prompt, ...expected.more });
+    expect(data, path).toMatchObject({ status: "failed", error: { code } });
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    expect(await countOf(prompt, "start"), path).toBe(expected.starts);
+  }
+}
+
+test.each(["limit 2", "overloaded 2", "unavailable 1"])("[%s] passes", async (order) => {
+  for (const [path, body] of kinds) {
+    const prompt = `${unique()} [${order}]`;
+    expect((await generate(routes, path, { ...body, prompt })).data.status).toBe("completed");
+    expect(await countOf(prompt, "start")).toBe(Number(order.split(" ")[1]) + 1);
+  }
+});
+
+test("a model that is retired, or not open to the account, fails at once", async () => {
+  await bothEnd("[retired]", "provider_error", { starts: 1 });
+  await bothEnd("[unopened]", "provider_error", { starts: 1 });
+});
+
+test("an error of its own at submission is not repeated: it may have been accepted", () =>
+  bothEnd("[broken]", "provider_error", { starts: 1 }));
+
+test("no second generation when the connection breaks after acceptance", async () => {
+  await bothEnd("[drop]", "provider_error", { starts: 1 });
+  await bothEnd("[garbled]", "provider_error", { starts: 1 });
+});
+
+test("nobody else is asked either when the connection breaks after acceptance", async () => {
+  const prompt = `${unique()} [drop]`;
+  const table = routeTo("imgA-4", "seedream-4-5-251128", "seedream-5-0-260128");
+  const { account, data } = await generate(table, images, { model: "imgA-4", prompt });
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each([
+  ["retired", 1],
+  ["unopened", 1],
+  ["no-such-ratio", 1],
+  ["limit", 2],
+  ["unavailable", 2],
+])("[%s]: the next route is asked, for nothing was accepted", async (order, times) => {
+  const prompt = `${unique()} [${order} ${times}]`;
+  const ids = ["dreamina-seedance-2-0-260128", "seedance-1-0-pro-250528"];
+  const table = routeTo("vidC-1-0-pro-quality", ...ids);
+  const { account, data } = await generate(table, videos, { model: "vidC-1-0-pro-quality", prompt });
+  expect(data.status).toBe("completed");
+  expect((await sent(prompt)).map(({ model }) => model)).toEqual([...Array.from({ length: times }, () => ids[0]), ids[1]]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.3 });
+});
+
+test("content refused at submission is the end: text, and a picture with a real face", async () => {
+  await bothEnd("[moderated]", "content_policy_violation", { starts: 1 });
+  await bothEnd("[face]", "content_policy_violation", { starts: 1, more: { images: [pictureUrl] } });
+});
+
+test("content refused later is the end: OutputVideoSensitiveContentDetected in the task, OutputImage... in data[]", () =>
+  bothEnd("[moderated-later]", "content_policy_violation", { starts: 1 }));
+
+test("a picture that cannot be fetched or read is the caller's; what we chose ourselves is not", async () => {
+  await bothEnd("[bad-picture]", "invalid_input", { starts: 1, more: { images: [pictureUrl] } });
+  await bothEnd("[no-such-ratio]", "provider_error", { starts: 1, more: { images: [pictureUrl] } });
+  await bothEnd("[bad-picture]", "provider_error", { starts: 1 });
+});
+
+test.each(["fails", "lapsed", "empty", "forgotten"])(
+  "a task that %s is a provider_error, and gives way to the next route",
+  async (order) => {
+    const prompt = `${unique()} [${order}]`;
+    const table = routeTo("vidA-2", "dreamina-seedance-2-0-260128", "dreamina-seedance-2-5-260628");
+    const { account, data } = await generate(table, videos, { model: "vidA-2", prompt });
+    expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+    expect(await countOf(prompt, "start")).toBe(2);
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  },
+);
+
+test("a status that nobody documented is no failure", async () => {
+  const prompt = `${unique()} [odd 3]`;
+  expect((await generate(routes, videos, { model: "vidA-2", prompt })).data.status).toBe("completed");
+});
+
+test("a poll that is refused for our key passes when the key works again", async () => {
+  const prompt = `${unique()} [locked 2]`;
+  const { data } = await generate(routes, videos, { model: "vidA-2", prompt });
+  expect(data.status).toBe("completed");
+  expect(await countOf(prompt, "start")).toBe(1);
+});
+
+test("a film that breaks off is fetched again, and not made again", async () => {
+  const prompt = `${unique()} [truncated 1]`;
+  const { account, data } = await generate(routes, videos, { model: "vidA-2", prompt });
+  expect(data.status).toBe("completed");
+  expect((await callsOf(prompt)).filter((name) => name !== "poll")).toEqual(["start", "file", "file"]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 1 });
+});
+
+test("a film whose URL has expired is a provider_error", () =>
+  generate(routes, videos, { model: "vidA-2", prompt: `${unique()} [expired]` }).then(async ({ account, data }) => {
+    expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  }));
+
+test.each(["wallet", "quota"])("no money there: %s puts it aside, with an alert, and the task fails at once", async (order) => {
+  const alerts = vi.spyOn(console, "error");
+  await bothEnd(`[${order}]`, "provider_error", { starts: 1 });
+  expect(isUnhealthy("modelark")).toBe(true);
+  expect(alerts.mock.calls.flat().map(String).join()).toContain("account_fault");
+});
+
+test("wrong credentials put it aside, with an alert, and are written nowhere", async () => {
+  const lines = capture();
+  const { account, body } = await submitTo(routes, images, { model: "imgA-4", prompt: unique() });
+  await deliver(body.id, "gateway-dispatch", { ARK_API_KEY: "wrong-key-of-the-operator" });
+  const { data } = (await call(`/v1/tasks/${body.id}`, { key: account.key })).body;
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(isUnhealthy("modelark")).toBe(true);
+  expect(lines.join("\n")).toContain("account_fault");
+
+  const film = await submitTo(routes, videos, { model: "vidA-2", prompt: `${unique()} [queued 1] [locked 1]` });
+  const done = await finish(film.account, film.body.id, 40);
+  const answers = JSON.stringify([data, done.body, (await call("/v1/tasks", { key: account.key })).body]);
+  for (const key of ["wrong-key-of-the-operator", "test-ark-key"]) {
+    expect(answers).not.toContain(key);
+    expect(lines.filter((line) => line.includes(key))).toEqual([]);
+  }
+});
+
+test("the only provider is asked all the same while it is put aside", async () => {
+  await bothEnd("[wallet]", "provider_error", { starts: 1 });
+  expect(isUnhealthy("modelark")).toBe(true);
+  expect((await generate(routes, images, { model: "imgA-4", prompt: unique() })).data.status).toBe("completed");
+});

@@ -1,0 +1,179 @@
+/** Seedance films through the whole gateway. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { insertCharacter } from "../../../src/db/characters.ts";
+import { books, call, deliver, holdTime, newAccount, pass, unique } from "../../support/gateway.ts";
+import { stubOf } from "../../support/faults.ts";
+import { inlinePicture, pictureUrl, routes, routeTo, videos } from "./support.ts";
+import { callsOf, generate, sent, submitTo } from "../support.ts";
+
+holdTime();
+
+const text = (prompt: string) => ({ type: "text", text: prompt });
+const picture = (url: string, role: string) => ({ type: "image_url", image_url: { url }, role });
+const textOf = (body: { content: { text?: string }[] }) => body.content[0]!.text!;
+
+test("a film: a task, polled while it is queued and runs, then stored and handed out", async () => {
+  const prompt = `${unique()} [queued 2] [running 2]`;
+  const { account, data } = await generate(routes, videos, {
+    model: "vidC-1-0-pro-fast",
+    prompt,
+    duration: 4,
+    size: "9:16",
+    metadata: { resolution: "480p" },
+  });
+  expect(data.status).toBe("completed");
+  const film = await call(data.result.videos[0].url[0]);
+  expect(new TextDecoder().decode(film.body.slice(4, 8))).toBe("ftyp");
+  expect(await sent(prompt)).toEqual([
+    {
+      model: "dreamina-seedance-2-0-fast-260128",
+      content: [text(prompt)],
+      ratio: "9:16",
+      resolution: "480p",
+      duration: 4,
+      watermark: false,
+    },
+  ]);
+  // The last one is the collection's.
+  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "poll", "poll", "file"]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
+});
+
+test.each([
+  [
+    "vidC-1-0-pro-quality",
+    { duration: 12, size: "21:9", metadata: { resolution: "1080p" } },
+    { duration: 12, ratio: "21:9", resolution: "1080p" },
+  ],
+  ["vidC-1-0-pro-fast", {}, { duration: 5, ratio: "16:9", resolution: "720p" }],
+  [
+    "vidA-2",
+    { duration: 15, size: "1:1", metadata: { watermark: true } },
+    { duration: 15, ratio: "1:1", resolution: "720p", watermark: true },
+  ],
+  ["vidA-2-pro", { duration: 25, size: "9:16" }, { model: "dreamina-seedance-2-5-260628", duration: 25, ratio: "9:16" }],
+])("%s: duration, ratio, resolution and watermark arrive as they were asked for: %o", async (model, asked, expected) => {
+  const prompt = unique();
+  const { data } = await generate(routes, videos, { model, prompt, ...asked });
+  expect(data.status).toBe("completed");
+  expect(await sent(prompt)).toEqual([expect.objectContaining(expected)]);
+});
+
+test.each([
+  ["seedance-1-0-pro-250528", { duration: 2, metadata: { resolution: "1080p" } }],
+  ["seedance-1-0-pro-fast-251015", { duration: 3, metadata: { resolution: "1080p" } }],
+])("1.0 makes what 2.x cannot: %s %o", async (model, asked) => {
+  const prompt = unique();
+  const { data } = await generate(routeTo("vidC-1-0-pro-quality", model), videos, { model: "vidC-1-0-pro-quality", prompt, ...asked });
+  expect(data.status).toBe("completed");
+  expect(await sent(prompt)).toEqual([expect.objectContaining({ model, duration: asked.duration, resolution: "1080p" })]);
+});
+
+test("what one version cannot do goes to the next route", async () => {
+  const prompt = unique();
+  const table = routeTo("vidC-1-0-pro-fast", "dreamina-seedance-2-0-fast-260128", "dreamina-seedance-2-0-260128");
+  await generate(table, videos, { model: "vidC-1-0-pro-fast", prompt, metadata: { resolution: "1080p" } });
+  expect((await sent(prompt)).map(({ model }) => model)).toEqual(["dreamina-seedance-2-0-260128"]);
+});
+
+test("first and last frame keep their roles and order, references are reference_image", async () => {
+  const ask = async (image_with_roles: object[]) => {
+    const prompt = unique();
+    const { data } = await generate(routes, videos, { model: "vidC-1-0-pro-quality", prompt, image_with_roles });
+    expect(data.status).toBe("completed");
+    return (await sent(prompt))[0].content.slice(1);
+  };
+  expect(
+    await ask([
+      { url: inlinePicture, role: "last_frame" },
+      { url: pictureUrl, role: "first_frame" },
+    ]),
+  ).toEqual([picture(inlinePicture, "last_frame"), picture(pictureUrl, "first_frame")]);
+  expect(
+    await ask([
+      { url: pictureUrl, role: "reference" },
+      { url: inlinePicture, role: "reference" },
+    ]),
+  ).toEqual([picture(pictureUrl, "reference_image"), picture(inlinePicture, "reference_image")]);
+});
+
+test("one picture without a role is the first frame, several are references", async () => {
+  const ask = async (images: string[]) => {
+    const prompt = unique();
+    const { data } = await generate(routes, videos, { model: "vidA-2", prompt, images });
+    expect(data.status).toBe("completed");
+    return (await sent(prompt))[0].content.slice(1);
+  };
+  expect(await ask([pictureUrl])).toEqual([picture(pictureUrl, "first_frame")]);
+  expect(await ask([pictureUrl, inlinePicture])).toEqual([
+    picture(pictureUrl, "reference_image"),
+    picture(inlinePicture, "reference_image"),
+  ]);
+});
+
+test("with a first frame 2.5 takes no ratio, for it is the picture's; 2.0 takes it", async () => {
+  const prompt = unique();
+  const body = { prompt, images: [pictureUrl] };
+  expect((await generate(routes, videos, { model: "vidA-2-pro", ...body })).data.status).toBe("completed");
+  expect((await generate(routes, videos, { model: "vidA-2", ...body, size: "9:16" })).data.status).toBe("completed");
+  const [second, first] = await sent(prompt);
+  expect(second).not.toHaveProperty("ratio");
+  expect(first).toMatchObject({ ratio: "9:16" });
+});
+
+test("a thumbnail is the film's last frame; a style is told in the prompt", async () => {
+  const prompt = unique();
+  const metadata = { thumbnail: true, style: "anime", storyboard: true };
+  const { data } = await generate(routes, videos, { model: "vidA-2", prompt, metadata });
+  expect(data.status).toBe("completed");
+  const thumbnail = await call(data.result.thumbnail_url ?? data.result.videos[0].thumbnail_url ?? data.result.videos[0].thumbnail);
+  expect(new Uint8Array(thumbnail.body).toHex().startsWith("89504e47")).toBe(true);
+  const [body] = await sent(prompt);
+  expect(body).toMatchObject({ return_last_frame: true });
+  expect(textOf(body)).toBe(`${prompt}\nStyle: anime.`);
+});
+
+test("a character is named by its display name, and its picture is what the film refers to", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const character = {
+    id: `ch_${crypto.randomUUID()}`,
+    username: "ann.1",
+    displayName: "Ann Lee",
+    pictureType: "image/png",
+    pictureDigest: "x",
+    provider: null,
+    handle: null,
+  };
+  await env.ASSETS.put(`characters/${character.id}`, Uint8Array.fromBase64(inlinePicture.split(",")[1]!));
+  await insertCharacter(env.DB, { ...character, accountId: account.id, model: "vidA-2", createdAt: Date.now() }).run();
+  const body = { model: "vidA-2", prompt: `${prompt} @Ann.1 sings` };
+  const made = await call(videos, { key: account.key, body, vars: { ROUTES: routes } });
+  expect(made.status, JSON.stringify(made.body)).toBe(200);
+  await deliver(made.body.id);
+  const [film] = await sent(prompt);
+  expect(textOf(film)).toBe(`${prompt} Ann Lee sings`);
+  expect((film as { content: unknown[] }).content.slice(1)).toEqual([picture(inlinePicture, "reference_image")]);
+});
+
+test("a film that waits in the queue is cancelled there; one that runs goes on, and the caller pays for neither", async () => {
+  for (const state of ["queued", "running"]) {
+    const prompt = `${unique()} [${state}]`;
+    const { account, body } = await submitTo(routes, videos, { model: "vidA-2", prompt });
+    await deliver(body.id);
+    await pass(body.id, 6);
+    const answer = await call(`/v1/tasks/${body.id}/cancel`, { key: account.key, method: "POST" });
+    expect(answer.body).toMatchObject({ data: { status: "failed", error: { code: "cancelled" } } });
+    expect((await callsOf(prompt)).at(-1)).toBe("cancel");
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    const task = await runInDurableObject(stubOf(body.id), (_, ctx) => ctx.storage.kv.get<{ operation: string }>("task"));
+    const { task: id } = JSON.parse(task!.operation) as { task: string };
+    const upstream = await fetch(`https://ark.ap-southeast.bytepluses.com/api/v3/contents/generations/tasks?filter.task_ids=${id}`, {
+      headers: { authorization: "Bearer test-ark-key" },
+    });
+    expect(await upstream.json()).toMatchObject({ total: 1, items: [{ status: state === "queued" ? "cancelled" : "running" }] });
+  }
+});

@@ -1,0 +1,195 @@
+/** Pictures by OpenAI's format: what arrives there, what comes back, and what every kind of refusal costs. */
+
+import { beforeEach, expect, test, vi } from "vitest";
+import { isUnhealthy } from "../../../src/providers/index.ts";
+import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { base64 } from "../../media/images.ts";
+import { asked, callsOf, capture, countOf, generate, type Routes, submitTo } from "../support.ts";
+
+holdTime();
+// Nothing that one test put aside stays so for the next.
+beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
+
+const path = "/v1/images/generations";
+const models = ["imgA-4", "imgB-4o-image", "imgC-3-pro-image-preview"];
+const allTo = (...upstream: string[]): Routes =>
+  Object.fromEntries(models.map((model) => [model, upstream.map((id) => ({ provider: "openai", model: id }))]));
+const routes = allTo("gpt-image-2");
+const make = (prompt: string, more: object = {}, to = routes) => generate(to, path, { model: "imgB-4o-image", prompt, ...more });
+
+async function expectPng(url: string): Promise<void> {
+  const { status, headers, body } = await call(url);
+  expect([status, headers.get("content-type")]).toEqual([200, "image/png"]);
+  expect(new Uint8Array(body).subarray(0, 4)).toEqual(new Uint8Array([0x89, 0x50, 0x4e, 0x47]));
+}
+
+const nothingPaid = { reserved: 0, used: 0 };
+
+test.each(models)("%s is made whole by one request, and its bytes are what the upstream sent", async (model) => {
+  const prompt = unique();
+  const { account, data } = await make(prompt, { model, n: 3, quality: "hd", size: "16:9" });
+  expect(data).toMatchObject({ status: "completed" });
+  const urls = data.result.images.map(({ url }: { url: string[] }) => url[0]);
+  expect(urls).toHaveLength(3);
+  for (const url of urls) await expectPng(url);
+  const entries = await asked(prompt);
+  expect(entries.map(({ call, body }) => ({ call, body }))).toEqual([
+    { call: "start", body: { model: "gpt-image-2", prompt, n: 3, size: "1792x1024", quality: "high" } },
+  ]);
+  expect((await books(account)).reserved).toBe(0);
+  expect((await books(account)).used).toBeGreaterThan(0);
+});
+
+test.each([
+  ["1:1", "1024x1024"],
+  ["9:16", "1024x1792"],
+  ["4:3", "1360x1024"],
+  ["3:4", "1024x1360"],
+  ["3:2", "1536x1024"],
+  ["2:3", "1024x1536"],
+])("%s is asked for as %s, in standard quality as medium", async (size, pixels) => {
+  const prompt = unique();
+  expect((await make(prompt, { size })).data.status).toBe("completed");
+  expect((await asked(prompt))[0]!.body).toMatchObject({ size: pixels, quality: "medium", n: 1 });
+});
+
+test("pictures go along in the caller's order: a URL as it is, an inline one as its data URI", async () => {
+  const prompt = unique();
+  const url = "https://pictures.example/a.png?token=x";
+  const images = [`data:image/png;base64,${base64.png}`, url, `data:image/jpeg;base64,${base64.jpeg}`];
+  const { data } = await make(prompt, { images });
+  expect(data.status).toBe("completed");
+  const [entry, ...others] = await asked(prompt);
+  expect(others).toEqual([]);
+  expect(entry).toMatchObject({ call: "edit", body: { images: images.map((image_url) => ({ image_url })), model: "gpt-image-2", n: 1 } });
+});
+
+test("a picture at a URL alone is passed on too", async () => {
+  const prompt = unique();
+  const images = ["https://pictures.example/a.png"];
+  expect((await make(prompt, { images })).data.status).toBe("completed");
+  expect((await asked(prompt))[0]!.body).toMatchObject({ images: [{ image_url: images[0] }] });
+});
+
+test("large pictures arrive whole, written while they are sent", async () => {
+  const prompt = unique();
+  const bytes = new Uint8Array(3_000_001);
+  bytes.set(Uint8Array.fromBase64(base64.png));
+  for (let at = 200; at < bytes.length; at++) bytes[at] = at % 251;
+  const image = `data:image/png;base64,${bytes.toBase64()}`;
+  expect((await make(prompt, { images: [image, image] })).data.status).toBe("completed");
+  const { images } = (await asked(prompt))[0]!.body as { images: { image_url: string }[] };
+  expect(images.map(({ image_url }) => image_url === image)).toEqual([true, true]);
+});
+
+test("a picture that only http serves is read by us; when it cannot be, that is the caller's and nothing was asked", async () => {
+  const prompt = unique();
+  const { account, data } = await make(prompt, { images: ["http://nobody.example/a.png"] });
+  expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+  expect(await callsOf(prompt)).toEqual([]);
+  expect(await books(account)).toMatchObject(nothingPaid);
+});
+
+test("fewer pictures than asked for are charged as that many", async () => {
+  const { account, data } = await make(`[fewer] ${unique()}`, { n: 4 });
+  expect(data.result.images).toHaveLength(1);
+  const whole = (await make(unique(), { n: 4 })).account;
+  expect((await books(account)).used * 4).toBeCloseTo((await books(whole)).used);
+});
+
+test.each([
+  ["[moderated]", "content_policy_violation", 1],
+  ["[wallet]", "provider_error", 1],
+  ["[hard-limit]", "provider_error", 1],
+  ["[retired]", "provider_error", 1],
+  ["[nothing]", "provider_error", 1],
+  ["[broken]", "provider_error", 1],
+  ["[drop]", "provider_error", 1],
+])("%s ends as %s, costs nothing and is asked for once", async (order, code, starts) => {
+  const prompt = `${order} ${unique()}`;
+  const { account, data } = await make(prompt);
+  expect(data).toMatchObject({ status: "failed", error: { code } });
+  expect(JSON.stringify(data)).not.toMatch(/openai|api key|quota, please/i);
+  expect(await callsOf(prompt)).toEqual(Array.from({ length: starts }, () => "start"));
+  expect(await books(account)).toMatchObject(nothingPaid);
+});
+
+test("pictures behind URLs, as others of this format answer, are fetched without the key and again when they broke off", async () => {
+  const prompt = `[elsewhere] [truncated 1] ${unique()}`;
+  const { data } = await make(prompt);
+  expect(data.status).toBe("completed");
+  await expectPng(data.result.images[0].url[0]);
+  expect(await callsOf(prompt)).toEqual(["start", "file", "file"]);
+});
+
+test("pictures whose URLs are gone end as provider_error", async () => {
+  const prompt = `[elsewhere] [expired] ${unique()}`;
+  const { account, data } = await make(prompt);
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(await countOf(prompt, "start")).toBe(1);
+  expect(await books(account)).toMatchObject(nothingPaid);
+});
+
+test("a picture that the upstream cannot fetch is the caller's mistake", async () => {
+  const prompt = `[unreachable] ${unique()}`;
+  const { account, data } = await make(prompt, { images: ["https://pictures.example/a.png"] });
+  expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+  expect(await books(account)).toMatchObject(nothingPaid);
+});
+
+test.each(["[limit 1]", "[unavailable 2]"])("%s passes: asked again, made once", async (order) => {
+  const prompt = `${order} ${unique()}`;
+  expect((await make(prompt)).data.status).toBe("completed");
+  expect((await callsOf(prompt)).length).toBe(order === "[limit 1]" ? 2 : 3);
+});
+
+test.each(["[retired 1]", "[wallet 1]", "[hard-limit 1]", "[limit 2]", "[nothing 1]"])("%s gives way to the next route", async (order) => {
+  const prompt = `${order} ${unique()}`;
+  const { account, data } = await make(prompt, {}, allTo("gpt-image-1.5", "gpt-image-2.6-sunburst"));
+  expect(data.status).toBe("completed");
+  const bodies = (await asked(prompt)).map(({ body }) => (body as { model: string }).model);
+  expect(new Set(bodies)).toEqual(new Set(["gpt-image-1.5", "gpt-image-2.6-sunburst"]));
+  expect(bodies.at(-1)).toBe("gpt-image-2.6-sunburst");
+  expect((await books(account)).reserved).toBe(0);
+});
+
+test.each(["[drop]", "[moderated]", "[broken]"])(
+  "%s does not give way: nobody knows that nothing was made, or the content is refused",
+  async (order) => {
+    const prompt = `${order} ${unique()}`;
+    const { account, data } = await make(prompt, {}, allTo("gpt-image-2", "gpt-image-2.5-flare"));
+    expect(data.status).toBe("failed");
+    expect(await callsOf(prompt)).toEqual(["start"]);
+    expect(await books(account)).toMatchObject(nothingPaid);
+  },
+);
+
+test("the retired id gpt-image-1 fails at once, without a second try", async () => {
+  const { account, data } = await make(unique(), {}, allTo("gpt-image-1"));
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(await books(account)).toMatchObject(nothingPaid);
+});
+
+test("sizes of the first family: 16:9 is refused by the field's name and reserves nothing, or goes to the route that can", async () => {
+  const body = { model: "imgB-4o-image", prompt: unique(), size: "16:9" };
+  const { account, ...answer } = await submitTo(allTo("gpt-image-1.5"), path, body);
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "size" } } });
+  expect(await books(account)).toMatchObject(nothingPaid);
+  expect((await make(body.prompt, body, allTo("gpt-image-1.5", "gpt-image-2"))).data.status).toBe("completed");
+  expect((await asked(body.prompt)).map((entry) => entry.body)).toMatchObject([{ model: "gpt-image-2" }]);
+});
+
+test("wrong credentials put the provider aside and alert; the caller's money returns, and no line names the key", async () => {
+  const lines = capture();
+  const { account, body } = await submitTo(routes, path, { model: "imgB-4o-image", prompt: unique() });
+  await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });
+  const { data } = (await finish(account, body.id)).body;
+  vi.restoreAllMocks();
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(isUnhealthy("openai")).toBe(true);
+  const alerts = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(alerts).toContainEqual({ unit: "provider", provider: "openai", outcome: "account_fault" });
+  expect(alerts).toContainEqual(expect.objectContaining({ unit: "dispatch", outcome: "fault", reason: "start (invalid_api_key): 401" }));
+  expect(lines.join("\n") + JSON.stringify(data)).not.toMatch(/sk-wrong-secret|test-openai-key/);
+  expect(await books(account)).toMatchObject(nothingPaid);
+});

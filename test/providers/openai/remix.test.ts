@@ -1,0 +1,88 @@
+/** Remixes by the `/v1/videos` format: they take a prompt alone, so only what follows the source film can be asked for. */
+
+import { expect, test } from "vitest";
+import { openai } from "../../../src/providers/openai/index.ts";
+import type { GenerationRequest } from "../../../src/providers/provider.ts";
+import { type Account, books, call, finish, holdTime, newAccount, unique } from "../../support/gateway.ts";
+import { asked, type Routes } from "../support.ts";
+
+holdTime();
+
+const routes: Routes = {
+  "vidA-2": [{ provider: "openai", model: "film-1" }],
+  "vidA-2-pro": [{ provider: "openai", model: "film-2" }],
+};
+const vars = { ROUTES: routes };
+
+async function film(account: Account, more: object = {}): Promise<string> {
+  const body = { model: "vidA-2", prompt: unique(), ...more };
+  const made = await call("/v1/videos/generations", { key: account.key, body, vars });
+  expect((await finish(account, made.body.id)).body.data.status).toBe("completed");
+  return made.body.id as string;
+}
+
+const remix = (account: Account, source: string, body: object) =>
+  call(`/v1/videos/${source}/remix`, { key: account.key, body: { model: "vidA-2", prompt: unique(), ...body }, vars });
+
+test("a remix of the same model, seconds and size is asked for by the source's own id, and can be remixed again", async () => {
+  const account = await newAccount();
+  const source = await film(account, { duration: 15, size: "9:16" });
+  const prompt = unique();
+  const made = await remix(account, source, { prompt, duration: 15, size: "9:16" });
+  expect(made.status).toBe(200);
+  expect((await finish(account, made.body.id)).body.data.status).toBe("completed");
+  const [entry] = await asked(prompt);
+  expect(entry).toMatchObject({ call: "remix", body: { prompt, source: expect.stringMatching(/^video_/) } });
+  expect((await remix(account, made.body.id, { duration: 15, size: "9:16" })).status).toBe(200);
+});
+
+test.each([
+  ["size", "unsupported_parameter", { size: "9:16" }],
+  ["duration", "unsupported_parameter", { duration: 15 }],
+  ["model", "model_not_available", { model: "vidA-2-pro", duration: 15 }],
+])("another %s than the source's cannot be promised: %s, nothing reserved", async (param, code, more) => {
+  const account = await newAccount();
+  const source = await film(account);
+  const { used } = await books(account);
+  const { status, body } = await remix(account, source, more);
+  expect([status, body.error]).toMatchObject([400, { code, param }]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used });
+});
+
+test("[moderated] and [drop]: a refused remix costs nothing, a remix without an answer is found by its source", async () => {
+  const account = await newAccount();
+  const source = await film(account);
+  const { used } = await books(account);
+  const refused = await remix(account, source, { prompt: `[moderated] ${unique()}` });
+  expect((await finish(account, refused.body.id)).body.data.error.code).toBe("content_policy_violation");
+  expect(await books(account)).toMatchObject({ reserved: 0, used });
+  const prompt = `[drop] [at ${Math.floor(Date.now() / 1000)}] ${unique()}`;
+  const dropped = await remix(account, source, { prompt });
+  expect((await finish(account, dropped.body.id)).body.data.status).toBe("completed");
+  expect((await asked(prompt)).filter((entry) => entry.call === "remix")).toHaveLength(1);
+});
+
+const request: GenerationRequest = {
+  kind: "video",
+  model: "sora-2",
+  prompt: "a quay",
+  n: 1,
+  size: "16:9",
+  duration: 10,
+  images: [],
+  characters: [],
+};
+
+test("whoever serves a sora by this format elsewhere says itself which seconds it takes", () => {
+  const unableAt = (base?: string) => openai({ key: "k", base }).unsupportedField!(request);
+  expect([unableAt(), unableAt("https://gateway.example/v1")]).toEqual(["duration", undefined]);
+});
+
+test("a prompt that names a character of ours is refused: nothing here can take its picture in", () => {
+  const characters = [{ username: "character.1", displayName: "Character" }];
+  expect(openai({ key: "k" }).unsupportedField!({ ...request, duration: 8, characters })).toBe("prompt");
+});
+
+test("a film of another provider cannot be remixed", () => {
+  expect(openai({ key: "k" }).unsupportedField!({ ...request, kind: "remix" })).toBe("model");
+});

@@ -1,0 +1,212 @@
+/** Replicate from submission to asset: what it is asked for by each public model, and what callers get. */
+
+import { expect, test, vi } from "vitest";
+import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
+import { asked, callsOf as allCallsOf, capture, generate, routesTo, sent, submitTo } from "../support.ts";
+
+holdTime();
+
+const images = "/v1/images/generations";
+const videos = "/v1/videos/generations";
+const picture = "https://pictures.example/a.png";
+const other = "https://pictures.example/b.png";
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const to = (model: string, ...ids: string[]) => routesTo("replicate", model, ...ids);
+
+/** Without looks at the list of predictions, which others may take meanwhile. */
+const callsOf = async (match: string) => (await allCallsOf(match)).filter((name) => name !== "list");
+const bytesOf = async (url: string) => new Uint8Array((await call(url)).body as ArrayBuffer);
+const inputsOf = async (match: string) => (await sent(match)).map((body) => body.input as object);
+
+type Case = [model: string, id: string, fields: object, input: object];
+
+const pictures: Case[] = [
+  ["imgA-4", "bytedance/seedream-4.5", { size: "16:9" }, { size: "2K", aspect_ratio: "16:9" }],
+  ["imgA-4", "bytedance/seedream-4", { quality: "hd", images: [picture] }, { size: "4K", aspect_ratio: "1:1", image_input: [picture] }],
+  ["imgB-4o-image", "openai/gpt-image-2", { size: "3:2" }, { aspect_ratio: "3:2", quality: "medium" }],
+  [
+    "imgB-4o-image",
+    "openai/gpt-image-2",
+    { quality: "hd", images: [picture, other] },
+    { aspect_ratio: "1:1", quality: "high", input_images: [picture, other] },
+  ],
+  ["imgC-3-pro-image-preview", "google/nano-banana-pro", {}, { aspect_ratio: "1:1", resolution: "1K" }],
+  [
+    "imgC-3-pro-image-preview",
+    "google/nano-banana-pro",
+    { size: "2:3", quality: "hd", images: [picture] },
+    { aspect_ratio: "2:3", resolution: "2K", image_input: [picture] },
+  ],
+  ["imgC-3-pro-image-preview", "google/nano-banana", { size: "4:3" }, { aspect_ratio: "4:3" }],
+  ["imgA-4", "someone/painter", { size: "3:4" }, { aspect_ratio: "3:4" }],
+];
+
+test.each(pictures)("%s as %s with %j makes a picture", async (model, id, fields, input) => {
+  const prompt = `${unique()} [queued 1] [running 1]`;
+  const { account, data } = await generate(to(model, id), images, { model, prompt, ...fields });
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  expect([...(await bytesOf(data.result.images[0].url[0])).subarray(1, 4)]).toEqual([...new TextEncoder().encode("PNG")]);
+  expect((await asked(prompt))[0]!.body).toEqual({ model: id, input: { prompt, ...input } });
+  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "file"]);
+  expect((await books(account)).used).toBeGreaterThan(0);
+});
+
+const hailuoDefaults = { duration: 10, resolution: "768p" };
+const films: Case[] = [
+  ["vidB-3.1-fast", "google/veo-3.1-fast", { size: "9:16" }, { duration: 8, aspect_ratio: "9:16" }],
+  ["vidB-3.1-quality", "google/veo-3.1", { images: [picture] }, { duration: 8, aspect_ratio: "16:9", image: picture }],
+  [
+    "vidB-3.1-quality",
+    "google/veo-3.1",
+    { images: [picture, other] },
+    { duration: 8, aspect_ratio: "16:9", image: picture, last_frame: other },
+  ],
+  [
+    "vidB-3.1-quality",
+    "google/veo-3.1",
+    { images: [picture, other, picture] },
+    { duration: 8, aspect_ratio: "16:9", reference_images: [picture, other, picture] },
+  ],
+  [
+    "vidC-1-0-pro-quality",
+    "bytedance/seedance-1-pro",
+    {
+      duration: 12,
+      metadata: { resolution: "1080p" },
+      image_with_roles: [
+        { url: other, role: "last_frame" },
+        { url: picture, role: "first_frame" },
+      ],
+    },
+    { duration: 12, aspect_ratio: "16:9", resolution: "1080p", image: picture, last_frame_image: other },
+  ],
+  [
+    "vidC-1-0-pro-fast",
+    "bytedance/seedance-2.0-fast",
+    { image_with_roles: [{ url: picture, role: "reference" }] },
+    { duration: 5, aspect_ratio: "16:9", resolution: "720p", reference_images: [picture] },
+  ],
+  [
+    "vidC-1-0-pro-fast",
+    "bytedance/seedance-2.0",
+    { images: [picture, other], metadata: { resolution: "480p" } },
+    { duration: 5, aspect_ratio: "16:9", resolution: "480p", reference_images: [picture, other] },
+  ],
+  [
+    "vidC-1-0-pro-fast",
+    "bytedance/seedance-1-pro",
+    { images: [picture] },
+    { duration: 5, aspect_ratio: "16:9", resolution: "720p", image: picture },
+  ],
+  ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { prompt_optimizer: false } }, { ...hailuoDefaults, prompt_optimizer: false }],
+  [
+    "vidD-02",
+    "minimax/hailuo-02",
+    { duration: 10, size: "9:16", metadata: { first_frame_image: picture, last_frame_image: other } },
+    { ...hailuoDefaults, first_frame_image: picture, last_frame_image: other },
+  ],
+  ["vidD-02", "minimax/hailuo-2.3", { duration: 10, metadata: { prompt_optimizer: true } }, { ...hailuoDefaults, prompt_optimizer: true }],
+  [
+    "vidD-02",
+    "minimax/hailuo-02-fast",
+    { duration: 10, metadata: { resolution: "512p", first_frame_image: picture } },
+    { duration: 10, first_frame_image: picture },
+  ],
+  ["vidA-2", "bytedance/seedance-2.0", { duration: 10 }, { duration: 10, aspect_ratio: "16:9" }],
+];
+
+test.each(films)("%s as %s with %j makes a film", async (model, id, fields, input) => {
+  const prompt = `${unique()} [running 1]`;
+  const { account, data } = await generate(to(model, id), videos, { model, prompt, ...fields });
+  expect(data.status, JSON.stringify(data)).toBe("completed");
+  const film = await bytesOf(data.result.videos[0].url[0]);
+  expect(new TextDecoder().decode(film.subarray(4, 8))).toBe("ftyp");
+  const [sent] = await inputsOf(prompt);
+  expect(sent).toMatchObject({ ...input, prompt: expect.stringContaining(prompt) });
+  expect(Object.keys(sent!).toSorted()).toEqual(["prompt", ...Object.keys(input)].toSorted());
+  expect((await books(account)).used).toBeGreaterThan(0);
+});
+
+test("a style goes into the prompt, a thumbnail and a storyboard are left to the model", async () => {
+  const prompt = unique();
+  const metadata = { style: "anime", thumbnail: true, storyboard: true };
+  const { data } = await generate(to("vidA-2", "bytedance/seedance-2.0"), videos, { model: "vidA-2", prompt, duration: 10, metadata });
+  expect(data.status).toBe("completed");
+  expect(await inputsOf(prompt)).toEqual([{ prompt: `${prompt}\nStyle: anime`, duration: 10, aspect_ratio: "16:9" }]);
+});
+
+test("an inline picture goes along as a data URI", async () => {
+  const prompt = unique();
+  const uri = `data:image/png;base64,${png}`;
+  const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt, images: [uri, picture] });
+  expect(data.status).toBe("completed");
+  expect(await inputsOf(prompt)).toMatchObject([{ image_input: [uri, picture] }]);
+});
+
+test("a character goes along by its picture and name where the model takes references, and elsewhere not", async () => {
+  const film = () => Promise.resolve(new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }));
+  const real = vi.spyOn(globalThis, "fetch").mockImplementation(film);
+  const source = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0.5,2" };
+  const { account, data } = await generate({ "vidA-2": [{ provider: "media", model: "character" }] }, videos, source);
+  real.mockRestore();
+  const [{ username, display_name: name }] = data.result.data.characters;
+  const prompt = unique();
+  const body = { model: "vidA-2", prompt: `@${username} dances ${prompt}`, duration: 10, images: [picture] };
+  const ask = (id: string) => call(videos, { key: account.key, body, vars: { ROUTES: to("vidA-2", id) } });
+  const refused = await ask("bytedance/seedance-1-pro");
+  expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "prompt" });
+  const { body: made } = await ask("bytedance/seedance-2.0");
+  expect((await finish(account, made.id, 20)).body.data.status).toBe("completed");
+  expect(await inputsOf(prompt)).toMatchObject([
+    { prompt: `${name} dances ${prompt}`, reference_images: [picture, expect.stringMatching(/^data:image\/png;base64,iVBOR/)] },
+  ]);
+});
+
+test("three pictures are three predictions of one task", async () => {
+  const prompt = `${unique()} [running 2]`;
+  const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt, n: 3 });
+  expect(data.status).toBe("completed");
+  expect(data.result.images).toHaveLength(3);
+  const calls = await callsOf(prompt);
+  expect(calls.filter((name) => name === "start")).toHaveLength(3);
+  expect(calls.filter((name) => name === "file")).toHaveLength(3);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.09 });
+});
+
+test("of three pictures one was refused: two are made and charged", async () => {
+  const prompt = `${unique()} [moderated-later 1]`;
+  const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt, n: 3 });
+  expect(data.status).toBe("completed");
+  expect(data.result.images).toHaveLength(2);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.06 });
+});
+
+test("a task that its owner cancels is cancelled there too", async () => {
+  const prompt = `${unique()} [queued]`;
+  const { account, body } = await submitTo(to("vidB-3.1-fast", "google/veo-3.1-fast"), videos, { model: "vidB-3.1-fast", prompt });
+  await deliver(body.id);
+  const cancelled = await call(`/v1/tasks/${body.id}/cancel`, { key: account.key, method: "POST" });
+  expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
+  expect(await callsOf(prompt)).toEqual(["start", "cancel"]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("neither logs nor answers nor records hold the token", async () => {
+  const texts = capture();
+  for (const order of ["", "[fails]", "[wallet]", "[drop 1]", "[poll-denied 1]"]) {
+    const routes = to("imgA-4", "bytedance/seedream-4.5");
+    const { data } = await generate(routes, images, { model: "imgA-4", prompt: `${unique()} ${order}` });
+    texts.push(JSON.stringify(data));
+  }
+  vi.restoreAllMocks();
+  expect(texts.length).toBeGreaterThan(20);
+  expect(texts.filter((text) => text.includes("test-replicate-token"))).toEqual([]);
+});
+
+test("the token is not sent to the hosts of outputs", async () => {
+  // The emulated host of files refuses whoever sends credentials.
+  const prompt = unique();
+  const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt });
+  expect(data.status).toBe("completed");
+  expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "file"]);
+});

@@ -1,0 +1,133 @@
+/** The fal queue, emulated: submissions are taken as they are, and what is wrong with them is told with the result. */
+
+import { type Context, Hono } from "hono";
+import { Dropped, isOrdered, record } from "../emulator.ts";
+import { isEndpoint, type Violation, violationsOf } from "./inputs.ts";
+import { publish } from "../files.ts";
+import { providerKeys } from "../keys.ts";
+
+/**
+ * Its orders beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
+ * `bad-picture`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
+ */
+interface Request {
+  app: string;
+  endpoint: string;
+  prompt: string;
+  input: { num_images?: number };
+  violations: Violation[];
+  isCancelled: boolean;
+  /** Told once the request is done, so that asking twice gives the same files. */
+  result?: object;
+}
+
+const requests = new Map<string, Request>();
+const text = (c: Context, status: 400 | 401 | 403 | 404 | 429 | 500 | 503 | 504, detail: string, headers: Record<string, string> = {}) =>
+  c.json({ detail }, status, headers);
+const modelError = (c: Context, status: 422 | 500, detail: Violation[], retryable = false) =>
+  c.json({ detail: detail.map((one) => ({ ...one, url: `https://docs.fal.ai/errors#${one.type}`, ctx: {} })) }, status, {
+    "x-fal-retryable": String(retryable),
+  });
+const requestError = (c: Context, status: 503 | 504, type: string) =>
+  c.json({ detail: "Request could not be processed", error_type: type }, status, { "x-fal-error-type": type });
+const moderated: Violation = { loc: ["body", "prompt"], msg: "The content was flagged", type: "content_policy_violation" };
+
+export const fal = new Hono()
+  .use(async (c, next) => {
+    if (c.req.header("authorization") === `Key ${providerKeys.FAL_KEY}`) return next();
+    record({ upstream: "fal", call: "stranger", prompt: c.req.url });
+    return text(c, 401, "Cannot access application. Authentication is required to access this application.");
+  })
+  .get("/:owner/:app/requests/:id/status", (c) => {
+    const { id, request } = found(c);
+    if (!request) return text(c, 404, "Request not found");
+    const { prompt } = request;
+    record({ upstream: "fal", call: "poll", prompt });
+    if (isOrdered(prompt, "unknown")) return text(c, 404, "Request not found");
+    if (isOrdered(prompt, "limit-status")) return text(c, 429, "Too many requests", { "retry-after": "1" });
+    const urls = urlsOf(c, request.app, id);
+    if (isOrdered(prompt, "queued")) return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 1, ...urls }, 202);
+    if (isOrdered(prompt, "running")) return c.json({ status: "IN_PROGRESS", request_id: id, logs: null, ...urls }, 202);
+    if (isOrdered(prompt, "odd")) return c.json({ status: "RESCHEDULED", request_id: id, ...urls }, 202);
+    return c.json({ status: "COMPLETED", request_id: id, logs: [], metrics: { inference_time: 3.2 }, ...urls });
+  })
+  .put("/:owner/:app/requests/:id/cancel", (c) => {
+    const { request } = found(c);
+    if (!request) return c.json({ status: "NOT_FOUND" }, 404);
+    record({ upstream: "fal", call: "cancel", prompt: request.prompt });
+    if (request.result) return c.json({ status: "ALREADY_COMPLETED" }, 400);
+    request.isCancelled = true;
+    return c.json({ status: "CANCELLATION_REQUESTED" }, 202);
+  })
+  .get("/:owner/:app/requests/:id", (c) => {
+    const { request } = found(c);
+    if (!request) return text(c, 404, "Request not found");
+    const { prompt, violations, input, endpoint } = request;
+    record({ upstream: "fal", call: "result", prompt });
+    if (request.isCancelled) return text(c, 400, "Request was cancelled");
+    if (isOrdered(prompt, "hiccup")) return c.text("upstream connect error", 500);
+    if (isOrdered(prompt, "garbled")) return c.html("<p>One moment</p>");
+    if (violations.length > 0) return modelError(c, 422, violations);
+    if (isOrdered(prompt, "moderated-later")) return modelError(c, 422, [moderated]);
+    const picture = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
+    if (isOrdered(prompt, "bad-picture")) return modelError(c, 422, [picture]);
+    if (isOrdered(prompt, "retryable")) return modelError(c, 422, [picture], true);
+    const misfit = { loc: ["body", "image_size"], msg: "Input should be 'square'", type: "literal_error" };
+    if (isOrdered(prompt, "misfit")) return modelError(c, 422, [misfit]);
+    if (isOrdered(prompt, "string-detail")) return c.json({ detail: "The input could not be processed" }, 422);
+    if (isOrdered(prompt, "timeout")) return requestError(c, 504, "request_timeout");
+    if (isOrdered(prompt, "fails"))
+      return modelError(c, 500, [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }]);
+    if (isOrdered(prompt, "empty")) return c.json({ images: [], seed: 1 });
+    request.result ??= resultOf(c, endpoint, prompt, input.num_images ?? 1);
+    record({ upstream: "fal", call: "made", prompt, body: request.result });
+    return c.json(request.result, 200, { "x-fal-request-id": c.req.param("id") });
+  })
+  .post("/*", async (c) => {
+    const endpoint = c.req.path.split("/").slice(2).join("/");
+    const input = await c.req.json<{ prompt?: string; num_images?: number }>().catch(() => undefined);
+    if (!input || c.req.header("content-type")?.startsWith("application/json") !== true) return text(c, 400, "Invalid JSON");
+    const prompt = String(input.prompt);
+    const lifecycle = JSON.parse(c.req.header("x-fal-object-lifecycle-preference") ?? "null") as unknown;
+    record({ upstream: "fal", call: "start", prompt, body: { endpoint, input, lifecycle } });
+    const app = endpoint.split("/").slice(0, 2).join("/");
+    if (!isEndpoint(endpoint) || isOrdered(prompt, "retired")) return text(c, 404, `Application '${app}' not found`);
+    if (isOrdered(prompt, "limit")) return text(c, 429, "Concurrent requests limit reached", { "retry-after": "1" });
+    if (isOrdered(prompt, "wallet")) return text(c, 403, "User is locked. Reason: Exhausted balance.");
+    if (isOrdered(prompt, "broken")) return text(c, 500, "Internal Server Error");
+    if (isOrdered(prompt, "unavailable")) return requestError(c, 503, "runner_scheduling_failure");
+    if (isOrdered(prompt, "moderated")) return modelError(c, 422, [moderated]);
+    const id = crypto.randomUUID();
+    requests.set(id, { app, endpoint, prompt, input, violations: violationsOf(endpoint, input), isCancelled: false });
+    if (isOrdered(prompt, "drop")) throw new Dropped();
+    if (isOrdered(prompt, "redirected")) return c.redirect("https://foreign.emulated.example/", 307);
+    if (isOrdered(prompt, "bare")) return c.json({ request_id: id, status: "IN_QUEUE", queue_position: null });
+    const urls = urlsOf(c, app, id, isOrdered(prompt, "foreign") ? "https://foreign.emulated.example" : undefined);
+    return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 0, ...urls });
+  });
+
+/** By its id, and only below its own owner and app. */
+function found(c: Context): { id: string; request: Request | undefined } {
+  const id = c.req.param("id")!;
+  const request = requests.get(id);
+  return { id, request: request?.app === `${c.req.param("owner")}/${c.req.param("app")}` ? request : undefined };
+}
+
+function urlsOf(c: Context, app: string, id: string, origin = originOf(c)) {
+  const request = `${origin}/${app}/requests/${id}`;
+  return { response_url: request, status_url: `${request}/status`, cancel_url: `${request}/cancel` };
+}
+
+function originOf(c: Context): string {
+  const host = c.req.header("x-emulator-host");
+  return host === undefined ? `${new URL(c.req.url).origin}/fal` : `https://${host}`;
+}
+
+function resultOf(c: Context, endpoint: string, prompt: string, count: number): object {
+  const file = (kind: "picture" | "film") => ({
+    url: `${c.req.header("x-emulator-files")}${publish("fal", prompt, kind)}`,
+    file_size: null,
+  });
+  if (/video|veo/.test(endpoint)) return { video: { ...file("film"), content_type: "video/mp4" }, seed: 42 };
+  return { images: Array.from({ length: count }, () => ({ ...file("picture"), content_type: "image/png", width: null })), seed: 42 };
+}

@@ -1,0 +1,78 @@
+/** The emulated ModelArk's refusals, as the real one words them: docs.byteplus.com/en/docs/ModelArk/1299023. */
+
+import { isOrdered } from "../emulator.ts";
+
+const requestId = "02179075943500777dd13f2098096eba9569e39b59e750c583307";
+
+export const errorBody = (code: string, message: string, param = "", type = "BadRequest") => ({
+  code,
+  message: `${message} Request id: ${requestId}`,
+  param,
+  type,
+});
+
+export const refuse = (status: number, code: string, message: string, param = "", type = "BadRequest", headers = {}) =>
+  Response.json({ error: errorBody(code, message, param, type) }, { status, headers });
+
+export const invalidParameter = (param: string, why = "") =>
+  refuse(400, "InvalidParameter", `The parameter \`${param}\` specified in the request is not valid${why && `: ${why}`}.`, param);
+
+export const notFound = (model: string) =>
+  refuse(
+    404,
+    "InvalidEndpointOrModel.NotFound",
+    `The model or endpoint ${model} does not exist or you do not have access to it.`,
+    "",
+    "NotFound",
+  );
+
+const tooMany = (code: string, message: string, headers = {}) => refuse(429, code, message, "", "TooManyRequests", headers);
+
+const orders: Record<string, (model: string) => Response> = {
+  limit: () =>
+    tooMany("RateLimitExceeded.EndpointRPMExceeded", "The Requests Per Minute (RPM) limit of the endpoint is exceeded.", {
+      "retry-after": "1",
+    }),
+  overloaded: () => tooMany("ServerOverloaded", "The service is currently unable to handle additional requests due to server overload."),
+  quota: () => tooMany("QuotaExceeded", "Your account has exhausted its free trial quota for the model."),
+  wallet: () => refuse(403, "AccountOverdueError", "The request failed because your account has an overdue balance.", "", "Forbidden"),
+  retired: notFound,
+  unopened: (model) => refuse(404, "ModelNotOpen", `Your account has not activated the model ${model}.`, "", "NotFound"),
+  broken: () => refuse(500, "InternalServiceError", "The service encountered an unexpected internal error.", "", "InternalServerError"),
+  unavailable: () => refuse(503, "ServiceUnavailable", "The service is unavailable.", "", "ServiceUnavailable"),
+  moderated: () =>
+    refuse(400, "InputTextSensitiveContentDetected", "The request failed because the input text may contain sensitive information."),
+  bare: () => Response.json(errorBody("InputTextSensitiveContentDetected", "The request failed.", "", ""), { status: 400 }),
+  face: () =>
+    refuse(
+      400,
+      "InputImageSensitiveContentDetected.PrivacyInformation",
+      "The request failed because the input image 'content[1]' may contain real person.",
+    ),
+  "bad-picture": () =>
+    refuse(400, "InvalidParameter", "The parameter `image` specified in the request is not valid: failed to download the image."),
+  "no-such-ratio": () =>
+    refuse(
+      400,
+      "InvalidParameter.TaskTypeConstraint",
+      "The parameter ratio specified in the request is not valid. For first-frame or first-last-frame generation, the output ratio follows the first-frame image.",
+      "ratio",
+    ),
+};
+
+/** The refusal that the prompt orders, before anything is accepted. */
+export function orderedRefusal(prompt: string, model: string): Response | undefined {
+  return Object.entries(orders).find(([word]) => isOrdered(prompt, word))?.[1](model);
+}
+
+/** Whether this is a picture as ModelArk takes it: a public URL, or a data URI with the format in lower case. */
+export function isPicture(url: unknown): boolean {
+  if (typeof url !== "string") return false;
+  if (/^https?:\/\//.test(url)) return true;
+  const [, format, data = ""] = /^data:image\/(png|jpeg|webp|bmp|tiff|gif);base64,([A-Za-z0-9+/]+={0,2})$/.exec(url) ?? [];
+  if (format === undefined || data.length % 4 !== 0) return false;
+  const starts: Record<string, string> = { png: "89504e47", jpeg: "ffd8ff", webp: "52494646" };
+  return Buffer.from(data, "base64")
+    .toString("hex")
+    .startsWith(starts[format] ?? "");
+}

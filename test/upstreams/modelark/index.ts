@@ -1,0 +1,158 @@
+/**
+ * BytePlus ModelArk as it answers: pictures at once, films as tasks. It obeys the words that all emulators know, and `overloaded`, `quota`,
+ * `unopened`, `face`, `bad-picture`, `no-such-ratio`, `garbled` (accepted, answered with what is no JSON), `forgotten` (polls do not know the task),
+ * `locked` (polls are refused: 401), `lapsed` (the task expires), `odd` (a status that nobody documented), `empty` (succeeded without a film), `only`
+ * (so many pictures are made, and no more), `bare` (a refusal without its envelope).
+ */
+
+import { Hono } from "hono";
+import { Dropped, isOrdered, record } from "../emulator.ts";
+import { publish } from "../files.ts";
+import { providerKeys } from "../keys.ts";
+import { errorBody, invalidParameter, orderedRefusal, refuse } from "./errors.ts";
+import { type FilmRequest, filmRefusal, textOf } from "./videos.ts";
+import { type PictureRequest, pictureRefusal } from "./images.ts";
+
+const upstream = "modelark";
+/** As `index.ts` has it, which imports this file. */
+const filesHeader = "x-emulator-files";
+
+interface Task {
+  id: string;
+  request: FilmRequest;
+  prompt: string;
+  createdAt: number;
+  status: string;
+  content?: { video_url: string; last_frame_url?: string };
+  error?: ReturnType<typeof errorBody>;
+}
+
+const tasks = new Map<string, Task>();
+
+const unauthorized = () =>
+  refuse(401, "AuthenticationError", "The API key or AK/SK in the request is missing or invalid.", "", "Unauthorized");
+
+const noTask = (id: string) => refuse(404, "ResourceNotFound", `The specified resource ${id} is not found.`, "", "NotFound");
+
+const seconds = () => Math.floor(Date.now() / 1000);
+
+/** A task's next state: each poll is one step, `[queued 2]` and `[running 2]` are polls that find it so. */
+function advance(task: Task, files: string): void {
+  const { prompt, request } = task;
+  if (!["queued", "running", "processing"].includes(task.status)) return;
+  if (isOrdered(prompt, "queued")) task.status = "queued";
+  else if (isOrdered(prompt, "running")) task.status = "running";
+  else if (isOrdered(prompt, "odd")) task.status = "processing";
+  else if (isOrdered(prompt, "lapsed")) task.status = "expired";
+  else if (isOrdered(prompt, "moderated-later")) {
+    task.status = "failed";
+    task.error = errorBody(
+      "OutputVideoSensitiveContentDetected",
+      "The request failed because the output video may contain sensitive information.",
+    );
+  } else if (isOrdered(prompt, "fails")) {
+    task.status = "failed";
+    task.error = errorBody("InternalServiceError", "The service encountered an unexpected internal error.");
+  } else {
+    task.status = "succeeded";
+    if (isOrdered(prompt, "empty")) return;
+    task.content = {
+      video_url: files + publish(upstream, prompt, "film"),
+      ...(request.return_last_frame === true && { last_frame_url: files + publish(upstream, prompt, "picture") }),
+    };
+  }
+}
+
+/** As GET tells it: optional things are null or left out, numbers are numbers. */
+const view = ({ id, request, createdAt, status, content, error }: Task) => ({
+  id,
+  model: request.model,
+  status,
+  error: error ?? null,
+  ...(content && { content, usage: { completion_tokens: 108_900, total_tokens: 108_900 } }),
+  created_at: createdAt,
+  updated_at: seconds(),
+  seed: 58_920,
+  resolution: request.resolution,
+  ratio: request.ratio ?? "adaptive",
+  duration: request.duration,
+  framespersecond: 24,
+  service_tier: "default",
+  execution_expires_after: 172_800,
+});
+
+const filesOf = (headers: Headers) => headers.get(filesHeader) ?? "";
+
+const api = new Hono()
+  .use("*", async (c, next) => {
+    if (c.req.header("authorization") !== `Bearer ${providerKeys.ARK_API_KEY}`) return unauthorized();
+    if (c.req.method === "POST" && !c.req.header("content-type")?.startsWith("application/json")) return invalidParameter("content-type");
+    return next();
+  })
+  .post("/images/generations", async (c) => {
+    const body = await c.req.json<PictureRequest>();
+    const { prompt = "" } = body as Partial<PictureRequest>;
+    record({ upstream, call: "start", prompt, body });
+    const refusal = orderedRefusal(prompt, body.model) ?? pictureRefusal(body);
+    if (refusal) return refusal;
+    if (isOrdered(prompt, "drop")) throw new Dropped();
+    if (isOrdered(prompt, "garbled")) return c.text("<html>");
+    const answer = { model: body.model, created: seconds(), usage: { generated_images: 1, output_tokens: 4096, total_tokens: 4096 } };
+    const fails = isOrdered(prompt, "moderated-later")
+      ? errorBody("OutputImageSensitiveContentDetected", "The request failed because the output image may contain sensitive information.")
+      : (isOrdered(prompt, "fails") || (prompt.includes("[only ") && !isOrdered(prompt, "only"))) &&
+        errorBody("InternalServiceError", "The service encountered an unexpected internal error.");
+    if (fails) return c.json({ ...answer, data: [{ error: { code: fails.code, message: fails.message } }] });
+    return c.json({ ...answer, data: [{ url: filesOf(c.req.raw.headers) + publish(upstream, prompt, "picture"), size: body.size }] });
+  })
+  .post("/contents/generations/tasks", async (c) => {
+    const request = await c.req.json<FilmRequest>();
+    const prompt = textOf(request);
+    record({ upstream, call: "start", prompt, body: request });
+    const refusal = orderedRefusal(prompt, request.model) ?? filmRefusal(request);
+    if (refusal) return refusal;
+    const id = `cgt-20261120120000-${crypto.randomUUID().slice(0, 5)}`;
+    tasks.set(id, { id, request, prompt, createdAt: seconds(), status: "queued" });
+    if (isOrdered(prompt, "drop")) throw new Dropped();
+    if (isOrdered(prompt, "garbled")) return c.text("<html>");
+    return c.json({ id });
+  })
+  .get("/contents/generations/tasks", (c) => {
+    const { page_num: page = "1", page_size: size = "10", "filter.status": status, "filter.model": model } = c.req.query();
+    const ids = c.req.queries("filter.task_ids");
+    const items = [...tasks.values()]
+      .filter((task) => (status === undefined || task.status === status) && (model === undefined || task.request.model === model))
+      .filter(({ id }) => ids === undefined || ids.includes(id));
+    return c.json({ items: items.slice((Number(page) - 1) * Number(size), Number(page) * Number(size)).map(view), total: items.length });
+  })
+  .get("/contents/generations/tasks/:id", (c) => {
+    const task = tasks.get(c.req.param("id"));
+    if (!task) return noTask(c.req.param("id"));
+    const { prompt } = task;
+    record({ upstream, call: "poll", prompt });
+    if (isOrdered(prompt, "forgotten")) return noTask(task.id);
+    if (isOrdered(prompt, "locked")) return unauthorized();
+    advance(task, filesOf(c.req.raw.headers));
+    return c.json(view(task));
+  })
+  .delete("/contents/generations/tasks/:id", (c) => {
+    const task = tasks.get(c.req.param("id"));
+    if (!task) return noTask(c.req.param("id"));
+    record({ upstream, call: "cancel", prompt: task.prompt });
+    if (task.status === "running" || task.status === "cancelled")
+      return refuse(
+        409,
+        "InvalidAction.RunningTaskDeletion",
+        `Cannot delete task \`${task.id}\` because it is currently ${task.status}.`,
+        "",
+        "Conflict",
+      );
+    if (task.status === "queued") task.status = "cancelled";
+    else tasks.delete(task.id);
+    return c.json({});
+  })
+  .onError((error) => {
+    throw error;
+  });
+
+export const modelark = new Hono().route("/api/v3", api);

@@ -1,0 +1,187 @@
+/** The `/v1/videos` format emulated: Sora with its own values, and models of other makers that gateways offer by the same format. */
+
+import { type Context, Hono } from "hono";
+import { characters, hasCharacter } from "./characters.ts";
+import { Dropped, isOrdered, record } from "../emulator.ts";
+import { filmBytes, publish } from "../files.ts";
+import { fields, noModel, obey, Refusal } from "./fields.ts";
+
+interface Film {
+  id: string;
+  object: "video";
+  model: string;
+  status: "queued" | "in_progress" | "completed" | "failed";
+  progress: number;
+  created_at: number;
+  completed_at: number | null;
+  expires_at: number | null;
+  seconds: string;
+  size: string;
+  prompt: string;
+  remixed_from_video_id: string | null;
+  error: { code: string; message: string } | null;
+}
+
+const made = new Map<string, Film>();
+/** A small WebP picture: thumbnails come as such. */
+const still = Buffer.from("UklGRhwAAABXRUJQVlA4TA8AAAAvBUACAAcQ/Y/+ByKi/wEA", "base64");
+const soraSizes = new Set(["720x1280", "1280x720", "1024x1792", "1792x1024"]);
+
+/** The upstream's clock: the machine's, or what the prompt orders by `[at 1763700000]`. */
+const clock = (prompt: string) => Number(/\[at (\d+)\]/.exec(prompt)?.[1] ?? Math.floor(Date.now() / 1000));
+
+async function body(c: Context): Promise<Record<string, unknown>> {
+  if (!c.req.header("content-type")?.startsWith("application/json")) return c.req.parseBody();
+  return c.req.json<Record<string, unknown>>().catch(() => {
+    throw new Refusal(400, null, "We could not parse the JSON body of your request.");
+  });
+}
+
+function make(prompt: string, model: string, seconds: string, size: string, source: string | null): Film {
+  const at = clock(prompt);
+  const film: Film = {
+    id: `video_${crypto.randomUUID().replaceAll("-", "")}`,
+    object: "video",
+    model,
+    status: "queued",
+    progress: 0,
+    created_at: at,
+    completed_at: null,
+    expires_at: null,
+    seconds,
+    size,
+    prompt,
+    remixed_from_video_id: source,
+    error: null,
+  };
+  made.set(film.id, film);
+  if (isOrdered(prompt, "drop")) throw new Dropped();
+  if (isOrdered(prompt, "accepted-500")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
+  return film;
+}
+
+const moderated = () => new Refusal(400, "moderation_blocked", "Your request was blocked by our moderation system.");
+
+function create(sent: Record<string, unknown>): Film {
+  const {
+    prompt,
+    model,
+    seconds,
+    size,
+    input_reference: reference,
+    characters: named = [],
+  } = fields(sent, {
+    prompt: { type: "string", required: true, maximum: 32_000 },
+    model: { type: "string" },
+    seconds: { type: "string" },
+    size: { type: "string" },
+    input_reference: { type: "any" },
+    characters: { type: "array" },
+  }) as {
+    prompt: string;
+    model?: string;
+    seconds?: string;
+    size?: string;
+    input_reference?: File | { image_url?: string; file_id?: string };
+    characters?: unknown[];
+  };
+  const isSora = (model ?? "sora-2").startsWith("sora-");
+  const isAllowed = isSora ? ["4", "8", "12"].includes(seconds ?? "4") : /^([1-9]|[1-5]\d|60)$/.test(seconds ?? "4");
+  if (!isAllowed) throw new Refusal(400, "invalid_value", `Invalid value: '${seconds}'.`, { param: "seconds" });
+  if (isSora ? !soraSizes.has(size ?? "720x1280") : !/^\d{3,4}x\d{3,4}$/.test(size ?? "720x1280"))
+    throw new Refusal(400, "invalid_value", `Invalid value: '${size}'.`, { param: "size" });
+  if (reference !== undefined && !(reference instanceof File)) {
+    const { image_url: url, file_id: file, ...rest } = reference;
+    if ((url === undefined) === (file === undefined) || Object.keys(rest).length > 0)
+      throw new Refusal(400, "invalid_value", "Exactly one of 'image_url' and 'file_id'.", { param: "input_reference" });
+    if (url !== undefined && !/^(?:https:\/\/|data:image\/(?:png|jpeg|webp);base64,)/.test(url))
+      throw new Refusal(400, "invalid_image_url", "Invalid image.", { param: "input_reference" });
+    if (isOrdered(prompt, "misfit"))
+      throw new Refusal(400, "invalid_value", "Inpaint image must match the requested width and height", { param: "input_reference" });
+  }
+  if (named.length > 2 || !named.every(hasCharacter))
+    throw new Refusal(400, "invalid_value", "At most two characters, by their ids.", { param: "characters" });
+  record({ upstream: "openai", call: "start", prompt, body: sent });
+  obey(prompt, model ?? "sora-2");
+  if (model === "sora-1") throw noModel(model);
+  if (isOrdered(prompt, "moderated")) throw moderated();
+  return make(prompt, model ?? "sora-2", seconds ?? "4", size ?? "720x1280", null);
+}
+
+function found(id: string): Film {
+  const film = made.get(id);
+  if (!film) throw new Refusal(404, null, `Video with id '${id}' not found.`);
+  return film;
+}
+
+/** One poll further. `[lost]`: the upstream forgot the film; `[odd]`: it is in a state that no document names. */
+function look(film: Film): object {
+  const { prompt } = film;
+  if (isOrdered(prompt, "lost")) throw new Refusal(404, null, "Video not found.");
+  if (isOrdered(prompt, "poll-limit")) throw new Refusal(429, "rate_limit_exceeded", "Slow down.", { headers: { "retry-after": "1" } });
+  if (isOrdered(prompt, "poll-broken")) throw new Refusal(502, null, "Bad gateway");
+  if (isOrdered(prompt, "odd")) return { ...film, status: "preprocessing", progress: "12", error: undefined };
+  if (isOrdered(prompt, "queued")) return film;
+  if (isOrdered(prompt, "running")) return Object.assign(film, { status: "in_progress", progress: 42 });
+  if (isOrdered(prompt, "moderated-later"))
+    return Object.assign(film, { status: "failed", error: { code: "moderation_blocked", message: "Our guardrails." } });
+  if (isOrdered(prompt, "fails")) return Object.assign(film, { status: "failed", error: { code: "processing_error", message: "Failed." } });
+  return Object.assign(film, {
+    status: "completed",
+    progress: 100,
+    completed_at: film.created_at + 60,
+    expires_at: film.created_at + 86_400,
+  });
+}
+
+function content(c: Context): Response {
+  const film = found(c.req.param("id")!);
+  const variant = c.req.query("variant") ?? "video";
+  record({ upstream: "openai", call: variant === "video" ? "file" : variant, prompt: film.prompt });
+  if (film.status !== "completed") throw new Refusal(400, null, "Video is not ready.");
+  if (isOrdered(film.prompt, "expired")) throw new Refusal(404, null, "The video has expired.");
+  if (variant === "thumbnail") {
+    if (isOrdered(film.prompt, "no-thumbnail")) throw new Refusal(404, null, "No such variant.");
+    return new Response(still, { headers: { "content-type": "image/webp" } });
+  }
+  // Gateways hand out storage of their own: a URL that must not be asked with the key.
+  if (isOrdered(film.prompt, "elsewhere")) return c.redirect(c.req.header("x-emulator-files")! + publish("openai", film.prompt, "film"));
+  const bytes = filmBytes();
+  const headers = { "content-type": "video/mp4" };
+  if (!isOrdered(film.prompt, "truncated")) return new Response(bytes, { headers });
+  // Fewer bytes than it says: that is how a connection that broke is known.
+  const length = { "content-length": String(bytes.byteLength), connection: "close" };
+  return new Response(bytes.slice(0, bytes.byteLength / 2), { headers: { ...headers, ...length } });
+}
+
+export const films = new Hono()
+  .route("/characters", characters)
+  .post("/", async (c) => c.json(create(await body(c))))
+  .get("/", (c) => {
+    const all = Array.from(made.values())
+      .toReversed()
+      .toSorted((a, b) => b.created_at - a.created_at);
+    const data = all.slice(0, Math.min(100, Number(c.req.query("limit") ?? 20)));
+    return c.json({
+      object: "list",
+      data,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: data.length < all.length,
+    });
+  })
+  .get("/:id", (c) => {
+    const film = found(c.req.param("id"));
+    record({ upstream: "openai", call: "poll", prompt: film.prompt });
+    return c.json(look(film));
+  })
+  .get("/:id/content", content)
+  .post("/:id/remix", async (c) => {
+    const sent = await body(c);
+    const { prompt } = fields(sent, { prompt: { type: "string", required: true, maximum: 32_000 } }) as { prompt: string };
+    const source = found(c.req.param("id"));
+    record({ upstream: "openai", call: "remix", prompt, body: { ...sent, source: source.id } });
+    obey(prompt, source.model);
+    if (isOrdered(prompt, "moderated")) throw moderated();
+    return c.json(make(prompt, source.model, source.seconds, source.size, source.id));
+  });

@@ -1,0 +1,45 @@
+/** The emulated Replicate as its makers' own client (replicate 1.4.0) sees it. */
+
+import Replicate from "replicate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { providerKeys } from "../keys.ts";
+import { listen } from "../listen.ts";
+
+let server: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  server = await listen();
+});
+afterAll(() => server.close());
+
+const client = (auth = providerKeys.REPLICATE_API_TOKEN) =>
+  new Replicate({ auth, baseUrl: `${server.origin}/replicate/v1`, useFileOutput: false });
+const wait = { mode: "poll", interval: 10 } as const;
+
+test("its client runs a model and is given the URL of a picture", async () => {
+  const input = { prompt: "a kite [running 1]", aspect_ratio: "1:1", size: "2K" };
+  const [url = "", ...more] = (await client().run("bytedance/seedream-4.5", { input, wait })) as string[];
+  expect(more).toEqual([]);
+  expect((await fetch(url)).headers.get("content-type")).toBe("image/png");
+});
+
+test("its client is told why a prediction failed", async () => {
+  const run = client().run("bytedance/seedream-4.5", { input: { prompt: "x [moderated-later]" }, wait });
+  await expect(run).rejects.toThrow(/Prediction failed: .*flagged as sensitive.*E005/);
+});
+
+test("its client creates, lists and cancels predictions", async () => {
+  const made = await client().predictions.create({ model: "google/veo-3.1", input: { prompt: "y [queued]", duration: 8 } });
+  expect(made.status).toBe("starting");
+  const { results } = await client().predictions.list();
+  expect(results[0]).toMatchObject({ id: made.id, model: "google/veo-3.1", input: made.input });
+  expect((await client().predictions.cancel(made.id)).status).toBe("canceled");
+});
+
+test.each([
+  ["a wrong token", "wrong", {}, 401],
+  ["a value that is not offered", undefined, { size: "1K" }, 422],
+  ["a field that is not there", undefined, { n: 2 }, 422],
+])("its client hears a refusal of %s", async (_, token, fields, status) => {
+  const made = client(token).predictions.create({ model: "bytedance/seedream-4.5", input: { prompt: "z", ...fields } });
+  await expect(made).rejects.toThrow(`failed with status ${status}`);
+});
