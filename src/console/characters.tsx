@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { characterById } from "../db/characters.ts";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn, nothingHere } from "./frame.tsx";
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
@@ -90,7 +90,7 @@ export const characters = new Hono<ConsoleEnvironment>()
   .get("/:id/delete", async (c) => {
     const { say } = c.var;
     const character = await characterById(c.env.DB, c.get("account").id, c.req.param("id"));
-    if (!character) return page(c, say("not_found"), null, 404);
+    if (!character) return nothingHere(c);
     const { displayName: name, username } = character;
     return page(
       c,
@@ -110,7 +110,7 @@ export const characters = new Hono<ConsoleEnvironment>()
   })
   .post("/:id/delete", async (c) => {
     const answer = await askGateway(c, `/v1/characters/${encodeURIComponent(c.req.param("id"))}`, { method: "DELETE" });
-    if (answer.status === 404) return page(c, c.get("say")("not_found"), null, 404);
+    if (answer.status === 404) return nothingHere(c);
     if (!answer.ok) return page(c, c.get("say")("failed"), null, answer.status === 429 ? 429 : 500);
     return c.redirect("/console/characters", 303);
   });

@@ -9,10 +9,10 @@ import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
-import { type Auth, authOf, loginsOf } from "./auth.ts";
+import { Attempts, type Auth, authOf, loginsOf } from "./auth.ts";
 import { readBalance, remaining } from "../db/ledger.ts";
 import { postOf } from "./mail.ts";
-import { callerOf, openAccount, type Person } from "./members.ts";
+import { callerOf, memberOf, openAccount, type Person } from "./members.ts";
 import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
@@ -25,6 +25,7 @@ export interface ConsoleEnvironment {
     language: Language;
     say: Say;
     auth: Auth;
+    attempts: Attempts;
     user: Person;
     /** Its token is a secret: no page shows it. */
     session: { id: string; createdAt: Date };
@@ -66,7 +67,9 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
-  c.set("auth", authOf(c.env, { origin, say: c.get("say"), waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+  const attempts = new Attempts(c.env.DB);
+  c.set("attempts", attempts);
+  c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
   return next();
 };
 
@@ -81,6 +84,15 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   c.set("session", found.session);
   return next();
 };
+
+/** Notes who is signed in, where a page is shown to everybody: it gets the navigation of that person. */
+export async function recognize(c: ConsoleContext): Promise<void> {
+  const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  const member = found && (await memberOf(c.env.DB, found.user.id));
+  if (!member || member.account.disabled) return;
+  c.set("user", found.user);
+  c.set("account", member.account);
+}
 
 /** Lets in who has an account, which a person may get by this. */
 const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
@@ -126,6 +138,20 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
   );
   return c.html(`<!doctype html>${String(html)}`, status);
 }
+
+/** The page for addresses with nothing behind them, with the way on. */
+export const nothingHere = (c: ConsoleContext) =>
+  page(
+    c,
+    c.get("say")("not_found"),
+    <p>
+      <a class="btn" href="/console">
+        {c.get("say")("overview")}
+      </a>
+    </p>,
+    404,
+    { width: "slim" },
+  );
 
 /** Asks the gateway's API in the name of who is signed in, in the language of the pages. `path` begins with a slash. */
 export function askGateway(c: ConsoleContext, path: string, init: RequestInit = {}): Promise<Response> {

@@ -6,7 +6,7 @@ import { alert } from "../log.ts";
 import { account } from "./account/page.tsx";
 import { admin } from "./admin/pages.tsx";
 import { characters } from "./characters.tsx";
-import { BadForm, type ConsoleEnvironment, frame, languageCookie, page } from "./frame.tsx";
+import { BadForm, type ConsoleEnvironment, frame, languageCookie, nothingHere, page, recognize } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
 import { overview } from "./overview.tsx";
@@ -33,7 +33,12 @@ export const pages = new Hono<ConsoleEnvironment>()
     alert("console", { outcome: "internal_error" }, error);
     return page(c, c.get("say")("failed"), null, 500);
   })
-  .notFound((c) => page(c, c.get("say")("not_found"), null, 404))
+  .notFound(async (c) => {
+    const { pathname, search } = new URL(c.req.url);
+    if (c.req.method === "GET" && pathname.endsWith("/")) return c.redirect(pathname.replace(/\/+$/, "") + search, 301);
+    await recognize(c);
+    return nothingHere(c);
+  })
   .get("/console/static/:name", (c) => staticFile(c.req.param("name")))
   .use(frame)
   .get("/console/language", (c) => {

@@ -215,6 +215,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
     const [email, invitation, to] = [field("email"), field("invitation"), pageOfConsole(c, field("to"))];
     const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
     if (answer.ok) {
+      await c.get("attempts").forgive();
       if (invitation) await acceptInvitation(c.env.DB, (await answer.clone().json<Answered>()).user, invitation);
       return follow(c, answer, to ?? "/console");
     }

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
 import { type Login, loginNames, loginsOf } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person, signedIn } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
 
 /** Why coming back from elsewhere did not work, said in a few sentences of ours; what others say is not shown. */
@@ -48,7 +48,7 @@ const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => 
 async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
   const to = pageOfConsole(c, (await fieldsOf(c))("to")) ?? "/console";
   const login = c.req.param("login");
-  if (!isLogin(c, login)) return page(c, c.get("say")("not_found"), null, 404);
+  if (!isLogin(c, login)) return nothingHere(c);
   const answer = await askAuth(c, endpoint, {
     provider: login,
     callbackURL: endpoint === "/link-social" ? back : to,
@@ -98,7 +98,7 @@ export const logins = new Hono<ConsoleEnvironment>()
   .post("/login/:login", (c) => leave(c, "/sign-in/social", "/console/sign-in"))
   // The one address of better-auth's own that is open, for browsers come back to it.
   .get("/auth/callback/:login", async (c) => {
-    if (!isLogin(c, c.req.param("login"))) return page(c, c.get("say")("not_found"), null, 404);
+    if (!isLogin(c, c.req.param("login"))) return nothingHere(c);
     const { origin } = new URL(c.req.url);
     const answer = await c.get("auth").handler(c.req.raw);
     const to = new URL(answer.headers.get("location") ?? "/console/sign-in?error=failed", origin);
@@ -110,7 +110,7 @@ export const logins = new Hono<ConsoleEnvironment>()
   .post("/account/logins/:login/link", person, (c) => leave(c, "/link-social", "/console/account"))
   .post("/account/logins/:login/unlink", signedIn, async (c) => {
     const accountId = (await linkedTo(c)).get(c.req.param("login"));
-    if (accountId === undefined || !Object.hasOwn(loginNames, c.req.param("login"))) return page(c, c.get("say")("not_found"), null, 404);
+    if (accountId === undefined || !Object.hasOwn(loginNames, c.req.param("login"))) return nothingHere(c);
     const answer = await askAuth(c, "/unlink-account", { accountId });
     const outcome = answer.ok ? "done=unlinked" : answer.status === 403 ? "problem=not_fresh" : "problem=last_login";
     return c.redirect(`/console/account?${outcome}`, 303);

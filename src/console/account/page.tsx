@@ -6,25 +6,37 @@ import { languageNames } from "../messages.ts";
 import { loginProblem, logins, loginsSection } from "./logins.tsx";
 import { passkeys, passkeysSection } from "./passkeys.tsx";
 import { password, passwordSection } from "./password.tsx";
+import { profile, profileSection } from "./profile.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Facts } from "../parts/table.tsx";
 
 /** What the page says after something was done, or was not: by fixed names, for an address can be made by anybody. */
 const outcomes = {
+  name: "name_changed",
+  email_sent: "change_email_sent",
+  email: "email_changed",
   password: "password_changed",
   session_ended: "session_ended",
   unlinked: "login_unlinked",
   passkey_added: "passkey_added",
   passkey_deleted: "passkey_deleted",
 } as const;
-const refusals = { not_fresh: "not_fresh", last_login: "last_login", bad_password: "bad_password", attempts: "too_many_attempts" } as const;
+const refusals = {
+  not_fresh: "not_fresh",
+  last_login: "last_login",
+  bad_password: "bad_password",
+  attempts: "too_many_attempts",
+  name: "bad_name",
+  email: "bad_email",
+  email_same: "email_same",
+  email_by_operator: "change_email_by_operator",
+} as const;
 
 const named = <Names extends object>(names: Names, name: string | undefined) =>
   name !== undefined && Object.hasOwn(names, name) ? names[name as keyof Names] : undefined;
 
 async function accountPage(c: ConsoleContext) {
-  const { say, user, language } = c.var;
+  const { say, language } = c.var;
   const done = named(outcomes, c.req.query("done"));
   const refused = named(refusals, c.req.query("problem"));
   return page(
@@ -32,16 +44,7 @@ async function accountPage(c: ConsoleContext) {
     say("account"),
     <>
       <Problem text={refused ? say(refused) : loginProblem(c)} />
-      <section>
-        <div class="card">
-          <Facts
-            of={[
-              [say("name"), user.name],
-              [say("email"), user.email],
-            ]}
-          />
-        </div>
-      </section>
+      {profileSection(c)}
       {await passkeysSection(c)}
       {await loginsSection(c)}
       {await passwordSection(c)}
@@ -69,6 +72,7 @@ async function accountPage(c: ConsoleContext) {
 
 export const account = new Hono<ConsoleEnvironment>()
   .get("/account", signedIn, accountPage)
+  .route("/", profile)
   .route("/", password)
   .route("/", sessions)
   .route("/", logins)

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, sentIn, signedIn } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, sentIn, signedIn, nothingHere } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -87,7 +87,9 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   )
   .post("/passkeys", async (c) => {
     const { response } = await sentBy(c);
-    return pass(c, await askAuth(c, "/passkey/verify-authentication", { response }), () => ({}));
+    const answer = await askAuth(c, "/passkey/verify-authentication", { response });
+    if (answer.ok) await c.get("attempts").forgive();
+    return pass(c, answer, () => ({}));
   })
   .post("/account/passkeys/options", signedIn, async (c) =>
     pass(c, await askAuth(c, "/passkey/generate-register-options"), (options) => options),
@@ -99,6 +101,6 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   })
   .post("/account/passkeys/:id/delete", signedIn, async (c) => {
     const answer = await askAuth(c, "/passkey/delete-passkey", { id: c.req.param("id") });
-    if (!answer.ok) return page(c, c.get("say")("not_found"), null, 404);
+    if (!answer.ok) return nothingHere(c);
     return c.redirect("/console/account?done=passkey_deleted", 303);
   });

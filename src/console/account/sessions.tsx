@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, signedIn, nothingHere } from "../frame.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -80,7 +80,7 @@ export const sessions = new Hono<ConsoleEnvironment>()
   })
   .post("/account/sessions/:id/end", signedIn, async (c) => {
     const session = (await sessionsOf(c)).find(({ id }) => id === c.req.param("id"));
-    if (!session) return page(c, c.get("say")("not_found"), null, 404);
+    if (!session) return nothingHere(c);
     await askAuth(c, "/revoke-session", { token: session.token });
     return c.redirect("/console/account?done=session_ended", 303);
   });

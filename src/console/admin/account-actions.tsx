@@ -7,6 +7,7 @@ import { invite } from "../../db/invitations.ts";
 import { readBalance, changeQuota } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { amountOf, quotaOf } from "../amounts.ts";
+import { postOf } from "../mail.ts";
 import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
@@ -77,7 +78,11 @@ async function inviteInto(c: ConsoleContext, account: Account) {
   if (c.env.SIGNUP === "closed" || (await personOf(c.env.DB, account.id)) !== null)
     return adminPage(c, nameOf(account), <Problem text={say("admin_no_invitation")} />, 400);
   const { token, expiresAt } = await invite(c.env.DB, account.id);
-  note(c, "invited", account.id);
+  const { origin } = new URL(c.req.url);
+  const link = `${origin}/console/sign-up?invitation=${token}`;
+  const post = postOf(c.env, origin);
+  await post?.({ to: account.email, subject: say("mail_invite_subject"), text: say("mail_invite", { host: new URL(origin).host, link }) });
+  note(c, "invited", account.id, { mailed: post !== undefined });
   return adminPage(
     c,
     say("admin_invitation_for", { name: nameOf(account) }),
@@ -86,10 +91,11 @@ async function inviteInto(c: ConsoleContext, account: Account) {
         <Icon name="ok" />
         <div class="stack tight">
           <p role="status">
-            {say("admin_invitation_shown", { email: account.email })} {say("expires")}: <Moment ms={expiresAt} />
+            {say(post ? "admin_invitation_mailed" : "admin_invitation_shown", { email: account.email })} {say("expires")}:{" "}
+            <Moment ms={expiresAt} />
           </p>
           <div class="secret">
-            <code id="invitation">{`${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`}</code>
+            <code id="invitation">{link}</code>
             <Copy of="invitation" />
           </div>
         </div>

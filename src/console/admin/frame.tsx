@@ -4,13 +4,13 @@ import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { type Account, accountById } from "../../db/accounts.ts";
 import { log } from "../../log.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, page, nothingHere } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 
 /** To everybody else there is nothing here. Comes behind `signedIn`, which reads the account anew for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => (c.get("account").admin === 1 ? next() : notFound(c));
 
-export const notFound = (c: ConsoleContext) => page(c, c.get("say")("not_found"), null, 404);
+export const notFound = (c: ConsoleContext) => nothingHere(c);
 
 const parts = [
   ["/console/admin", "overview"],

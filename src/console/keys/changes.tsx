@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { deleteKey, renameKey, rotateKey } from "../../db/api-keys.ts";
 import { readBalance, changeQuota } from "../../db/ledger.ts";
 import { decimal } from "../amounts.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
 import { Problem } from "../parts/note.tsx";
 
@@ -104,7 +104,7 @@ function deletePage(c: ConsoleContext, key: Key) {
 /** The page of an account's own key: somebody else's is as good as none. */
 const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
   const key = (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
-  return key ? answer(c, key) : page(c, c.var.say("not_found"), null, 404);
+  return key ? answer(c, key) : nothingHere(c);
 };
 
 /** Behind the list's router, which lets in who is signed in. */

@@ -69,6 +69,7 @@ export default {
     admin_role: "Role",
     admin_person: "Person",
     admin_reason: "Reason",
+    admin_invitation_mailed: "Sent to {email}. This link is shown only now, in case the e-mail does not arrive.",
   },
   zh: {
     admin: "管理",
@@ -138,6 +139,7 @@ export default {
     admin_role: "角色",
     admin_person: "用户",
     admin_reason: "原因",
+    admin_invitation_mailed: "已发送至 {email}。以防邮件未送达，此链接仅现在显示。",
   },
   ko: {
     admin: "관리",
@@ -207,6 +209,7 @@ export default {
     admin_role: "역할",
     admin_person: "사용자",
     admin_reason: "사유",
+    admin_invitation_mailed: "{email}(으)로 보냈습니다. 이메일이 도착하지 않을 경우를 위해 이 링크는 지금만 표시됩니다.",
   },
   ja: {
     admin: "管理",
@@ -276,5 +279,6 @@ export default {
     admin_role: "役割",
     admin_person: "利用者",
     admin_reason: "理由",
+    admin_invitation_mailed: "{email} に送信しました。メールが届かない場合のため、このリンクは今だけ表示されます。",
   },
 };

@@ -28,7 +28,6 @@ export default {
     mail_reset_subject: "Set a new password",
     mail_reset: "Set a new password here within an hour:\n\n{link}\n\nIf you have not asked for it, do nothing.",
     mail_confirm_subject: "Confirm your e-mail address",
-    mail_confirm: "Confirm your e-mail address here within an hour:\n\n{link}\n\nIf you have not signed up, do nothing.",
     or: "or",
     forgot_password: "Forgot your password?",
     sign_in_with: "{login}",
@@ -40,6 +39,11 @@ export default {
     email_unusable: "No account can be made with this address. If you have one already, sign in.",
     sign_up_by_invitation: "New accounts are by invitation. Ask the operator of this gateway for one; the link in it opens the form.",
     invitation_unusable: "This invitation is used or too old. Ask the operator for a new one.",
+    confirm_change: "You are signed in as {email}. From now on sign in as {newEmail}?",
+    mail_confirm: "Confirm your e-mail address here within an hour:\n\n{link}\n\nIf you have not asked for it, do nothing.",
+    mail_invite_subject: "Your invitation",
+    mail_invite:
+      "You are invited to an account at {host}. Open it within a week:\n\n{link}\n\nThe link works once and for this address only.",
   },
   zh: {
     email: "电子邮件",
@@ -67,7 +71,6 @@ export default {
     mail_reset_subject: "设置新密码",
     mail_reset: "请在一小时内通过此链接设置新密码：\n\n{link}\n\n如果您没有提出此请求，请忽略。",
     mail_confirm_subject: "确认您的电子邮件地址",
-    mail_confirm: "请在一小时内通过此链接确认您的电子邮件地址：\n\n{link}\n\n如果您没有注册，请忽略。",
     or: "或",
     forgot_password: "忘记密码？",
     sign_in_with: "{login}",
@@ -79,6 +82,10 @@ export default {
     email_unusable: "无法用此地址创建账户。如果您已有账户，请登录。",
     sign_up_by_invitation: "新账户需凭邀请开通。请向本网关的运营方索取邀请，其中的链接会打开注册表单。",
     invitation_unusable: "此邀请已使用或已过期。请向运营方索取新的邀请。",
+    confirm_change: "您已以 {email} 登录。今后改用 {newEmail} 登录吗？",
+    mail_confirm: "请在一小时内通过此链接确认您的电子邮件地址：\n\n{link}\n\n如果您没有提出此请求，请忽略。",
+    mail_invite_subject: "您的邀请",
+    mail_invite: "邀请您使用 {host} 上的账户。请在一周内打开：\n\n{link}\n\n此链接只能使用一次，且仅限此地址。",
   },
   ko: {
     email: "이메일",
@@ -106,7 +113,6 @@ export default {
     mail_reset_subject: "새 비밀번호 설정",
     mail_reset: "한 시간 안에 여기에서 새 비밀번호를 설정하세요:\n\n{link}\n\n요청하지 않았다면 무시하세요.",
     mail_confirm_subject: "이메일 주소 확인",
-    mail_confirm: "한 시간 안에 여기에서 이메일 주소를 확인하세요:\n\n{link}\n\n가입하지 않았다면 무시하세요.",
     or: "또는",
     forgot_password: "비밀번호를 잊으셨나요?",
     sign_in_with: "{login}",
@@ -119,6 +125,10 @@ export default {
     sign_up_by_invitation:
       "새 계정은 초대로만 만들 수 있습니다. 이 게이트웨이의 운영자에게 초대를 요청하세요. 초대의 링크가 가입 양식을 엽니다.",
     invitation_unusable: "이 초대는 이미 사용되었거나 만료되었습니다. 운영자에게 새 초대를 요청하세요.",
+    confirm_change: "{email}(으)로 로그인되어 있습니다. 앞으로 {newEmail}(으)로 로그인할까요?",
+    mail_confirm: "한 시간 안에 여기에서 이메일 주소를 확인하세요:\n\n{link}\n\n요청하지 않았다면 무시하세요.",
+    mail_invite_subject: "초대합니다",
+    mail_invite: "{host}의 계정에 초대합니다. 일주일 안에 여세요:\n\n{link}\n\n이 링크는 한 번, 이 주소로만 사용할 수 있습니다.",
   },
   ja: {
     email: "メールアドレス",
@@ -146,7 +156,6 @@ export default {
     mail_reset_subject: "新しいパスワードの設定",
     mail_reset: "1 時間以内にこちらで新しいパスワードを設定してください。\n\n{link}\n\n心当たりがなければ何もしないでください。",
     mail_confirm_subject: "メールアドレスの確認",
-    mail_confirm: "1 時間以内にこちらでメールアドレスを確認してください。\n\n{link}\n\n登録した覚えがなければ何もしないでください。",
     or: "または",
     forgot_password: "パスワードをお忘れですか？",
     sign_in_with: "{login}",
@@ -158,5 +167,10 @@ export default {
     email_unusable: "このアドレスではアカウントを作成できません。すでにお持ちの場合はログインしてください。",
     sign_up_by_invitation: "新しいアカウントは招待制です。このゲートウェイの運営者に招待を依頼してください。招待のリンクから登録できます。",
     invitation_unusable: "この招待は使用済みか期限切れです。運営者に新しい招待を依頼してください。",
+    confirm_change: "{email} としてログインしています。今後は {newEmail} でログインしますか？",
+    mail_confirm: "1 時間以内にこちらでメールアドレスを確認してください。\n\n{link}\n\n心当たりがなければ何もしないでください。",
+    mail_invite_subject: "ご招待",
+    mail_invite:
+      "{host} のアカウントにご招待します。1 週間以内に開いてください。\n\n{link}\n\nこのリンクは一度だけ、このアドレスでのみ使えます。",
   },
 };

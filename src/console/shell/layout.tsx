@@ -84,7 +84,8 @@ const Shell = ({ member, ...page }: Page & { member: Member }) => {
           <b class="clip" aria-hidden="true">
             {title}
           </b>
-          <a class="btn ghost sm num" href="/console/usage" aria-label={say("balance")}>
+          <a class="btn ghost sm num" href="/console/usage">
+            <span class="vh">{say("balance")}</span>
             <Money millionths={member.remaining} />
           </a>
         </header>

@@ -129,7 +129,7 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
         {say("brand")}
       </a>
       <Places path={path} isAdmin={isAdmin} />
-      <button class="me" popovertarget="me-menu" type="button" aria-label={say("account_menu", { email })}>
+      <button class="me" popovertarget="me-menu" type="button">
         <span class="avatar" aria-hidden="true">
           {email.slice(0, 1).toUpperCase()}
         </span>
@@ -139,6 +139,7 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
             <Money millionths={remaining} /> {say("left")}
           </span>
         </span>
+        <span class="vh">{say("account_menu")}</span>
         <Icon name="updown" />
       </button>
       <div class="menu" id="me-menu" popover="auto">

@@ -1,7 +1,7 @@
 /** One task's page: what came of it, what can be done with it, what was asked for; it renews itself while the task runs. */
 
 import { readCost } from "../../db/ledger-reports.ts";
-import { askGateway, type ConsoleContext, page } from "../frame.tsx";
+import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
 import { isGone, isOpen, refusalOf, type TaskData, usableModels } from "./answers.ts";
 import { amountOf } from "../amounts.ts";
 import { Cost, Parameters, Times } from "./facts.tsx";
@@ -25,7 +25,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   const { data: task } = await answer.json<{ data: TaskData }>();
   // Read second, so that what the answer calls final is final in the record.
   const record = await c.env.API.record(c.get("account").id, task.id);
-  if (!record) return page(c, say("not_found"), null, 404);
+  if (!record) return nothingHere(c);
   const models = record.result?.kind === "video" ? await usableModels(c) : [];
   const cost = await readCost(c.env.DB, c.get("account").id, task.id);
   const path = `/console/tasks/${task.id}`;
