@@ -5,6 +5,7 @@ import buttons from "./buttons.css";
 import charts from "./charts.css";
 import chat from "./chat.css";
 import choices from "./choices.css";
+import codeTabs from "./code-tabs.css";
 import common from "./common.css";
 import fields from "./fields.css";
 import gallery from "./gallery.css";
@@ -22,7 +23,7 @@ import surfaces from "./surfaces.css";
 import task from "./task.css";
 import tokens from "./tokens.css";
 
-const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, phone];
+const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
 const pages = [playground, chat, gallery, task, charts, steps, publicPages, helpers, narrow];
 
 /** The whole stylesheet. `pathOf` gives the path of a served file: fonts stand in it as `url("name")`. */
