@@ -17,6 +17,7 @@ const errorTable = {
   task_already_final: [409, "invalid_request"],
   conflict: [409, "invalid_request"],
   asset_expired: [410, "invalid_request"],
+  body_too_slow: [400, "invalid_request"],
   body_too_large: [413, "invalid_request"],
   unsupported_media_type: [415, "invalid_request"],
   range_not_satisfiable: [416, "invalid_request"],
@@ -41,6 +42,9 @@ export interface Violation {
   allowed?: unknown;
 }
 
+/** An answer lists at most as many violations (contract, section 1). */
+export const maxViolations = 50;
+
 /** A failure that the caller is told about. Thrown anywhere in `api`; turned into an answer in one place. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -48,16 +52,25 @@ export class ApiError extends Error {
   /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfter: number | undefined;
   readonly headers: Record<string, string>;
+  /** A sentence of the message table that says more than the code's own, with its values. */
+  readonly sentence: { key: string; values: Record<string, string> } | undefined;
 
   constructor(
     code: ErrorCode,
-    options: { violations?: Violation[]; retryAfter?: number; headers?: Record<string, string>; cause?: unknown } = {},
+    options: {
+      violations?: Violation[];
+      retryAfter?: number;
+      headers?: Record<string, string>;
+      sentence?: { key: string; values: Record<string, string> };
+      cause?: unknown;
+    } = {},
   ) {
     super(code, { cause: options.cause });
     this.code = code;
-    this.violations = options.violations ?? [];
+    this.violations = (options.violations ?? []).slice(0, maxViolations);
     this.retryAfter = options.retryAfter ?? (code === "unavailable" ? 5 : undefined);
     this.headers = options.headers ?? {};
+    this.sentence = options.sentence;
   }
 }
 

@@ -5,7 +5,7 @@ import { modelNamed, modelNames } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
-import { listTasks } from "../db/ledger-reports.ts";
+import { listTasks, readCost } from "../db/ledger-reports.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
@@ -43,11 +43,14 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * object knows. So pages are filled from the ledger and each record is read.
  */
 async function list(c: AppContext): Promise<Response> {
-  const { limit, after } = readPage(c);
+  const { accountId } = c.get("caller");
+  const { limit, after } = await readPage(
+    c,
+    async (id) => toObjectId(c.env.TASKS, id) !== undefined && (await readCost(c.env.DB, accountId, id)) !== undefined,
+  );
   const status = readChoice(c, "status", statuses);
   const kind = readChoice(c, "kind", kinds);
   const model = modelNamed(readChoice(c, "model", modelNames) ?? "")?.id;
-  const { accountId } = c.get("caller");
   const outcome = status === "completed" || status === "failed" ? status : status && "open";
   const endedSince = Date.now() - lifeTimes(c.env).recordMs;
   const found: { status: string }[] = [];

@@ -3,6 +3,7 @@
 import { toUnits } from "../db/ledger.ts";
 import type { ConsoleContext } from "./frame.tsx";
 import type { Language } from "./messages.ts";
+import { balanceUnit } from "./settings.ts";
 
 const currencies = new Set(Intl.supportedValuesOf("currency"));
 
@@ -26,7 +27,7 @@ export const exactAmount = (language: Language, unit: string, millionths: number
 
 /** Exact with its unit, for prices and sentences: `$0.035`; null is no limit. */
 export const amountOf = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null ? c.get("say")("unlimited") : withUnit(c.get("language"), c.env.BALANCE_UNIT, toUnits(millionths), 2, 6);
+  millionths === null ? c.get("say")("unlimited") : withUnit(c.get("language"), balanceUnit(c.env), toUnits(millionths), 2, 6);
 
 /** In plain digits, as forms and programs read it: `0.000001`. */
 export const decimal = (millionths: number) =>

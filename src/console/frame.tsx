@@ -18,6 +18,7 @@ import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
 import { themeCookie, themeOf } from "./shell/theme.ts";
+import { assetBaseUrl, balanceUnit } from "./settings.ts";
 
 export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
@@ -59,11 +60,11 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("language", language);
   c.set("say", speakerOf(language));
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
-  const { ASSET_BASE_URL } = c.env;
+  const assets = assetBaseUrl(c.env);
   const logins = loginsOf(c.env)
     .map((login) => loginOrigins[login])
     .join("");
-  c.header("content-security-policy", policy(ASSET_BASE_URL ? ` ${new URL(ASSET_BASE_URL).origin}` : "", logins));
+  c.header("content-security-policy", policy(assets === undefined ? "" : ` ${new URL(assets).origin}`, logins));
   const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
@@ -116,20 +117,27 @@ async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   const account = c.get("account") as Account | undefined;
   const balance = account && (await readBalance(c.env.DB, account.id));
   if (!user || !account || !balance) return undefined;
-  return { email: user.email, isAdmin: account.admin === 1, remaining: remaining(balance), reserved: balance.reserved };
+  return {
+    email: user.email,
+    isAdmin: account.admin === 1,
+    remaining: remaining(balance),
+    reserved: balance.reserved,
+    unit: balanceUnit(c.env),
+  };
 }
 
 /** A whole page. */
 export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
+  // What broke a page may break this, too: the page that says so has to stand without it.
+  const member = await shownMember(c).catch((error: unknown) => (status === 500 ? undefined : Promise.reject(error)));
   const html = (
     <Layout
       title={title}
       path={c.req.path}
       language={c.get("language")}
       say={c.get("say")}
-      unit={c.env.BALANCE_UNIT}
       theme={themeOf(getCookie(c, themeCookie))}
-      member={await shownMember(c)}
+      member={member}
       isAnswer={c.req.method !== "GET"}
       {...arrangement}
     >

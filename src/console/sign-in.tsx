@@ -10,6 +10,7 @@ import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength } from "./password-hash.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
+import { signup } from "./settings.ts";
 
 const maxNameLength = 200;
 const maxEmailLength = 254;
@@ -42,13 +43,13 @@ interface SignInState extends Along {
 function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 429 = 200) {
   const { say } = c.var;
   const { email, problem, isWrong, to } = state;
-  const canSignUp = Boolean(state.invitation) || c.env.SIGNUP === "open";
+  const canSignUp = Boolean(state.invitation) || signup(c.env) === "open";
   const lead = canSignUp ? (
     <>
       {say("no_account_yet")} <a href={withAlong("/console/sign-up", state)}>{say("sign_up")}</a>
     </>
   ) : (
-    say(c.env.SIGNUP === "invite" ? "sign_up_by_invitation" : "sign_up_closed")
+    say(signup(c.env) === "invite" ? "sign_up_by_invitation" : "sign_up_closed")
   );
   return page(
     c,
@@ -144,16 +145,16 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
 
 /** Who may sign up: everybody where that is open, whoever was invited unless it is closed. null says that this one may not. */
 async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
-  if (c.env.SIGNUP === "closed") return null;
+  if (signup(c.env) === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
   if (account) return { invitation: token!, invited: account.email };
-  return c.env.SIGNUP === "open" ? {} : null;
+  return signup(c.env) === "open" ? {} : null;
 }
 
 /** Says why there is no form: nobody may sign up, only invited people may, or the invitation is used or too old. */
 function closed(c: ConsoleContext, token: string | undefined) {
   const { say } = c.var;
-  const reason = c.env.SIGNUP === "closed" ? "sign_up_closed" : token ? "invitation_unusable" : "sign_up_by_invitation";
+  const reason = signup(c.env) === "closed" ? "sign_up_closed" : token ? "invitation_unusable" : "sign_up_by_invitation";
   return page(
     c,
     say("sign_up"),

@@ -5,7 +5,7 @@ import type { ImageType } from "./image-type.ts";
 import { JsonBodyError } from "./json-error.ts";
 import { ImageTextReader } from "./json-image.ts";
 import { decodeString, type JsonPath, JsonScanner } from "./json-scanner.ts";
-import { readText } from "./json-text.ts";
+import { type ReadOptions, readText } from "./json-text.ts";
 
 /** An image that was decoded out of a body. */
 export interface InlineImage {
@@ -16,9 +16,7 @@ export interface InlineImage {
   index: number;
 }
 
-export interface SkeletonOptions {
-  /** Limit of the whole body, in bytes. */
-  maxBytes: number;
+export interface SkeletonOptions extends ReadOptions {
   /** Limit of the body without its images, in bytes. */
   maxSkeletonBytes: number;
   /** Limit of one decoded image, in bytes. */
@@ -69,7 +67,7 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
   let state: "undecided" | "kept" | "extracted" = "undecided";
 
   try {
-    for await (const text of readText(body, options.maxBytes)) {
+    for await (const text of readText(body, options)) {
       for (const part of scanner.parts(text)) {
         if (part.kind !== "string") {
           skeleton.add(part.text);

@@ -15,6 +15,7 @@ import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Moment } from "../parts/moment.tsx";
+import { signup } from "../settings.ts";
 
 type Change = Parameters<typeof changeQuota>[2];
 
@@ -75,7 +76,7 @@ async function deed(c: ConsoleContext, account: Account, name: Deed) {
 
 async function inviteInto(c: ConsoleContext, account: Account) {
   const { say } = c.var;
-  if (c.env.SIGNUP === "closed" || (await personOf(c.env.DB, account.id)) !== null)
+  if (signup(c.env) === "closed" || (await personOf(c.env.DB, account.id)) !== null)
     return adminPage(c, nameOf(account), <Problem text={say("admin_no_invitation")} />, 400);
   const { token, expiresAt } = await invite(c.env.DB, account.id);
   const { origin } = new URL(c.req.url);

@@ -14,6 +14,7 @@ import { Moment } from "../parts/moment.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts, Figures, Table } from "../parts/table.tsx";
 import { type TaskRow, TaskTable } from "../parts/task-table.tsx";
+import { balanceUnit, signup } from "../settings.ts";
 
 /** The account's page; `problem` says why its quota was not changed. */
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
@@ -40,7 +41,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
             </a>
           </>
         )}
-        {person === null && c.env.SIGNUP !== "closed" && (
+        {person === null && signup(c.env) !== "closed" && (
           <form method="post" action={`${path}/invite`}>
             <button class="btn">{say("admin_invite")}</button>
           </form>
@@ -69,7 +70,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
           </div>
         </section>
         <section>
-          <QuotaForm path={path} unit={c.env.BALANCE_UNIT} problem={problem} />
+          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={problem} />
         </section>
       </div>
       <section>

@@ -12,6 +12,7 @@ import { Pill } from "../parts/status.tsx";
 import { adminPage, note } from "./frame.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
+import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
 
@@ -110,7 +111,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
           <TextField name="name" label={say("name")} maxlength={200} value={refused?.name} autocomplete="off" />
           <TextField
             name="quota"
-            label={say("admin_quota_in", { unit: c.env.BALANCE_UNIT })}
+            label={say("admin_quota_in", { unit: balanceUnit(c.env) })}
             inputmode="decimal"
             value={refused?.quota ?? "0"}
           />

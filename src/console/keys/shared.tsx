@@ -6,6 +6,7 @@ import { type ConsoleContext, page } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { balanceUnit } from "../settings.ts";
 
 /** A key that a person made, and whether a newer one took its place. */
 export type Key = ApiKey & { isReplaced: boolean };
@@ -51,10 +52,10 @@ export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: str
     <TextField
       name="quota"
       label={c.var.say("quota")}
-      opt={c.env.BALANCE_UNIT}
+      opt={balanceUnit(c.env)}
       inputmode="decimal"
       value={quota}
-      hint={c.var.say("quota_hint", { unit: c.env.BALANCE_UNIT })}
+      hint={c.var.say("quota_hint", { unit: balanceUnit(c.env) })}
     />
   </>
 );

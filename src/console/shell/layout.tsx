@@ -26,7 +26,6 @@ interface Page extends Arrangement {
   path: string;
   language: Language;
   say: Say;
-  unit: string;
   theme: Theme;
   /** Who is signed in. */
   member: Member | undefined;
@@ -132,10 +131,10 @@ const Gate = ({ title, lead, language, say, isAnswer, toast, children }: Page) =
 );
 
 export const Layout = (page: Page) => {
-  const { language, say, unit, theme, title, member } = page;
+  const { language, say, theme, title, member } = page;
   return (
     <html lang={language} data-theme={theme === "system" ? undefined : theme}>
-      <AroundContext.Provider value={{ language, say, unit }}>
+      <AroundContext.Provider value={{ language, say, unit: member?.unit ?? "USD" }}>
         <Head title={title} />
         {member ? <Shell {...page} member={member} /> : <Gate {...page} />}
       </AroundContext.Provider>

@@ -15,6 +15,8 @@ export interface Member {
   isAdmin: boolean;
   remaining: number | null;
   reserved: number;
+  /** Of the amounts. */
+  unit: string;
 }
 
 const groups = [
