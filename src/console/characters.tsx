@@ -7,6 +7,7 @@ import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Moment } from "./parts/moment.tsx";
+import { Problem } from "./parts/note.tsx";
 
 /** An element of `GET /v1/characters`. Its picture's address is signed anew with each answer. */
 interface CharacterRow {
@@ -22,7 +23,8 @@ async function list(c: ConsoleContext) {
   const { say } = c.var;
   const after = c.req.query("after");
   const answer = await askGateway(c, `/v1/characters${after === undefined ? "" : `?after=${encodeURIComponent(after)}`}`);
-  if (!answer.ok) return page(c, say("characters"), <p role="alert">{say("failed")}</p>, answer.status === 429 ? 429 : 500);
+  if (!answer.ok)
+    return page(c, say("characters"), <Problem text={say("failed")} />, answer.status === 429 ? 429 : answer.status < 500 ? 400 : 500);
   const { data: found, has_more: hasMore } = await answer.json<{ data: CharacterRow[]; has_more: boolean }>();
   return page(
     c,

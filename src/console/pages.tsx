@@ -9,6 +9,7 @@ import { characters } from "./characters.tsx";
 import { BadForm, type ConsoleEnvironment, frame, languageCookie, nothingHere, page, recognize } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
+import { models } from "./models/page.tsx";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.ts";
 import { recover } from "./recover.tsx";
@@ -55,6 +56,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/playground", playground)
   .route("/console/tasks", tasks)
   .route("/console/characters", characters)
+  .route("/console/models", models)
   .route("/console/usage", usage)
   .route("/console/keys", keys)
   .route("/console/admin", admin)

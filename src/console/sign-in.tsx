@@ -10,7 +10,7 @@ import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength } from "./password-hash.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
-import { signup } from "./settings.ts";
+import { signup, signupQuota } from "./settings.ts";
 
 const maxNameLength = 200;
 const maxEmailLength = 254;
@@ -145,10 +145,13 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
 
 /** Who may sign up: everybody where that is open, whoever was invited unless it is closed. null says that this one may not. */
 async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
-  if (signup(c.env) === "closed") return null;
+  const mode = signup(c.env);
+  if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
   if (account) return { invitation: token!, invited: account.email };
-  return signup(c.env) === "open" ? {} : null;
+  if (mode !== "open") return null;
+  signupQuota(c.env); // a wrong one is found before the person exists
+  return {};
 }
 
 /** Says why there is no form: nobody may sign up, only invited people may, or the invitation is used or too old. */

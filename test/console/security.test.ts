@@ -96,12 +96,13 @@ function pathTo(route: string): string {
     task: taskId,
     deed: "disable",
     login: "github",
+    model: "vidA-2",
     name: pathOf("console.css").split("/").at(-1)!,
   };
   return route.replace(/:(\w+)/g, (_, name: string) => names[name] ?? "").replace(/(?<=.)\/$/, "");
 }
 
-const isOnesOwn = (path: string) => /:(?!name|login)/.test(path);
+const isOnesOwn = (path: string) => /:(?!name|login|model)/.test(path);
 
 /** Fields of every form, with what would take a thing from its owner. */
 const form = () => ({

@@ -29,7 +29,13 @@ const groups = [
       { path: "/console/characters", name: "characters", icon: "face" },
     ],
   },
-  { name: "group_build", places: [{ path: "/console/keys", name: "api_keys", icon: "key" }] },
+  {
+    name: "group_build",
+    places: [
+      { path: "/console/models", name: "models", icon: "cube" },
+      { path: "/console/keys", name: "api_keys", icon: "key" },
+    ],
+  },
   {
     name: "group_manage",
     places: [
