@@ -41,7 +41,8 @@ async function overviewPage(c: ConsoleContext) {
     usesByModel(c.env.DB, id, Date.parse(`${month}-01T00:00:00Z`)),
     hasKeys(c),
   ]);
-  const left = remaining(balance!);
+  if (!balance) throw new Error("the account has no wallet");
+  const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0)
     return page(c, say("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
   const today = startOfDays(1, now);
@@ -59,7 +60,7 @@ async function overviewPage(c: ConsoleContext) {
               <dd>
                 <Money millionths={left} />
                 <small>
-                  <Money millionths={balance!.reserved} /> {say("reserved_small")}
+                  <Money millionths={balance.reserved} /> {say("reserved_small")}
                 </small>
               </dd>
             </dl>

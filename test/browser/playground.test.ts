@@ -13,7 +13,7 @@ const result = (page: Page) => page.locator("#task .shots img");
 
 test("a picture by drag and drop: its price as it is typed, its way to the end without a reload", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
-  await page.getByRole("link", { name: "Playground" }).click();
+  await page.getByRole("link", { name: "Playground", exact: true }).click();
   await page.getByLabel("Model").selectOption("imgC-3-pro-image-preview");
   await page.waitForURL("**/console/playground?model=imgC-3-pro-image-preview");
   const one = (await priceShown(page))!;

@@ -201,8 +201,8 @@ test("signing in and up lead to the page that was asked for, and never out of th
   const field = (html: string) => /<input type="hidden" name="to" value="([^"]*)"/.exec(html)?.[1]?.replaceAll("&amp;", "&");
   const form = await browser.read(start);
   expect(field(form)).toBe(wanted);
-  const link = /href="(\/console\/sign-up[^"]*)"/.exec(form)![1]!;
-  const to = field(await browser.read(link))!;
+  const link = /href="(\/console\/sign-up[^"]*)"/.exec(form)![1];
+  const to = field(await browser.read(link ?? ""))!;
   const person = { name: "Ann", email: `ann-${crypto.randomUUID()}@example.com`, password: "correct horse battery" };
   const up = await browser.ask("/console/sign-up", { ...person, to });
   expect([up.status, up.headers.get("location")]).toEqual([303, wanted]);
