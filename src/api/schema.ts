@@ -217,3 +217,12 @@ export const audit = z.strictObject({
     z.strictObject({ id: z.string(), reserved: z.number(), used: z.number(), ledger_reserved: z.number(), ledger_used: z.number() }),
   ),
 });
+
+/* Readiness */
+
+export const readyAnswer = z.strictObject({ status: z.literal("ok") });
+/** With the names of what did not answer. */
+export const notReadyAnswer = z.strictObject({
+  status: z.literal("unavailable"),
+  failing: z.array(z.enum(["database", "bucket", "object"])).check(z.minLength(1)),
+});
