@@ -45,9 +45,7 @@ async function failingChecks(env: Env): Promise<string[]> {
 }
 
 async function within(work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
-  });
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
