@@ -22,11 +22,9 @@ interface DispatchMessage {
 }
 
 const defaultPollMs = 2_000;
-/** How wrangler.toml names the queue of messages that were given up. */
-const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
-
-/** How it names the queue of calls to receivers. */
-const isCallbackQueue = (queue: string) => queue.endsWith("-notify");
+/** How wrangler.toml names the queues of messages that were given up, and of calls to receivers; a deployment adds its environment's name. */
+const isDeadLetterQueue = (queue: string) => queue.startsWith("gateway-dead");
+const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
 
 /**
  * Works through a batch. Work is claimed and done one after the other: an invocation has six connections, and the clock of a request that

@@ -3,7 +3,20 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
-import { type Account, alarm, call, complete, finish, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  alarm,
+  call,
+  complete,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  submit,
+  unique,
+} from "../support/gateway.ts";
 import { callBack, callbackOf, hangs, hurryTimeouts, ok, receivers, secretOf, setEndpoint, verified } from "../support/receiver.ts";
 
 holdTime();
@@ -40,6 +53,19 @@ test("a completed task is posted once to its callback_url, signed, with the data
     state: "delivered",
     attempts: [{ at: Math.floor(Date.now() / 1000), ms: 0, status: 204 }],
   });
+});
+
+test("a deployment's environment ends the names of its queues", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await completed(account);
+  await deliver(id, "gateway-dispatch-staging");
+  expect(received).toHaveLength(0);
+  await deliver(id, "gateway-notify-staging");
+  expect(received).toHaveLength(1);
+  const queued = await submit(account, images, image());
+  await deliver(queued, "gateway-dead-staging");
+  expect((await call(`/v1/tasks/${queued}`, { key: account.key })).body.data.error.code).toBe("provider_error");
 });
 
 test("a failed task is posted with its error, in the language of its submission", async () => {
