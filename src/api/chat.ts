@@ -7,6 +7,7 @@ import type { Model } from "../catalog/models.ts";
 import { chatPrice, effectivePrice } from "../catalog/prices.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
 import { pricesAndRoutes } from "../config.ts";
+import { toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { retry } from "../retry.ts";
@@ -14,19 +15,24 @@ import { alert, log } from "../log.ts";
 import { isUnhealthy, isOn, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { chatDeadlineMs } from "../tasks/hold-object.ts";
-import { admitted } from "./auth.ts";
+import { admittedToSubmit } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { notAllowed } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { answerDryRun } from "./dry-run.ts";
+import { isDryRun, maxCostViolations, requireMaxCost } from "./options.ts";
+import { dryRunQuery } from "./query.ts";
 
-export const chat = new Hono<AppEnv>().post("/completions", admitted("submission"), complete).all("/completions", notAllowed("POST"));
+export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit, dryRunQuery, complete).all("/completions", notAllowed("POST"));
 
 async function complete(c: AppContext): Promise<Response> {
   const { env } = c;
   const { accountId, keyId } = c.get("caller");
-  const parsed = parseBody(await readJson(c, largeBody), "chat");
-  if (parsed.violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations: parsed.violations });
+  const raw = await readJson(c, largeBody);
+  const parsed = parseBody(raw, "chat");
+  const violations = [...parsed.violations, ...maxCostViolations(raw)];
+  if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
   c.set("model", model.id);
   const body = parsed.output as ChatBody;
@@ -35,11 +41,18 @@ async function complete(c: AppContext): Promise<Response> {
   const promptTokens = estimatePromptTokens(body);
   const price = (input: number, output: number) => chatPrice(prices, input, output);
 
+  const amount = price(promptTokens, maxTokens(body));
+  requireMaxCost(raw, amount);
+  if (isDryRun(c)) {
+    const metadata = { kind: "chat", prompt_tokens: promptTokens, max_completion_tokens: maxTokens(body), reserved: toUnits(amount) };
+    return answerDryRun(c, { kind: "chat", model: model.id, price: amount, typicalSeconds: model.typicalSeconds, metadata });
+  }
+
   const id = `chatcmpl-${newId("")}`;
   const holdId = env.HOLDS.newUniqueId();
   const held = await env.HOLDS.get(holdId).hold(
     { taskId: id, accountId, keyId, kind: "chat", model: model.id },
-    price(promptTokens, maxTokens(body)),
+    amount,
   );
   if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
 

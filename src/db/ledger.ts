@@ -49,6 +49,19 @@ export async function reserve(db: D1Database, charge: Charge, amount: number): P
   return earlier.length > 0 ? "reserved" : "insufficient";
 }
 
+/** Whether `amount` could be held now, and the smaller of what is left of the two wallets: null when neither has a limit. Holds nothing. */
+export async function previewReserve(
+  db: D1Database,
+  { accountId, keyId }: Pick<Charge, "accountId" | "keyId">,
+  amount: number,
+): Promise<{ refused?: "insufficient"; remaining: number | null }> {
+  const wallets = await readWallets(db, [accountId, keyId]);
+  const limits = [...wallets.values()].map(remaining).filter((left) => left !== null);
+  const left = limits.length > 0 ? Math.min(...limits) : null;
+  const isHeld = wallets.size === 2 && (left === null || left >= amount);
+  return { ...(!isHeld && { refused: "insufficient" }), remaining: left };
+}
+
 /**
  * Ends the hold of a task: `charged` becomes used (never more than was held), the rest goes back. 0 is a refund. A task
  * that never reserved gets its closing row too: it stops a reservation that is still under way. `also` joins the

@@ -55,12 +55,24 @@ async function signLinks({ result, expiresAt }: Task, base: string, secret: () =
   return ({ key }) => urls.get(key)!;
 }
 
-function toMetadata({ submission }: Task): Parameters & { kind: string; reserved: number; source_task?: string } {
-  const { kind, parameters, price, source } = submission;
+/** The resolved parameters of a submission, as every answer about it shows them. */
+export function toMetadata({
+  kind,
+  parameters,
+  price,
+  source,
+  reference,
+}: Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">): Parameters & {
+  kind: string;
+  reserved: number;
+  source_task?: string;
+  reference?: string;
+} {
   return {
     kind,
     ...parameters,
     reserved: toUnits(price),
+    ...(reference !== undefined && { reference }),
     ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
   };
 }
@@ -73,7 +85,7 @@ export const submissionView = (task: Task) => ({
   status: "queued",
   progress: 0,
   created_at: seconds(task.createdAt),
-  metadata: toMetadata(task),
+  metadata: toMetadata(task.submission),
 });
 
 const toError = (task: Task, language: Language) => task.error && { code: task.error, message: t(language, task.error) };
@@ -124,6 +136,12 @@ const commonFields = (task: Task, now: number) => ({
   created_at: seconds(task.createdAt),
 });
 
+/** What the task costs, in balance units; what was charged and returned is known once it is final. */
+const toCost = ({ submission: { price }, charged }: Task) => ({
+  reserved: toUnits(price),
+  ...(charged !== undefined && { charged: toUnits(charged), returned: toUnits(price - charged) }),
+});
+
 /** `data` of the generic query (2.3 of the interface, section 2 of the contract). */
 function taskData(task: Task, link: Link, language: Language, now: number) {
   const estimated = remainingSeconds(task, now);
@@ -131,7 +149,9 @@ function taskData(task: Task, link: Link, language: Language, now: number) {
   return {
     ...commonFields(task, now),
     ...(estimated !== undefined && { estimated_time: estimated }),
-    metadata: toMetadata(task),
+    metadata: toMetadata(task.submission),
+    ...(task.submission.reference !== undefined && { reference: task.submission.reference }),
+    cost: toCost(task),
     ...(task.status === "completed" && {
       completed_at: seconds(task.finalAt!),
       expires_at: seconds(task.expiresAt!),
@@ -177,7 +197,7 @@ function characterView(task: Task, link: Link, language: Language, now: number) 
   return {
     ...commonFields(task, now),
     ...(task.status === "completed" && { completed_at: seconds(task.finalAt!), result: toResult(task, link) }),
-    metadata: toMetadata(task),
+    metadata: toMetadata(task.submission),
     ...(error && { error }),
   };
 }
