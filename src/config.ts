@@ -15,6 +15,9 @@ export const lifeTimes = (env: Env) => ({
   recordMs: 1000 * seconds(isLocal(env) ? env.RECORD_TTL_S : undefined, 604_800),
 });
 
+/** How many open tasks an account may have. */
+export const maxOpenTasks = (env: Env) => seconds(env.MAX_OPEN_TASKS, 500);
+
 /** Whether callers' URLs may point at private hosts and other ports. */
 export const allowsPrivateNetwork = (env: Env) => (env.ALLOW_PRIVATE_NETWORK ? env.ALLOW_PRIVATE_NETWORK === "on" : isLocal(env));
 

@@ -25,6 +25,8 @@ interface Env {
   RATE_LIMITS: string;
   SUBMISSIONS_PER_MINUTE: string;
   READS_PER_MINUTE: string;
+  /** Open tasks of one account at a time; 500 by default */
+  MAX_OPEN_TASKS?: string;
   /** "on" or "off": whether callers' URLs may point at private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
   /** Where asset URLs point, without a slash at the end; the gateway's own host by default */

@@ -7,7 +7,7 @@ import * as apiKeys from "../db/api-keys.ts";
 import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
-import { audit } from "../db/ledger-reports.ts";
+import { audit } from "../db/audit.ts";
 import { readBalance, changeQuota, openWallet, remaining, toUnits } from "../db/ledger.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
@@ -89,7 +89,7 @@ export const admin = new Hono<AppEnv>()
     return c.body(null, 204);
   })
   .get("/audit", async (c) => {
-    const books = await audit(c.env.DB);
+    const books = await audit(c.env.DB, c.req.query("account"));
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,
@@ -101,6 +101,13 @@ export const admin = new Hono<AppEnv>()
         ledger_reserved: toUnits(row.ledgerReserved),
         ledger_used: toUnits(row.ledgerUsed),
       })),
+      progress: {
+        complete: books.isComplete,
+        accounts_checked: books.accounts,
+        entries_checked: books.entries,
+        account: books.current,
+        started_at: Math.floor(books.startedAt / 1000),
+      },
     });
   })
   .all("/audit", notAllowed("GET, HEAD"))
@@ -191,6 +198,7 @@ async function createKey(c: AppContext): Promise<Response> {
   const body = await readFields(c, newKey, ["quota"]);
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
   const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt);
-  await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
+  const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
+  if (created!.results.length === 0) throw new ApiError("too_many_keys");
   return answer(c, { ...(await keyView(c, apiKey)), key }, 201);
 }

@@ -91,6 +91,7 @@ async function create(
 
 const refusals = {
   insufficient: () => new ApiError("insufficient_quota"),
+  too_many: () => new ApiError("too_many_open_tasks"),
   unavailable: () => new ApiError("unavailable"),
   conflict: () => new ApiError("idempotency_conflict"),
 };

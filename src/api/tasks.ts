@@ -1,11 +1,11 @@
 /** `/v1/tasks`: the list, cancelling. */
 
 import { Hono } from "hono";
-import { modelNamed, modelNames } from "../catalog/models.ts";
+import { allModels, deadlineSeconds, modelNamed, modelNames } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, invalid } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
-import { listTasks } from "../db/ledger-reports.ts";
+import { listTasks, readPlace } from "../db/ledger-reports.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
@@ -15,6 +15,11 @@ import { askTask, readQuestion } from "./status.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 const kinds = ["image", "video", "character", "remix"] as const;
+
+/** Every kind of task that a model can make. */
+const sorts = allModels().flatMap(({ id, actions }) => kinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
+/** The longest that a task may take, with the time that its settlement may be late. */
+const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), list)
@@ -50,20 +55,25 @@ async function list(c: AppContext): Promise<Response> {
   const { accountId } = c.get("caller");
   const outcome = status === "completed" || status === "failed" ? status : status && "open";
   const endedSince = Date.now() - lifeTimes(c.env).recordMs;
+  const filters = {
+    sorts: sorts.filter((sort) => (!kind || sort.kind === kind) && (!model || sort.model === model)),
+    isNarrowed: kind !== undefined || model !== undefined,
+    outcome: outcome as "open" | "completed" | "failed" | undefined,
+    endedSince,
+    longestMs,
+  };
   const found: { status: string }[] = [];
-  let cursor = after;
+  let cursor = after === undefined ? undefined : await readPlace(c.env.DB, accountId, after);
+  if (after !== undefined && !cursor) throw invalid("after", "unknown_after");
   let hasMore = true;
   while (found.length <= limit && hasMore) {
     const rows = await listTasks(c.env.DB, accountId, {
+      ...filters,
       limit: limit + 1,
       after: cursor,
-      kind,
-      model,
-      outcome,
-      endedSince,
     });
     hasMore = rows.length > limit;
-    cursor = rows.at(-1)?.taskId;
+    cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
     const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: { status: string } }>() ?? []));
     found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));

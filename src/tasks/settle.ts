@@ -1,6 +1,7 @@
 /** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
+import { maxOpenTasks } from "../config.ts";
 import { insertCharacter } from "../db/characters.ts";
 import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
@@ -29,7 +30,7 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
 });
 
 /** Holds the task's price. */
-export const reservePrice = (task: Task, env: Env) => reserve(env.DB, toCharge(task), task.submission.price);
+export const reservePrice = (task: Task, env: Env) => reserve(env.DB, toCharge(task), task.submission.price, maxOpenTasks(env));
 
 /** Gives back what the ledger may hold for a task that nobody was told of. */
 export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "cancelled");

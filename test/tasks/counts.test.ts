@@ -27,7 +27,7 @@ function rowsWritten(): () => Promise<number> {
 
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test("a submission: one object call, four rows, one message", async () => {
+test("a submission: one object call, five rows, one message", async () => {
   const account = await newAccount();
   await call("/v1/balance", { key: account.key }); // the key is cached from here on
   const rows = rowsWritten();
@@ -40,7 +40,7 @@ test("a submission: one object call, four rows, one message", async () => {
   expect(creates).toHaveBeenCalledTimes(1);
   expect(sends).toHaveBeenCalledTimes(1);
   expect(statements).toHaveBeenCalledTimes(1);
-  expect(await rows()).toBe(4);
+  expect(await rows()).toBe(5);
 });
 
 test("a whole task: three rows to close, at most two messages", async () => {
