@@ -53,12 +53,12 @@ async function list(c: AppContext): Promise<Response> {
   const kind = readChoice(c, "kind", kinds);
   const model = modelNamed(readChoice(c, "model", modelNames) ?? "")?.id;
   const { accountId } = c.get("caller");
-  const outcome = status === "completed" || status === "failed" ? status : status && "open";
+  const outcome = status === "completed" || status === "failed" ? status : status && ("open" as const);
   const endedSince = Date.now() - lifeTimes(c.env).recordMs;
   const filters = {
     sorts: sorts.filter((sort) => (!kind || sort.kind === kind) && (!model || sort.model === model)),
     isNarrowed: kind !== undefined || model !== undefined,
-    outcome: outcome as "open" | "completed" | "failed" | undefined,
+    outcome,
     endedSince,
     longestMs,
   };

@@ -195,7 +195,7 @@ const sumsOf = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entri
 /** One batch is one transaction: what it reads belongs together. */
 async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
   const entries = (more: string) =>
-    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
+    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
   const walkOf = (side: 0 | 1) => {
     const place = places[side]!;
     const { at, taskId } = place === "done" ? { at: until, taskId: "" } : place;
@@ -219,7 +219,7 @@ async function readSlice(db: D1Database, { accountId, until, places, day }: Walk
       .bind(accountId),
     db
       .prepare(
-        `SELECT key_id AS keyId, sum(held) AS held, count(*) AS tasks FROM entry
+        `SELECT key_id AS keyId, sum(held) AS held, count(*) AS tasks FROM entry INDEXED BY entry_open
          WHERE account_id = ?1 AND step = 'reserve' AND closed_at IS NULL GROUP BY key_id`,
       )
       .bind(accountId),

@@ -156,7 +156,7 @@ export async function listTasks(db: D1Database, accountId: string, page: TaskPag
   const open = walk(
     "entry_open",
     0,
-    "closed_at IS NULL AND (kind = 'chat') = 0 AND (?6 = 1 OR instr(?7, '"' || model || ' ' || kind || '"') > 0)",
+    `closed_at IS NULL AND (kind = 'chat') = 0 AND (?6 = 1 OR instr(?7, '"' || model || ' ' || kind || '"') > 0)`,
     isNarrowed ? 0 : 1,
     JSON.stringify(sorts.map(({ model, kind }) => `${model} ${kind}`)),
   );

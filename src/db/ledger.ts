@@ -58,10 +58,10 @@ export async function reserve(
     )
     .bind(charge.taskId, charge.accountId, charge.kind, maxOpenTasks)
     .run<{ step: string }>();
-  const steps = earlier.map(({ step }) => step);
-  if (steps.includes("close")) return "closed";
-  if (steps.includes("reserve")) return "reserved";
-  return steps.includes("too_many") ? "too_many" : "insufficient";
+  const steps = new Set(earlier.map(({ step }) => step));
+  if (steps.has("close")) return "closed";
+  if (steps.has("reserve")) return "reserved";
+  return steps.has("too_many") ? "too_many" : "insufficient";
 }
 
 /**
