@@ -1,4 +1,4 @@
-/** Signed URLs: what a caller needs to fetch an asset, and nothing that could be changed. */
+/** Signs and verifies the URLs of assets. */
 
 import type { Asset } from "./assets.ts";
 

@@ -1,40 +1,74 @@
-/** What the operator configured, read from the Worker's variables in one place. */
+/** Reads the operator's configuration from the Worker's variables. */
 
 import { checkPrices, type PriceOverrides } from "./catalog/prices.ts";
 import { checkRoutes, type Routes } from "./catalog/routes.ts";
+import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts";
 
-/** Fraction-free seconds from a variable, or the default. */
-const seconds = (text: string | undefined, fallback: number) =>
-  text !== undefined && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : fallback;
-
-const isLocal = (env: Env) => env.ENVIRONMENT === "local";
+const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
 
 /** How long assets and final records live, in milliseconds. Other than a day and a week only on a developer's machine. */
 export const lifeTimes = (env: Env) => ({
-  assetMs: 1000 * seconds(isLocal(env) ? env.ASSET_TTL_S : undefined, 86_400),
-  recordMs: 1000 * seconds(isLocal(env) ? env.RECORD_TTL_S : undefined, 604_800),
+  assetMs: 1000 * readNumber("ASSET_TTL_S", isLocal(env) ? env.ASSET_TTL_S : undefined, 86_400),
+  recordMs: 1000 * readNumber("RECORD_TTL_S", isLocal(env) ? env.RECORD_TTL_S : undefined, 604_800),
 });
 
 /** How many open tasks an account may have. */
-export const maxOpenTasks = (env: Env) => seconds(env.MAX_OPEN_TASKS, 500);
+export const maxOpenTasks = (env: Env) => readNumber("MAX_OPEN_TASKS", env.MAX_OPEN_TASKS, 500);
 
 /** Whether callers' URLs may point at private hosts and other ports. */
-export const allowsPrivateNetwork = (env: Env) => (env.ALLOW_PRIVATE_NETWORK ? env.ALLOW_PRIVATE_NETWORK === "on" : isLocal(env));
+export const allowsPrivateNetwork = (env: Env) =>
+  readWord("ALLOW_PRIVATE_NETWORK", env.ALLOW_PRIVATE_NETWORK, ["on", "off"], isLocal(env) ? "on" : "off") === "on";
+
+/** Where the operator wants asset URLs to begin; undefined for the gateway's own host. */
+export const assetBaseUrl = (env: Env) => readBaseUrl("ASSET_BASE_URL", env.ASSET_BASE_URL);
+
+/** Whether a task that a provider has accepted and cannot cancel costs its full price when its caller cancels it. */
+export const chargesCancelled = (env: Env) => readWord("CANCEL_CHARGE", env.CANCEL_CHARGE, ["none", "full"], "none") === "full";
+
+/** Whether requests are counted against the limits a minute. */
+export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS, ["on", "off"], "on") === "on";
+
+/** Requests a minute of one key and of one account, as the bindings of wrangler.toml count them. */
+export const perMinute = (env: Env, kind: "submission" | "read") =>
+  kind === "submission"
+    ? {
+        key: readNumber("SUBMISSIONS_PER_MINUTE", env.SUBMISSIONS_PER_MINUTE),
+        account: readNumber("ACCOUNT_SUBMISSIONS_PER_MINUTE", env.ACCOUNT_SUBMISSIONS_PER_MINUTE),
+      }
+    : {
+        key: readNumber("READS_PER_MINUTE", env.READS_PER_MINUTE),
+        account: readNumber("ACCOUNT_READS_PER_MINUTE", env.ACCOUNT_READS_PER_MINUTE),
+      };
 
 /** The gateway's own public hostnames as far as the configuration knows them, beside the request's own: no caller's URL may lead back to us. */
-export const ownHosts = (env: Env): string[] => (env.ASSET_BASE_URL ? [new URL(env.ASSET_BASE_URL).hostname] : []);
+export function ownHosts(env: Env): string[] {
+  const base = assetBaseUrl(env);
+  return base === undefined ? [] : [new URL(base).hostname];
+}
 
 const tables = new WeakMap<Env, { prices: PriceOverrides; routes: Routes }>();
 
 /** The operator's prices and routes, checked once for each isolate. Throws a sentence that names a wrong entry. */
 export function pricesAndRoutes(env: Env): { prices: PriceOverrides; routes: Routes } {
   let found = tables.get(env);
-  if (!found) tables.set(env, (found = { prices: checkPrices(parsed(env.PRICES)), routes: checkRoutes(parsed(env.ROUTES)) }));
+  if (!found)
+    tables.set(
+      env,
+      (found = { prices: checkPrices(parseTable("PRICES", env.PRICES)), routes: checkRoutes(parseTable("ROUTES", env.ROUTES)) }),
+    );
   return found;
 }
 
 /** A table of wrangler.toml arrives parsed, one from an environment file as text. */
-const parsed = (value: unknown): unknown => (typeof value === "string" ? (value.trim() === "" ? undefined : JSON.parse(value)) : value);
+function parseTable(variable: string, value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  if (value.trim() === "") return undefined;
+  try {
+    return JSON.parse(value);
+  } catch {
+    throw new VariableError(variable, "must be a table, or JSON");
+  }
+}
 
 /** The signing key of asset URLs. There is no default: a known secret would sign for everybody. */
 export function signingSecret(env: Env): string {

@@ -1,4 +1,4 @@
-/** The gateway as the console may use it: the whole API for callers that the console vouches for, without a key. */
+/** The gateway's API as the console uses it: for callers that the console authenticated, without a key. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { Caller } from "./db/callers.ts";
@@ -9,7 +9,7 @@ import { toObjectId } from "./ids.ts";
 import { providerStates } from "./providers/index.ts";
 import type { Task } from "./tasks/record.ts";
 
-/** Handed to the console with each request, so neither Worker needs an address that others could ask. */
+/** Passed to the console with each request, so that neither Worker needs an address that others could call. */
 export class ConsoleApi extends RpcTarget implements Api {
   readonly #answer: (request: Request) => Promise<Response>;
   readonly #env: Env;

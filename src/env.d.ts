@@ -9,6 +9,8 @@ interface Env {
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
   SUBMISSIONS: RateLimit;
   READS: RateLimit;
+  ACCOUNT_SUBMISSIONS: RateLimit;
+  ACCOUNT_READS: RateLimit;
   ADMIN_FAILURES: RateLimit;
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
@@ -27,6 +29,10 @@ interface Env {
   READS_PER_MINUTE: string;
   /** Open tasks of one account at a time; 500 by default */
   MAX_OPEN_TASKS?: string;
+  ACCOUNT_SUBMISSIONS_PER_MINUTE: string;
+  ACCOUNT_READS_PER_MINUTE: string;
+  /** "full": cancelling costs the price when the provider has accepted the task and cannot cancel it; "none" (default): it costs nothing */
+  CANCEL_CHARGE?: string;
   /** "on" or "off": whether callers' URLs may point at private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
   /** Where asset URLs point, without a slash at the end; the gateway's own host by default */

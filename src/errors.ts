@@ -1,4 +1,4 @@
-/** Every way a request can fail: one closed union, one table to the wire, one class to throw. */
+/** Every way a request can fail: a closed union of codes, their HTTP statuses, and the error class to throw. */
 
 /** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
 const errorTable = {
@@ -18,6 +18,7 @@ const errorTable = {
   conflict: [409, "invalid_request"],
   too_many_keys: [409, "invalid_request"],
   asset_expired: [410, "invalid_request"],
+  body_too_slow: [400, "invalid_request"],
   body_too_large: [413, "invalid_request"],
   unsupported_media_type: [415, "invalid_request"],
   range_not_satisfiable: [416, "invalid_request"],
@@ -43,6 +44,9 @@ export interface Violation {
   allowed?: unknown;
 }
 
+/** An answer lists at most as many violations (contract, section 1). */
+export const maxViolations = 50;
+
 /** A failure that the caller is told about. Thrown anywhere in `api`; turned into an answer in one place. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -50,16 +54,25 @@ export class ApiError extends Error {
   /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfter: number | undefined;
   readonly headers: Record<string, string>;
+  /** A sentence of the message table that says more than the code's own, with its values. */
+  readonly sentence: { key: string; values: Record<string, string> } | undefined;
 
   constructor(
     code: ErrorCode,
-    options: { violations?: Violation[]; retryAfter?: number; headers?: Record<string, string>; cause?: unknown } = {},
+    options: {
+      violations?: Violation[];
+      retryAfter?: number;
+      headers?: Record<string, string>;
+      sentence?: { key: string; values: Record<string, string> };
+      cause?: unknown;
+    } = {},
   ) {
     super(code, { cause: options.cause });
     this.code = code;
-    this.violations = options.violations ?? [];
+    this.violations = (options.violations ?? []).slice(0, maxViolations);
     this.retryAfter = options.retryAfter ?? (code === "unavailable" || code === "too_many_open_tasks" ? 5 : undefined);
     this.headers = options.headers ?? {};
+    this.sentence = options.sentence;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Log lines: one JSON object for each unit of work. Callers pass identifiers and counts, never prompts, keys or signatures. */
+/** Log lines, one JSON object for each unit of work. They hold identifiers and counts, never prompts, keys or signatures. */
 
 export interface LogFields {
   request?: string | undefined;

@@ -1,10 +1,10 @@
-/** Tries a call to what is ours again: objects are moved at times, and what they have to be told must not be lost. */
+/** Retries an RPC to one of our Durable Objects, which can fail while the object is relocated. */
 
 import { alert } from "./log.ts";
 
 const mostAttempts = 3;
 
-/** The call's answer; what it throws the third time. It must be safe to repeat, and make a new stub each time. */
+/** Returns the call's answer, or throws its third error. The call must be safe to repeat and make a new stub each time. */
 export async function retry<T>(unit: string, task: string, call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -6,7 +6,7 @@ import { assets } from "./api/assets.ts";
 import { balances } from "./api/balance.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
-import { onError } from "./api/errors.ts";
+import { onError, pathNotFound } from "./api/errors.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
@@ -29,9 +29,10 @@ async function toConsole(c: AppContext): Promise<Response> {
   return new Response(response.body, response);
 }
 
-const app = new Hono<AppEnv>()
+// Not strict: a trailing slash is the same path.
+const app = new Hono<AppEnv>({ strict: false })
   .onError(onError)
-  .notFound((c) => onError(new ApiError("not_found"), c))
+  .notFound((c) => onError(pathNotFound(c), c))
   .use(middleware)
   .route("/v1/chat", chat)
   .route("/v1/images", images)

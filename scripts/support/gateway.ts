@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
-import { loginSecret, writeVariables, type Variables } from "./variables.ts";
+import { isConsoleVariable, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
 const migrationDeadlineMs = 60_000;
@@ -74,7 +74,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const baseUrl = `http://${host}:${port}`;
     await answering(baseUrl, wrangler, options.signal);
     const adminToken = variables["ADMIN_TOKEN"] ?? "";
-    await signUpDemo(baseUrl);
+    await signUpDemo(baseUrl).catch((error: unknown) => {
+      throw new Error(`${error instanceof Error ? error.message : String(error)}\n${wrangler.output()}`, { cause: error });
+    });
     const account = adminToken ? await createDemoKey(baseUrl, adminToken) : undefined;
     if (!options.quiet) wrangler.forward();
     return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited: wrangler.exited, log: () => wrangler.output(), stop };
@@ -87,28 +89,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** The console's settings for this machine. Wrangler hands variables to the first of several Workers alone. */
 async function consoleConfig(stateDir: string, variables: Variables): Promise<string> {
   const source = join(root, "src/console/wrangler.toml");
-  const settings = {
-    main: join(dirname(source), "worker.ts"),
+  const own = Object.entries({
     SIGNUP: "open",
     SIGNUP_QUOTA: String(demoQuota),
-  };
+    AUTH_SECRET: await keptSecret(stateDir, "auth-secret"),
+    ...Object.fromEntries(Object.entries(variables).filter(([name]) => isConsoleVariable(name))),
+  });
   let text = await readFile(source, "utf8");
-  for (const [name, value] of Object.entries(settings))
-    text = text.replace(new RegExp(`^${name} = "[^"]*"`, "m"), () => `${name} = ${JSON.stringify(value)}`);
-  const secrets = { AUTH_SECRET: await keptSecret(stateDir, "auth-secret"), ...loginSecrets(variables) };
-  const lines = Object.entries(secrets).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`);
+  for (const name of ["main", ...own.map(([one]) => one)]) text = text.replace(new RegExp(`^${name} = .*\n`, "m"), "");
+  const main = `main = ${JSON.stringify(join(dirname(source), "worker.ts"))}\n`;
+  const lines = own.map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`);
   const path = join(stateDir, "console.toml");
-  await writeFile(
-    path,
-    text.replace("[vars]\n", () => `[vars]\n${lines.join("")}`),
-    { mode: 0o600 },
-  );
+  await writeFile(path, main + text.replace("[vars]\n", () => `[vars]\n${lines.join("")}`), { mode: 0o600 });
   return path;
 }
-
-/** Of logins elsewhere, where a developer has set them up. */
-const loginSecrets = (variables: Variables): Variables =>
-  Object.fromEntries(Object.entries(variables).filter(([name]) => loginSecret.test(name)));
 
 /** Made once and kept, so that signed URLs and sessions outlive a restart. */
 async function keptSecret(stateDir: string, name: string): Promise<string> {

@@ -13,20 +13,22 @@ export type Variables = Record<string, string>;
 /** Secrets of upstreams follow a pattern; everything else the Worker knows is declared. */
 const upstream = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL)$/;
 const declaration = /^\s+([A-Z][A-Z0-9_]*)\??: (?:string|unknown);/gm;
-/** The console's secrets of logins elsewhere. */
-export const loginSecret = /^(GITHUB|GOOGLE)_CLIENT_(ID|SECRET)$/;
 /** Names that look alike but belong to the tool that runs the Worker. */
 const tools = /^(CLOUDFLARE|CF|WRANGLER)_/;
 
-/** Whether the Worker reads a variable of this name: `src/env.d.ts` declares it, or it is an upstream's secret or address. */
+/** Whether one of the Workers reads a variable of this name: its `env.d.ts` declares it, or it is an upstream's secret or address. */
 export function isWorkerVariable(name: string): boolean {
-  return declared().has(name) || loginSecret.test(name) || (upstream.test(name) && !tools.test(name));
+  return declared("src/env.d.ts").has(name) || isConsoleVariable(name) || (upstream.test(name) && !tools.test(name));
 }
 
-let names: Set<string> | undefined;
-function declared(): Set<string> {
-  names ??= new Set([...readFileSync(join(root, "src/env.d.ts"), "utf8").matchAll(declaration)].map(([, name = ""]) => name));
-  return names;
+/** Whether the console reads a variable of this name. */
+export const isConsoleVariable = (name: string): boolean => declared("src/console/env.d.ts").has(name);
+
+const names = new Map<string, Set<string>>();
+function declared(file: string): Set<string> {
+  const known = names.get(file) ?? new Set([...readFileSync(join(root, file), "utf8").matchAll(declaration)].map(([, name = ""]) => name));
+  names.set(file, known);
+  return known;
 }
 
 /** All that a developer has set for the Worker: the file `.dev.vars`, and over it the environment. */

@@ -4,6 +4,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
 import * as accounts from "../db/accounts.ts";
 import * as apiKeys from "../db/api-keys.ts";
+import { limitsRates } from "../config.ts";
 import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
@@ -26,7 +27,7 @@ const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   if ((guessers.get(address) ?? 0) > now) throw tooMany(now);
   const token = bearerToken(c);
   if (token !== undefined && (await secretsEqual(token, c.env.ADMIN_TOKEN))) return next();
-  if (c.env.RATE_LIMITS !== "off" && !(await c.env.ADMIN_FAILURES.limit({ key: address })).success) {
+  if (limitsRates(c.env) && !(await c.env.ADMIN_FAILURES.limit({ key: address })).success) {
     if (guessers.size >= 10_000) guessers.clear();
     guessers.set(address, now + 1000 * secondsLeft(now));
     throw tooMany(now);
@@ -168,7 +169,7 @@ async function createAccount(c: AppContext): Promise<Response> {
 }
 
 async function listAccounts(c: AppContext): Promise<Response> {
-  const page = readPage(c);
+  const page = await readPage(c, async (id) => Boolean(await accounts.accountById(c.env.DB, id)));
   const email = c.req.query("email");
   if (email !== undefined) {
     const account = await accounts.accountByEmail(c.env.DB, email);

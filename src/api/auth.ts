@@ -2,6 +2,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import { type Caller, findCaller } from "../db/callers.ts";
+import { limitsRates, perMinute } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
@@ -14,7 +15,7 @@ const vouched = new WeakMap<Request, Caller>();
 /** Lets this very request pass as the caller's, without a key. */
 export const authenticateAs = (request: Request, caller: Caller) => void vouched.set(request, caller);
 
-/** Lets a request in when its key is good and has not used up its minute: 60 submissions and 600 other calls, unless configured otherwise. */
+/** Lets a request in when its key is good and neither it nor its account has used up its minute. */
 export async function admit(c: AppContext, kind: "submission" | "read"): Promise<void> {
   const token = bearerToken(c);
   const caller = token === undefined ? vouched.get(c.req.raw) : await findCaller(c.env.DB, token);
@@ -33,14 +34,24 @@ export const admitted =
 /** Seconds to the turn of the minute: the platform tells nothing of its window, which is over by then. */
 export const secondsLeft = (now: number) => 60 - (Math.floor(now / 1000) % 60);
 
-/** Throws `rate_limit_exceeded` when the key has used up its minute. */
+/**
+ * Counts the request for its key and, when the key may make it, for the account: an account cannot take more than its share by having
+ * many keys, and a key that is over its limit does not use up the account's. Throws `rate_limit_exceeded`.
+ */
 export async function countRequest(c: AppContext, kind: "submission" | "read"): Promise<void> {
   const { env } = c;
-  if (env.RATE_LIMITS === "off") return;
-  const [binding, perMinute] = kind === "submission" ? [env.SUBMISSIONS, env.SUBMISSIONS_PER_MINUTE] : [env.READS, env.READS_PER_MINUTE];
-  c.set("limit", perMinute);
-  const { success } = await binding.limit({ key: c.get("caller").keyId });
-  if (success) return;
+  if (!limitsRates(env)) return;
+  const { keyId, accountId } = c.get("caller");
+  const limits = perMinute(env, kind);
+  const [ofKey, ofAccount] = kind === "submission" ? [env.SUBMISSIONS, env.ACCOUNT_SUBMISSIONS] : [env.READS, env.ACCOUNT_READS];
+  c.set("limit", String(limits.key));
+  if (!(await ofKey.limit({ key: keyId })).success) throw tooMany();
+  if ((await ofAccount.limit({ key: accountId })).success) return;
+  c.set("limit", String(limits.account));
+  throw tooMany();
+}
+
+function tooMany(): ApiError {
   const seconds = secondsLeft(Date.now());
-  throw new ApiError("rate_limit_exceeded", { retryAfter: seconds, headers: { "x-ratelimit-reset-requests": `${seconds}s` } });
+  return new ApiError("rate_limit_exceeded", { retryAfter: seconds, headers: { "x-ratelimit-reset-requests": `${seconds}s` } });
 }

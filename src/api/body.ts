@@ -2,9 +2,11 @@
 
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
+import { findOversized } from "../catalog/sizes.ts";
 import { ApiError } from "../errors.ts";
 import { NetError } from "../net/net-error.ts";
 import { readAll } from "../net/bounded-body.ts";
+import { paceTimeMs, within } from "../net/pace.ts";
 import type { AppContext } from "./frame.ts";
 import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
 
@@ -16,15 +18,26 @@ export const smallBody = 1 * MiB;
 /** The body as an object; a `null` in it counts as absent, but for the fields `nullable`. Throws 400, 413 or 415. */
 export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
   requireJson(c);
-  const body = parseObject(await readBytes(c, maxBytes));
+  return toBody(await readBytes(c, maxBytes), nullable);
+}
+
+/** The bytes of a body as an object, its nulls taken away as `readJson` does. Throws 400. */
+export function toBody(bytes: Uint8Array, nullable: readonly string[] = []): Record<string, unknown> {
+  const body = parseObject(bytes);
   const kept = Object.entries(body).filter(([name, value]) => value === null && nullable.includes(name));
   return { ...(withoutNulls(body, 4) as Record<string, unknown>), ...Object.fromEntries(kept) };
 }
 
-/** Throws 415 for anything but JSON. */
+/** Throws 415 for anything but JSON as it is: a compressed body could be a thousand times as large as what was sent. */
 export function requireJson(c: AppContext): void {
+  requireUncompressed(c);
   const type = (c.req.header("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
   if (type !== "application/json") throw new ApiError("unsupported_media_type");
+}
+
+function requireUncompressed(c: AppContext): void {
+  const encoding = c.req.header("content-encoding")?.trim().toLowerCase();
+  if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type");
 }
 
 /** A small body that has to fit a schema. */
@@ -34,6 +47,8 @@ export async function readFields<T extends z.ZodMiniType>(
   nullable: readonly string[] = [],
 ): Promise<z.output<T>> {
   const body = await readJson(c, smallBody, nullable);
+  const oversized = findOversized(body);
+  if (oversized) throw new ApiError("invalid_request", { violations: [oversized] });
   const result = schema.safeParse(body);
   if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, body) });
   return result.data;
@@ -41,6 +56,7 @@ export async function readFields<T extends z.ZodMiniType>(
 
 /** For endpoints that need no body: nothing, or a JSON object. */
 export async function readNoBody(c: AppContext): Promise<void> {
+  requireUncompressed(c);
   const bytes = await readBytes(c, smallBody);
   if (bytes.byteLength === 0) return;
   parseObject(bytes);
@@ -51,11 +67,13 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   if (!body) return new Uint8Array();
   const length = c.req.header("content-length");
   if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
+  // A body with a length cannot be longer, and is read in one go.
+  const bytes = length === undefined ? readAll(body, maxBytes) : c.req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
   try {
-    // Whose length is told cannot be longer, and is read in one go.
-    return length === undefined ? await readAll(body, maxBytes) : new Uint8Array(await c.req.arrayBuffer());
+    return await within(paceTimeMs(Number(length ?? maxBytes)), bytes);
   } catch (error) {
     if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
+    if (error instanceof NetError && error.reason === "timeout") throw new ApiError("body_too_slow");
     throw new ApiError("invalid_json"); // the caller broke off
   }
 }

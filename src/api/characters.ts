@@ -14,7 +14,7 @@ import { toList, readPage } from "./page.ts";
 export const characters = new Hono<AppEnv>()
   .get("/", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
-    const page = readPage(c);
+    const page = await readPage(c, async (id) => (await characterById(c.env.DB, accountId, id)) !== null);
     const found = await listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
     const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
     const data = await Promise.all(

@@ -38,7 +38,7 @@ function errorBody(error: ApiError, language: Language) {
   return {
     message: isAboutField
       ? t(language, "violated", { param: first.param, reason: describeViolation(language, first) })
-      : t(language, error.code),
+      : t(language, error.sentence?.key ?? error.code, error.sentence?.values),
     type: statusAndType(error.code).type,
     code: error.code,
     param: first?.param ?? null,
@@ -77,6 +77,13 @@ export const onError: ErrorHandler<AppEnv> = (thrown, c) => {
   return c.json(/^\/v1\/tasks(\/|$)/.test(c.req.path) ? { code: status, message: body.message, error: body } : { error: body }, status);
 };
 
+/** For unknown paths. Where `/v1` is missing or slashes are doubled the message says where the API begins. */
+export function pathNotFound(c: AppContext): ApiError {
+  const { origin, pathname } = new URL(c.get("url"));
+  if (/^\/(v1|admin)(\/|$)/.test(pathname) && !pathname.includes("//")) return new ApiError("not_found");
+  return new ApiError("not_found", { sentence: { key: "not_found_here", values: { base: `${origin}/v1/` } } });
+}
+
 /** For paths that exist, but not with this method. */
 export const notAllowed = (allow: string) => () => {
   throw new ApiError("method_not_allowed", { headers: { allow } });
@@ -88,5 +95,5 @@ export const notAllowed = (allow: string) => () => {
  */
 export const unknownPath = (known: [path: RegExp, allow: string][]) => (c: AppContext) => {
   const allow = known.find(([path]) => path.test(c.req.path))?.[1];
-  throw allow === undefined ? new ApiError("not_found") : new ApiError("method_not_allowed", { headers: { allow } });
+  throw allow === undefined ? pathNotFound(c) : new ApiError("method_not_allowed", { headers: { allow } });
 };

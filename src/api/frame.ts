@@ -2,6 +2,7 @@
 
 import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
 import type { Caller } from "../db/callers.ts";
+import { assetBaseUrl } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { type Language, chooseLanguage } from "../messages/index.ts";
@@ -91,4 +92,4 @@ export function answer(c: AppContext, body: object, status: 200 | 201 = 200): Re
 }
 
 /** Where the URLs of assets begin: on the gateway's own host unless the operator says otherwise. */
-export const assetBase = (c: AppContext) => c.env.ASSET_BASE_URL ?? c.get("url").slice(0, c.get("url").indexOf("/", "https://".length));
+export const assetBase = (c: AppContext) => assetBaseUrl(c.env) ?? c.get("url").slice(0, c.get("url").indexOf("/", "https://".length));

@@ -4,6 +4,8 @@ import { ApiError } from "../errors.ts";
 import { sha256Hex } from "../ids.ts";
 import { type AppContext, answer } from "./frame.ts";
 import type { LargeBody } from "./large-body.ts";
+import { decodeImage } from "../media/base64-image.ts";
+import { maxImageBytes } from "../tasks/job.ts";
 
 /** The request's key, or undefined without one. Throws when it is empty, too long or not printable ASCII. */
 export function readIdempotencyKey(c: AppContext): string | undefined {
@@ -14,12 +16,35 @@ export function readIdempotencyKey(c: AppContext): string | undefined {
   return key;
 }
 
-/** What makes two requests the same: their path and their body, whatever the order of its fields; images count by their digests. */
+/**
+ * What makes two requests the same: their path and their body, whatever the order of its fields. Images count by the digest of their
+ * bytes, whether they were taken out of the body while it was read or stand in it: that depends on how the body was sent.
+ */
 export async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
-  let text = canonicalJson(body);
-  for (const image of images.values()) text = text.replaceAll(image.placeholder, "problem" in image ? image.problem : image.sha256);
-  return sha256Hex(`${path}\n${text}`);
+  const identify = async (value: unknown): Promise<unknown> => {
+    if (typeof value !== "string" || /^\s*https?:/i.test(value)) return value;
+    const extracted = images.get(value);
+    if (extracted) return "problem" in extracted ? extracted.problem : extracted.sha256;
+    const image = decodeImage(value, { allowBare: true, maxBytes: maxImageBytes });
+    return "problem" in image ? value : new Uint8Array(await crypto.subtle.digest("SHA-256", image.bytes)).toHex();
+  };
+  const { images: list, image_with_roles: roles } = body;
+  const identified = {
+    ...body,
+    ...(isShort(list) && { images: await Promise.all(list.map(identify)) }),
+    ...(isShort(roles) && {
+      image_with_roles: await Promise.all(
+        roles.map(async (item: unknown) =>
+          typeof item === "object" && item !== null && "url" in item ? { ...item, url: await identify(item.url) } : item,
+        ),
+      ),
+    }),
+  };
+  return sha256Hex(`${path}\n${canonicalJson(identified)}`);
 }
+
+/** A longer list of images is refused: none of them needs a digest. */
+const isShort = (list: unknown): list is unknown[] => Array.isArray(list) && list.length <= 16;
 
 /** JSON with sorted keys: two spellings of the same body are the same text. */
 function canonicalJson(value: unknown): string {

@@ -4,10 +4,13 @@ import { inputPrefix, removeUnder, storeBytes } from "../assets.ts";
 import { ApiError } from "../errors.ts";
 import { maxDepth } from "../media/json-depth.ts";
 import { JsonBodyError } from "../media/json-error.ts";
+import { readHead } from "../media/json-text.ts";
+import { NetError } from "../net/net-error.ts";
+import { callersPace, pace, type PacedRead } from "../net/pace.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../tasks/job.ts";
 import { Semaphore } from "../concurrency.ts";
-import { asObject, largeBody, readJson, requireJson, withoutNulls } from "./body.ts";
+import { asObject, largeBody, readJson, requireJson, toBody, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 
 const MiB = 1024 * 1024;
@@ -15,7 +18,7 @@ const MiB = 1024 * 1024;
 const imageBody = 72 * MiB;
 /** No model takes more than five; a field that stands twice in a body may bring more. */
 const mostImages = 10;
-/** A body up to this size is read at once: it cannot hurt. */
+/** A body up to this size is read without a turn: many of them fit. */
 const smallEnough = 64 * 1024;
 
 /** A body and what was taken out of it; the images already lie under the task's inputs. */
@@ -34,23 +37,36 @@ export const extractedKey = (taskId: string, index: number) => `${inputPrefix(ta
 
 /**
  * Reads a submission that may have inline images. What was stored is removed again when the body turns out to be broken.
- * Throws 400, 413, 415, and 503 when too many large bodies are being read.
+ * Throws 400, also for a body that comes too slowly, 413, 415, and 503 when too many large bodies are being read, or another one of
+ * the account is waiting for its turn.
  */
 export async function readLargeBody(c: AppContext, taskId: string): Promise<LargeBody> {
   const length = c.req.header("content-length");
-  if (length !== undefined && Number(length) <= smallEnough)
-    return { body: await readJson(c, smallEnough), images: new Map(), hasInputs: false, isOffered: false };
+  if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readJson(c, smallEnough));
   requireJson(c);
   const stream = c.req.raw.body;
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
+  const wait = pace(callersPace);
+  // Its length is not known: a small one is whole with the first read.
+  const start = length === undefined ? await readHead(stream, smallEnough, wait).catch(refuse) : undefined;
+  if (start?.isWhole) return withoutImages(toBody(start.head));
   return turns.take(
-    () => read(c, taskId, stream),
+    () => read(c, taskId, stream, start?.head, wait),
     () => new ApiError("unavailable"),
+    c.get("caller").accountId,
   );
 }
 
-async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8Array>): Promise<LargeBody> {
+const withoutImages = (body: Record<string, unknown>): LargeBody => ({ body, images: new Map(), hasInputs: false, isOffered: false });
+
+async function read(
+  c: AppContext,
+  taskId: string,
+  stream: ReadableStream<Uint8Array>,
+  head: Uint8Array | undefined,
+  wait: PacedRead,
+): Promise<LargeBody> {
   let stored = 0;
   const store = async ({ bytes, type, index }: InlineImage) => {
     stored++;
@@ -58,7 +74,7 @@ async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8A
   };
   try {
     const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: mostImages, maxDepth };
-    const { value, images } = await readJsonSkeleton(stream, { ...limits, isImageAt, store });
+    const { value, images } = await readJsonSkeleton(stream, { ...limits, head, wait, isImageAt, store });
     return {
       body: withoutNulls(asObject(value), 4) as Record<string, unknown>,
       images: new Map(images.map((image) => [image.placeholder, image])),
@@ -67,14 +83,23 @@ async function read(c: AppContext, taskId: string, stream: ReadableStream<Uint8A
     };
   } catch (error) {
     if (stored > 0) await removeUnder(c.env.ASSETS, inputPrefix(taskId));
-    if (!(error instanceof JsonBodyError)) throw error;
-    throw new ApiError(error.reason === "too_large" ? "body_too_large" : "invalid_json", { cause: error });
+    return refuse(error);
   }
+}
+
+/** Throws what a caller is told of a body that could not be read. */
+function refuse(error: unknown): never {
+  if (!(error instanceof JsonBodyError)) throw error;
+  const isSlow = error.cause instanceof NetError && error.cause.reason === "timeout";
+  throw new ApiError(isSlow ? "body_too_slow" : error.reason === "too_large" ? "body_too_large" : "invalid_json", { cause: error });
 }
 
 /** `images[3]`, `image_with_roles[0].url` */
 const isImageAt = (path: readonly (string | number)[]) =>
   (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
 
-/** Each such request holds one image in memory at a time, and the isolate has 128 MB for all. A caller that waits keeps its body, for it is not read. */
-const turns = new Semaphore({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 10_000 });
+/**
+ * Each such request holds one image in memory at a time, and the isolate has 128 MB for all. The body of a request that waits is not read.
+ * One account leaves a turn to others; a turn is not over before the deadline of its body.
+ */
+const turns = new Semaphore({ mostAtOnce: 3, mostOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });

@@ -1,6 +1,7 @@
 /** The three status queries share all but their views: ask the task, wait if asked to, answer or say "not modified". */
 
 import { Hono } from "hono";
+import { BoundedCache } from "../bounded-cache.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
@@ -9,9 +10,8 @@ import { admit } from "./auth.ts";
 import { onError } from "./errors.ts";
 import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
 
-/** Answers of final tasks never change, so repeats are answered without asking the object. */
-const finals = new Map<string, Answer>();
-const mostFinals = 1_000;
+/** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
+const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
 const waitStepMs = 1_000;
 
 export const readQuestion = (c: AppContext, view: ViewName): Question => ({
@@ -35,8 +35,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   if (!response?.ok) return undefined;
   const answer = await keptAnswer(response);
   if (!answer) return response;
-  if (finals.size >= mostFinals) finals.delete(finals.keys().next().value!);
-  finals.set(key, answer);
+  finals.set(key, answer, answer.text.length);
   return kept(answer);
 }
 
@@ -88,7 +87,7 @@ const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), o
  * a chain, which costs what callers repeat most a tenth of its time.
  */
 export const statusQueries = (rest: Hono<AppEnv>) =>
-  new Hono<AppEnv>()
+  new Hono<AppEnv>({ strict: false })
     .notFound((c) => rest.fetch(c.req.raw, c.env, c.executionCtx))
     .get("/v1/tasks/:id", asked("generic"))
     .get("/v1/videos/generations/:id", asked("video"))

@@ -3,9 +3,9 @@
 import { Hono } from "hono";
 import { allModels, deadlineSeconds, modelNamed, modelNames } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
-import { ApiError, invalid } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
-import { listTasks, readPlace } from "../db/ledger-reports.ts";
+import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
@@ -48,11 +48,12 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * object knows. So pages are filled from the ledger and each record is read.
  */
 async function list(c: AppContext): Promise<Response> {
-  const { limit, after } = readPage(c);
+  const { accountId } = c.get("caller");
+  let cursor: Place | undefined;
+  const { limit } = await readPage(c, async (id) => (cursor = await readPlace(c.env.DB, accountId, id)) !== undefined);
   const status = readChoice(c, "status", statuses);
   const kind = readChoice(c, "kind", kinds);
   const model = modelNamed(readChoice(c, "model", modelNames) ?? "")?.id;
-  const { accountId } = c.get("caller");
   const outcome = status === "completed" || status === "failed" ? status : status && ("open" as const);
   const endedSince = Date.now() - lifeTimes(c.env).recordMs;
   const filters = {
@@ -63,8 +64,6 @@ async function list(c: AppContext): Promise<Response> {
     longestMs,
   };
   const found: { status: string }[] = [];
-  let cursor = after === undefined ? undefined : await readPlace(c.env.DB, accountId, after);
-  if (after !== undefined && !cursor) throw invalid("after", "unknown_after");
   let hasMore = true;
   while (found.length <= limit && hasMore) {
     const rows = await listTasks(c.env.DB, accountId, {

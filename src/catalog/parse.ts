@@ -1,11 +1,12 @@
 /** From a JSON body to what is asked for: model, action and resolved parameters, or every rule it violates. */
 
 import type * as z from "zod/mini";
-import type { ErrorCode, Violation } from "../errors.ts";
+import { type ErrorCode, maxViolations, type Violation } from "../errors.ts";
 import type { ImageRole } from "./fields.ts";
 import { allModels, type Action, type Family, type Model, modelNamed } from "./models.ts";
 import { chatBody } from "./chat-schema.ts";
 import * as schemas from "./schemas.ts";
+import { findOversized } from "./sizes.ts";
 
 /** Every parameter a submission can have, its defaults filled in; those of the body's `metadata` stand beside the others. */
 export interface Parameters {
@@ -57,6 +58,8 @@ export function parseBody(body: Record<string, unknown>, endpoint: Endpoint): Pa
   const { model, violation, code } = findModel(body["model"], endpoint);
   const action = detectAction(body, endpoint, model);
   const schema = model?.actions[action] ?? (endpoint === "video" && isCharacterBody(body) ? schemas.characterBody : fallback[endpoint]);
+  const oversized = findOversized(body);
+  if (oversized) return { model, action, output: {}, code, violations: [...(violation ? [violation] : []), oversized] };
   const result = schema.safeParse(body);
   const violations = [
     ...(violation ? [violation] : []),
@@ -120,9 +123,13 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
   return violations;
 }
 
-/** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]` */
+/** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]`. The name of a caller's own entry may be long, and is cut. */
 const pathText = (path: PropertyKey[]) =>
-  path.reduce<string>((text, step) => text + (typeof step === "number" ? `[${step}]` : text ? `.${String(step)}` : String(step)), "");
+  path.reduce<string>((text, step) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    const name = String(step).slice(0, 64);
+    return text ? `${text}.${name}` : name;
+  }, "");
 
 const valueAt = (body: unknown, path: PropertyKey[]) =>
   path.reduce<unknown>(
@@ -130,12 +137,13 @@ const valueAt = (body: unknown, path: PropertyKey[]) =>
     body,
   );
 
-/** What a schema found wrong with a body: the first that is wrong with each field. */
+/** What a schema found wrong with a body: the first that is wrong with each field, as many as an answer lists. */
 export function toViolations(error: z.core.$ZodError, body: unknown): Violation[] {
   const found = new Map<string, Violation>();
   for (const issue of error.issues) {
     const violation = toViolation(issue, body);
     const earlier = found.get(violation.param);
+    if (!earlier && found.size === maxViolations) break;
     // The library's own limit of integers says less than the field's, which follows it.
     const isOwnLimit = Object.values(earlier?.values ?? {}).some((limit) => Math.abs(Number(limit)) === Number.MAX_SAFE_INTEGER);
     if (!earlier || isOwnLimit) found.set(violation.param, violation);

@@ -3,6 +3,7 @@
 import { toUnits } from "../db/ledger.ts";
 import type { ConsoleContext } from "./frame.tsx";
 import type { Language } from "./messages.ts";
+import { balanceUnit } from "./settings.ts";
 
 /** As the language writes it, with a separator for thousands. */
 export const amountIn = (language: Language, millionths: number) =>
@@ -10,7 +11,7 @@ export const amountIn = (language: Language, millionths: number) =>
 
 /** With its unit, in the page's language; null is no limit. */
 export const amountOf = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null ? c.get("say")("unlimited") : `${amountIn(c.get("language"), millionths)} ${c.env.BALANCE_UNIT}`;
+  millionths === null ? c.get("say")("unlimited") : `${amountIn(c.get("language"), millionths)} ${balanceUnit(c.env)}`;
 
 /** In plain digits, as forms and programs read it: `0.000001`. */
 export const decimal = (millionths: number) =>

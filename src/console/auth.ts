@@ -7,6 +7,7 @@ import { postOf } from "./mail.ts";
 import { isInvited, proveAddress } from "./members.ts";
 import type { Say } from "./messages.ts";
 import { hash, leastPasswordLength, mostPasswordLength, verify } from "./password-hash.ts";
+import { signup } from "./settings.ts";
 
 export const authPath = "/console/auth";
 
@@ -72,7 +73,7 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
     socialProviders: Object.fromEntries(
       loginsOf(env).map((login) => {
         const [clientId, clientSecret] = secretsOf(env, login);
-        return [login, { clientId: clientId!, clientSecret: clientSecret!, disableSignUp: env.SIGNUP === "closed" }];
+        return [login, { clientId: clientId!, clientSecret: clientSecret!, disableSignUp: signup(env) === "closed" }];
       }),
     ),
     plugins: [
@@ -96,7 +97,7 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
           before: async (user, context) => {
             if (context?.path === "/sign-up/email") return;
             if (!user.emailVerified) throw refusal("email_not_verified");
-            if (env.SIGNUP !== "open" && !(await isInvited(env.DB, user.email))) throw refusal("signup_disabled");
+            if (signup(env) !== "open" && !(await isInvited(env.DB, user.email))) throw refusal("signup_disabled");
             return { data: { ...user, image: null } };
           },
         },

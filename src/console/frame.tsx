@@ -14,6 +14,7 @@ import { Layout } from "./layout.tsx";
 import { postOf } from "./mail.ts";
 import { callerOf, openAccount, type Person } from "./members.ts";
 import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
+import { assetBaseUrl } from "./settings.ts";
 
 export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
@@ -54,11 +55,11 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("language", language);
   c.set("say", speakerOf(language));
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
-  const { ASSET_BASE_URL } = c.env;
+  const assets = assetBaseUrl(c.env);
   const logins = loginsOf(c.env)
     .map((login) => loginOrigins[login])
     .join("");
-  c.header("content-security-policy", policy(ASSET_BASE_URL ? ` ${new URL(ASSET_BASE_URL).origin}` : "", logins));
+  c.header("content-security-policy", policy(assets === undefined ? "" : ` ${new URL(assets).origin}`, logins));
   const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);

@@ -1,6 +1,7 @@
 /** E-mail to people: by Cloudflare's send-email binding; on a developer's machine it is printed instead. */
 
 import { alert } from "../log.ts";
+import { mailSender } from "./settings.ts";
 
 interface Letter {
   to: string;
@@ -14,14 +15,15 @@ export type Post = (letter: Letter) => Promise<void>;
 const developersMachines = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Whether e-mail really reaches people, so that a new person can be asked to prove their address. */
-export const reachesPeople = ({ MAIL, MAIL_FROM }: ConsoleEnv): boolean => Boolean(MAIL && MAIL_FROM);
+export const reachesPeople = (env: ConsoleEnv): boolean => mailSender(env) !== undefined;
 
 /** How letters leave from the host of this origin; undefined where none can. */
-export function postOf({ MAIL, MAIL_FROM }: ConsoleEnv, origin: string): Post | undefined {
-  if (MAIL && MAIL_FROM)
+export function postOf(env: ConsoleEnv, origin: string): Post | undefined {
+  const from = mailSender(env);
+  if (from !== undefined)
     return async (letter) => {
       try {
-        await MAIL.send({ from: MAIL_FROM, ...letter });
+        await env.MAIL!.send({ from, ...letter });
       } catch (error) {
         const { code } = error as { code?: string };
         alert("mail", { outcome: "not_sent", code });

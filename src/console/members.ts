@@ -6,6 +6,7 @@ import { insertKey } from "../db/api-keys.ts";
 import { sha256Hex } from "../ids.ts";
 import { openWallet } from "../db/ledger.ts";
 import { reachesPeople } from "./mail.ts";
+import { signup, signupQuota } from "./settings.ts";
 
 export interface Member {
   account: Account;
@@ -75,10 +76,10 @@ export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member
   if (known) return known;
   const { DB: db } = env;
   const { account, statement } = insertAccount(db, user.email, user.name);
-  const mayOpen = env.SIGNUP === "open" && (user.emailVerified || !reachesPeople(env));
+  const mayOpen = signup(env) === "open" && (user.emailVerified || !reachesPeople(env));
   // All or nothing: whoever crashes here signs in again and finds either an account or none.
   await db.batch([
-    ...(mayOpen ? [statement, openWallet(db, account.id, Math.round(Number(env.SIGNUP_QUOTA) * 1e6))] : []),
+    ...(mayOpen ? [statement, openWallet(db, account.id, signupQuota(env))] : []),
     db
       .prepare(
         `INSERT INTO member (user_id, account_id, created_at)

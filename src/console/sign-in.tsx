@@ -9,6 +9,7 @@ import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { acceptInvitation, invitedTo, openAccount, type Person } from "./members.ts";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { leastPasswordLength } from "./password-hash.ts";
+import { signup, signupQuota } from "./settings.ts";
 
 const mostNameLength = 200;
 const mostEmailLength = 254;
@@ -42,7 +43,7 @@ function signInPage(c: ConsoleContext, token: string | undefined, problem?: stri
       <p>
         <a href="/console/forgot">{say("forgot_password")}</a>
       </p>
-      {(Boolean(token) || c.env.SIGNUP === "open") && (
+      {(Boolean(token) || signup(c.env) === "open") && (
         <p>
           {say("no_account_yet")} <a href={withInvitation("/console/sign-up", token)}>{say("sign_up")}</a>
         </p>
@@ -96,10 +97,13 @@ function signUpPage(c: ConsoleContext, { token, email, problem, status = 200 }: 
 
 /** Who may sign up: everybody where that is open, whoever was invited unless it is closed. null says that this one may not. */
 async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ token?: string; email?: string } | null> {
-  if (c.env.SIGNUP === "closed") return null;
+  const mode = signup(c.env);
+  if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
   if (account) return { token: token!, email: account.email };
-  return c.env.SIGNUP === "open" ? {} : null;
+  if (mode !== "open") return null;
+  signupQuota(c.env); // a wrong one is found before the person exists
+  return {};
 }
 
 const closed = (c: ConsoleContext) => page(c, c.get("say")("sign_up"), <p>{c.get("say")("sign_up_closed")}</p>, 403);

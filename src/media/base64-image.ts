@@ -1,10 +1,10 @@
-/** Reads an image that came as text: a data URL, or bare Base64. */
+/** Decodes an image given as text: a data URL or bare Base64. */
 
 import { detectImageType } from "./image-type.ts";
 import type { ImageType } from "./image-type.ts";
 
 /**
- * - `not_an_image_url` neither `data:image/...;base64,` nor, where that is allowed, something without `data:`
+ * - `not_an_image_url` neither `data:image/...;base64,` nor, where allowed, text without `data:`
  * - `empty` no data
  * - `too_large` more than `maxBytes` after decoding
  * - `invalid_base64` a character outside the standard alphabet, a missing `=`, bits left over
@@ -14,11 +14,11 @@ export type ImageTextProblem = "not_an_image_url" | "empty" | "too_large" | "inv
 
 export interface DecodedImage {
   bytes: Uint8Array<ArrayBuffer>;
-  /** By the first bytes; the label of a data URL is not believed. */
+  /** Detected from the first bytes; the label of a data URL is ignored. */
   type: ImageType;
 }
 
-// RFC 2397, images in Base64 only. Other parameters than `base64` are allowed and without meaning.
+// RFC 2397, images in Base64 only. Parameters other than `base64` are accepted and ignored.
 const dataUrlStart = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
 const LONGEST_START = 256;
 

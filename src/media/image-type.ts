@@ -1,6 +1,6 @@
-/** What an image file is, told by its bytes and not by its name or label. */
+/** Detects the format of an image file from its bytes, not from its name or label. */
 
-/** The formats that are taken in and handed out. */
+/** Formats that are accepted and returned. */
 export type ImageType = "image/png" | "image/jpeg" | "image/webp";
 
 // PNG: https://www.w3.org/TR/png-3/#5PNG-file-signature. JPEG: start of image, then a marker (ITU T.81, annex B).
@@ -12,10 +12,10 @@ const signatures: readonly (readonly [ImageType, readonly number[]])[] = [
   ["image/webp", [0x52, 0x49, 0x46, 0x46, ANY, ANY, ANY, ANY, 0x57, 0x45, 0x42, 0x50]],
 ];
 
-/** How many bytes from the start `imageTypeOf` looks at. */
+/** How many bytes from the start `detectImageType` reads. */
 export const IMAGE_TYPE_BYTES = 12;
 
-/** The format by the file's first bytes, undefined for any other format and for too few bytes. Says nothing about the rest of the file. */
+/** Returns the format by the first bytes, or undefined for other formats and too few bytes. The rest of the file is not checked. */
 export function detectImageType(bytes: Uint8Array): ImageType | undefined {
   return signatures.find(([, signature]) => signature.every((byte, index) => byte === ANY || byte === bytes[index]))?.[0];
 }

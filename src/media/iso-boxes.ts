@@ -1,8 +1,8 @@
-/** Walks the boxes of an ISO base media file (MP4) in bytes that nobody vouches for: every step goes forward, none leaves the bytes. */
+/** Walks the boxes of an ISO base media file (MP4) in untrusted bytes: each step moves forward and stays inside the bytes. */
 
 export interface Box {
   type: string;
-  /** Where its contents start and where it ends, counted like the offset that was asked for. */
+  /** Offsets of its contents and of its end, in the same count as the given offset. */
   body: number;
   end: number;
 }
@@ -45,5 +45,5 @@ export function findBox(bytes: Uint8Array, type: string): Uint8Array | undefined
 /** The four letters that name a kind of box or track. */
 export const fourLetters = (bytes: Uint8Array, offset: number) => String.fromCharCode(...bytes.subarray(offset, offset + 4));
 
-/** For reading numbers; reading behind the bytes throws a RangeError. */
+/** A DataView of the bytes; reads behind their end throw a RangeError. */
 export const toDataView = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

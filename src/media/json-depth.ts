@@ -1,9 +1,9 @@
-/** How deep JSON from outside may be nested. */
+/** Limits how deep JSON from callers may be nested. */
 
-/** What works on it may recurse. */
+/** Low enough for recursive functions that read the value. */
 export const maxDepth = 64;
 
-/** Whether there are more levels in a value. Level by level, for recursion is what deep nesting breaks. */
+/** Whether a value has more levels than this. Works level by level, because deep nesting would break recursion. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   const isNested = (item: unknown): item is object => typeof item === "object" && item !== null;
   let level = [value].filter(isNested);

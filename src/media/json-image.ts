@@ -1,16 +1,16 @@
-/** Reads an inline image piece by piece, with the verdicts of `decodeImage` and never more than one image in memory. */
+/** Decodes an inline image piece by piece with the same results as `decodeImage`, holding one image in memory. */
 
 import type { ImageTextProblem } from "./base64-image.ts";
 import { IMAGE_TYPE_BYTES, detectImageType } from "./image-type.ts";
 import type { ImageType } from "./image-type.ts";
 
-/** What a text turned out to be. The bytes are the reader's own buffer, good until it begins another image. */
+/** The decoded image or its problem. The bytes are the reader's own buffer, valid until it starts another image. */
 export type ImageVerdict = { spelling: "data_uri" | "bare" } & (
   | { bytes: Uint8Array<ArrayBuffer>; type: ImageType }
   | { problem: ImageTextProblem }
 );
 
-// Both as `decodeImage` has them.
+// The same limits as in `decodeImage`.
 const dataUrlStart = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
 const LONGEST_START = 256;
 const longestText = (bytes: number) => {
@@ -18,22 +18,22 @@ const longestText = (bytes: number) => {
   return characters + 2 * Math.ceil(characters / 76);
 };
 
-/** By so much the room reserved for a text may exceed the limit although its bytes do not. */
+/** How much the reserved buffer may exceed the limit for a text whose decoded bytes do not. */
 const ROUNDING = 8;
 
-/** One after the other, any number of images; they share one buffer, which grows to the largest. */
+/** Decodes any number of images one after the other; they share a buffer that grows to the largest. */
 export class ImageTextReader {
   readonly #maxBytes: number;
   #buffer = new Uint8Array(0);
-  /** The text's start, while it is too short to tell how the image is spelled. */
+  /** The start of the text, until it is long enough to tell a data URL from bare Base64. */
   #head = "";
   #spelling: "data_uri" | "bare" | undefined;
-  /** Found on the way. Of two, the one that `decodeImage` would meet first remains. */
+  /** The problem found so far; of two, the one that `decodeImage` would report first. */
   #problem: "not_an_image_url" | "too_large" | "invalid_base64" | undefined;
   #characters = 0;
   #decoded = 0;
   #type: ImageType | undefined;
-  /** Base64 that waits for the rest of its group of four; from the first padding on, all that follows but white space. */
+  /** Base64 of an incomplete group of four; after the first padding character, everything that follows except white space. */
   #carry = "";
 
   /** @param maxBytes limit of a decoded image. */
@@ -41,14 +41,14 @@ export class ImageTextReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** Takes the next piece of the text. */
+  /** Decodes the next piece of the text. */
   push(text: string): void {
     if (this.#spelling) return this.#data(text);
     this.#head += text;
     if (this.#head.length >= LONGEST_START) this.#begin();
   }
 
-  /** The verdict on what was pushed since the last one. */
+  /** Ends the image and returns the result for what was pushed since the previous call. */
   end(): ImageVerdict {
     if (!this.#spelling) this.#begin();
     this.#decode(this.#carry, "strict");
@@ -59,7 +59,7 @@ export class ImageTextReader {
     return verdict;
   }
 
-  /** Gives the memory back at once. The garbage collector would let that of several bodies come together. */
+  /** Frees the buffer at once; the garbage collector would let buffers of several bodies pile up. */
   free(): void {
     this.#buffer.buffer.transfer(0);
     this.#buffer = new Uint8Array(0);
@@ -88,13 +88,13 @@ export class ImageTextReader {
     if (this.#problem) return;
     const waiting = this.#carry + text;
     const padding = waiting.indexOf("=");
-    // The group with the padding waits for the end, where it is checked strictly.
+    // The group with the padding is checked strictly at the end.
     const read = this.#decode(padding === -1 ? waiting : waiting.slice(0, padding), "stop-before-partial");
     this.#carry = waiting.slice(read).replace(/[\t\n\f\r ]+/g, "");
     if (this.#carry.length > 4) this.#problem = "invalid_base64";
   }
 
-  /** Decodes to behind what is there already, or over it, when that can be no image any more. Gives the characters read. */
+  /** Decodes behind the existing bytes, or over them when they cannot be an image any more. Returns the characters read. */
   #decode(text: string, lastChunkHandling: "strict" | "stop-before-partial"): number {
     if (this.#problem) return text.length;
     const isWanted = this.#decoded < IMAGE_TYPE_BYTES || (this.#type !== undefined && this.#decoded <= this.#maxBytes);

@@ -1,23 +1,23 @@
-/** Follows a JSON text piece by piece: which part of it is inside which string, and where in the document that is. */
+/** Scans a JSON text piece by piece and reports which part belongs to which string and path of the document. */
 
 import { JsonBodyError } from "./json-error.ts";
 
-/** From the document's root: a field's name, or an index in an array. */
+/** Path from the document's root: field names and array indexes. */
 export type JsonPath = readonly (string | number)[];
 
-/** A part of the text. What stands between two quotation marks is a `string` or a field's `name`, the rest, marks included, `structure`. */
+/** A part of the text: the inside of a `string` or of a field's `name`; everything else, quotation marks included, is `structure`. */
 export interface JsonPart {
   kind: "structure" | "name" | "string";
-  /** As it is written. An escape is never cut. */
+  /** As written. Escapes are never cut. */
   text: string;
-  /** It reaches the closing quotation mark. */
+  /** Whether this part ends at the closing quotation mark. */
   ends: boolean;
 }
 
-/** One object or array that is open: an object has the name of its current field, an array an index. */
+/** An open object, with the name of its current field, or an open array, with its current index. */
 interface Level {
   at: string | number;
-  /** In an object, what comes is a name. */
+  /** Whether the next string of the object is a field name. */
   expectsName: boolean;
 }
 
@@ -25,32 +25,32 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Cuts a JSON text into structure and strings. It judges nothing but the depth: what is wrong with a text is still wrong when its strings
- * are replaced by others, and `JSON.parse` will say so.
+ * Cuts a JSON text into structure and strings. It checks only the depth: a text that is malformed stays malformed when its strings
+ * are replaced, so `JSON.parse` reports it later.
  *
- * The long strings are passed over by the platform's own search; only structure is walked character by character.
+ * Long strings are skipped with `indexOf`; only structure is read character by character.
  */
 export class JsonScanner {
   readonly #maxDepth: number;
   readonly #levels: Level[] = [];
-  /** The string that is open. */
+  /** The string that has not ended yet. */
   #open: "name" | "string" | undefined;
   #name = "";
-  /** An escape that the last piece cut. */
+  /** The start of an escape at the end of the last piece. */
   #rest = "";
 
   constructor(maxDepth: number) {
     this.#maxDepth = maxDepth;
   }
 
-  /** Where the current value stands. */
+  /** Path of the current value. */
   get path(): JsonPath {
     return this.#levels.map((level) => level.at);
   }
 
   /**
    * The parts of the text's next piece.
-   * @throws JsonBodyError `too_deep`; `not_json` where brackets close that were not open, or a name is none.
+   * @throws JsonBodyError `too_deep`; `not_json` for unbalanced brackets or a malformed name.
    */
   *parts(piece: string): Generator<JsonPart, void> {
     const text = this.#rest + piece;
@@ -79,12 +79,12 @@ export class JsonScanner {
   #string(text: string, ends: boolean): JsonPart {
     if (this.#open === "string") return { kind: "string", text, ends };
     this.#name += text;
-    // Decoded at once, which also makes it a string of its own: a slice would keep the whole piece in memory.
+    // Decoded at once, which also makes a copy: a slice would keep the whole piece in memory.
     if (ends) this.#levels.at(-1)!.at = decodeString(this.#name);
     return { kind: "name", text, ends };
   }
 
-  /** Walks to behind the next opening quotation mark, or to the end. */
+  /** Moves behind the next opening quotation mark, or to the end. */
   #structure(text: string, start: number): number {
     for (let at = start; at < text.length; at++) {
       switch (text.charCodeAt(at)) {
@@ -124,9 +124,9 @@ export class JsonScanner {
 }
 
 /**
- * What a string, or a part of one, says.
+ * Decodes the escapes of a string or of a part of one.
  * @param written the text between its quotation marks, without half an escape.
- * @throws JsonBodyError `not_json` for an escape that is none, and for control characters.
+ * @throws JsonBodyError `not_json` for an invalid escape or a control character.
  */
 export function decodeString(written: string): string {
   try {
@@ -136,7 +136,7 @@ export function decodeString(written: string): string {
   }
 }
 
-/** The first quotation mark that no backslash makes a part of the string, or -1. */
+/** Index of the first quotation mark that is not escaped, or -1. */
 function closingQuote(text: string, from: number): number {
   let quote = text.indexOf('"', from);
   while (quote !== -1 && backslashesBefore(text, quote, from) % 2 === 1) {
@@ -147,7 +147,7 @@ function closingQuote(text: string, from: number): number {
   return quote;
 }
 
-/** Where the escape begins that the end of the text cuts, or that end. The longest, `\u0000`, has six characters. */
+/** Index of an escape that the end of the text cuts, or the text's length. The longest escape, `\u0000`, has six characters. */
 function startOfCutEscape(text: string, from: number): number {
   const tail = Math.max(from, text.length - 5);
   const last = tail + text.slice(tail).lastIndexOf("\\");

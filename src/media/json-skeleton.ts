@@ -1,59 +1,57 @@
-/** Reads a JSON body as a stream: large images in it go out one at a time, the small rest is parsed. */
+/** Reads a JSON body as a stream: stores its large images one at a time and parses the rest. */
 
 import type { ImageTextProblem } from "./base64-image.ts";
 import type { ImageType } from "./image-type.ts";
 import { JsonBodyError } from "./json-error.ts";
 import { ImageTextReader } from "./json-image.ts";
 import { decodeString, type JsonPath, JsonScanner } from "./json-scanner.ts";
-import { readText } from "./json-text.ts";
+import { type ReadOptions, readText } from "./json-text.ts";
 
-/** An image on its way out of a body. */
+/** An image that was decoded out of a body. */
 export interface InlineImage {
-  /** Good until `store` is done: the next image takes the same memory. */
+  /** Valid until `store` resolves; the next image reuses the memory. */
   bytes: Uint8Array<ArrayBuffer>;
   type: ImageType;
-  /** Its number among all that were taken out of the body. */
+  /** Position among the images of the body, from 0. */
   index: number;
 }
 
-export interface SkeletonOptions {
-  /** Of the whole body. */
-  maxBytes: number;
-  /** Of what remains without the images. */
+export interface SkeletonOptions extends ReadOptions {
+  /** Limit of the body without its images, in bytes. */
   maxSkeletonBytes: number;
-  /** Of one image, decoded. */
+  /** Limit of one decoded image, in bytes. */
   maxImageBytes: number;
-  /** As many are stored; what comes after them is `too_many`. */
+  /** Number of images that are stored; later ones get the problem `too_many`. */
   maxImages: number;
-  /** How deep objects and arrays may be nested. */
+  /** Maximum nesting of objects and arrays. */
   maxDepth: number;
-  /** Whether an image may stand at a place. Asked for long strings alone. */
+  /** Whether an image is allowed at this path. Called for long strings only. */
   isImageAt: (path: JsonPath) => boolean;
-  /** Takes an image. The body is not read on before it is done; what it throws ends the reading. */
+  /** Stores an image. Reading continues after it resolves and ends with what it throws. */
   store: (image: InlineImage) => Promise<void>;
 }
 
-/** What was taken out of the body at one place. */
+/** The image, or the problem, found at one path of the body. */
 export type ExtractedImage = {
   index: number;
-  /** What stands in the value instead. No sender can write it, since a part of it is random. */
+  /** The text that replaces the image in the value. A random part keeps senders from writing it themselves. */
   placeholder: string;
   spelling: "data_uri" | "bare";
 } & ({ bytes: number; type: ImageType; sha256: string } | { problem: ImageTextProblem | "too_many" });
 
 export interface JsonSkeleton {
-  /** The body, a placeholder in the place of each image. */
+  /** The parsed body with a placeholder for each image. */
   value: unknown;
-  /** In the order of the text. One whose placeholder is not in the value was overwritten by a later field of the same name. */
+  /** In the order of the text. If a placeholder is missing from the value, a later field of the same name replaced it. */
   images: ExtractedImage[];
 }
 
-/** A string stays where it is up to this many characters as written: the start of an image's text has to be in it, escaped in the longest way. */
+/** Strings up to this many written characters stay in the JSON. Large enough to hold the start of an image's text in its longest escaped form. */
 const SHORT_STRING = 2048;
 
 /**
- * Reads a body to its end. Every body gets the same answer however it is cut into chunks, and the answer of `JSON.parse` when it has no
- * long image in it. URLs are no images, however long. When this rejects, no `store` is running any more.
+ * Reads a body to its end. The result does not depend on how the body is cut into chunks, and equals that of `JSON.parse` when there is no
+ * long image. URLs never count as images. When this rejects, no `store` is running any more.
  *
  * @throws JsonBodyError, or what `store` throws.
  */
@@ -64,12 +62,12 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
   const reader = new ImageTextReader(options.maxImageBytes);
   const images: ExtractedImage[] = [];
   let stored = 0;
-  /** The start of a string that is still short, as written. */
+  /** The start, as written, of a string that may still turn out short. */
   let head = "";
   let state: "undecided" | "kept" | "extracted" = "undecided";
 
   try {
-    for await (const text of readText(body, options.maxBytes)) {
+    for await (const text of readText(body, options)) {
       for (const part of scanner.parts(text)) {
         if (part.kind !== "string") {
           skeleton.add(part.text);
@@ -114,12 +112,12 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
   }
 }
 
-/** Long ones are rare, and go the way of all URLs. What is looked at does not depend on how much of the text is here. */
+/** Long URLs are rare and stay in the JSON. Looks only at a fixed number of characters, so that chunk borders do not matter. */
 const isUrl = (text: string) => /^\s*https?:/i.test(text.slice(0, SHORT_STRING / 8));
 
 const SETTLE_CHARACTERS = 64 * 1024;
 
-/** The text that remains. It is kept as bytes: a slice of a string would keep the whole piece that it was cut from. */
+/** The JSON without its images. Kept as bytes, because a slice of a string keeps the whole string in memory. */
 class Skeleton {
   readonly #maxBytes: number;
   readonly #parts: Uint8Array[] = [];
@@ -135,7 +133,7 @@ class Skeleton {
     this.#fresh += text;
   }
 
-  /** After each piece of the body: lets go of it when enough has come together. */
+  /** Called after each piece of the body; encodes the collected text when there is enough of it. */
   settle(length: number): void {
     this.#held += length;
     if (this.#held >= SETTLE_CHARACTERS) this.#flush();

@@ -1,20 +1,20 @@
-/** Tells of an MP4 file how large its picture is, how long it runs and whether it has sound, reading as little of it as possible. */
+/** Reads width, height, duration and sound of an MP4 file with as few reads as possible. */
 
 import { boxAt, boxesIn, findBox, fourLetters, toDataView } from "./iso-boxes.ts";
 
 export interface VideoFacts {
-  /** Pixels as shown, after the file's own rotation. */
+  /** Pixels as displayed, after the file's rotation. */
   width: number;
   height: number;
   seconds: number;
   hasAudio: boolean;
 }
 
-/** Reads `length` bytes at `offset`; what it throws passes through. */
+/** Reads `length` bytes at `offset`. Its errors pass through. */
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
 const WINDOW_BYTES = 64 * 1024;
-// Files from cameras and encoders need one or two; a file that scatters more top-level boxes than this is no film to us.
+// Files of cameras and encoders need one or two reads; a file with more scattered top-level boxes is refused.
 const MAX_READS = 16;
 const MAX_MOOV_BYTES = 16 * 1024 * 1024;
 
@@ -22,7 +22,7 @@ const MAX_MOOV_BYTES = 16 * 1024 * 1024;
  * Reads the facts of an MP4 (or QuickTime) file of `size` bytes: one read of 64 KiB when its index comes first, two when it comes last, one
  * more when the index is larger than that.
  *
- * @returns undefined when it is no such file, has no video track, is cut off before its index ends, or does not tell its length (a
+ * @returns undefined if the bytes are not such a file, have no video track, end before the index does, or have no duration (a
  * fragmented file without `mehd`).
  */
 export async function readVideoFacts(read: ReadRange, size: number): Promise<VideoFacts | undefined> {
@@ -31,15 +31,15 @@ export async function readVideoFacts(read: ReadRange, size: number): Promise<Vid
   try {
     return parseFacts(moov);
   } catch (error) {
-    // A field lies behind the end of its box.
+    // A field lies outside its box.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
 /**
- * The contents of the `moov` box, which holds everything about the file but its pictures and sounds. The boxes behind it are
- * looked at too: a download that broke off ends in the middle of one.
+ * Returns the contents of the `moov` box, which describes the tracks. The boxes behind it are
+ * checked too: a download that broke off ends inside one.
  */
 async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | undefined> {
   let start = 0;
@@ -54,7 +54,7 @@ async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | und
       bytes = await read(position, Math.min(WINDOW_BYTES, size - position));
     }
     const box = boxAt(bytes, position - start, size - start);
-    // Less than a header behind the last box is nobody's.
+    // Fewer bytes than a box header behind the last box are ignored.
     if (!box && moov && size - position < 8) break;
     if (!box || (position === 0 && box.type !== "ftyp")) return undefined;
     if (box.type === "moov" && !moov) {
@@ -69,7 +69,7 @@ async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | und
   return moov;
 }
 
-// Below, the fields' places are those of ISO/IEC 14496-12, part 8. Version 1 of a box has times of 64 bits in place of 32.
+// The offsets below are those of ISO/IEC 14496-12, part 8. Version 1 of a box has 64-bit times instead of 32-bit ones.
 
 function parseFacts(moov: Uint8Array): VideoFacts | undefined {
   let picture: { width: number; height: number; seconds: number | undefined } | undefined;
@@ -91,9 +91,9 @@ function parsePixels(trak: Uint8Array, mdia: Uint8Array | undefined) {
   if (!tkhd) return undefined;
   const view = toDataView(tkhd);
   const matrix = view.getUint8(0) === 1 ? 52 : 40;
-  // The matrix a b u c d v x y w, four bytes each: where a and d are zero, across and down change places, a quarter turn to either side.
+  // The matrix a b u c d v x y w, four bytes each. If a and d are zero, the video is turned by 90 degrees: swap width and height.
   const turned = view.getInt32(matrix) === 0 && view.getInt32(matrix + 16) === 0;
-  // Fixed point, 16 bits each side: pixels that are not square leave a fraction.
+  // 16.16 fixed point: pixels that are not square leave a fraction.
   const width = Math.round(view.getUint32(matrix + 36) / 0x1_0000);
   const height = Math.round(view.getUint32(matrix + 40) / 0x1_0000);
   if (width === 0 || height === 0) return undefined;
@@ -101,7 +101,7 @@ function parsePixels(trak: Uint8Array, mdia: Uint8Array | undefined) {
   return { width: turned ? height : width, height: turned ? width : height, seconds: mdhd && toSeconds(parseClock(mdhd)) };
 }
 
-/** How long the whole film runs: as its header says, or, where the film is in fragments, the header of these. */
+/** Duration of the whole video, from its header or, for a fragmented file, from the fragments' header. */
 function movieSeconds(moov: Uint8Array): number | undefined {
   const mvhd = findBox(moov, "mvhd");
   if (!mvhd) return undefined;
@@ -112,19 +112,19 @@ function movieSeconds(moov: Uint8Array): number | undefined {
 }
 
 interface Clock {
-  /** Units a second. */
+  /** Units per second. */
   timescale: number;
-  /** In units, undefined where the file does not know it. */
+  /** In units; undefined if the file does not state it. */
   duration: number | undefined;
 }
 
-/** The clock of `mvhd` and `mdhd`, which begin alike. */
+/** Timescale and duration of `mvhd` or `mdhd`, which start with the same fields. */
 function parseClock(header: Uint8Array): Clock {
   const view = toDataView(header);
   return { timescale: view.getUint32(view.getUint8(0) === 1 ? 20 : 12), duration: durationAt(header, 16, 24) };
 }
 
-/** A duration whose place depends on the box's version. Zero and all ones both mean that it is not known. */
+/** A duration at an offset that depends on the box's version. Zero and all ones both mean unknown. */
 function durationAt(header: Uint8Array, offset: number, offsetOfVersion1: number): number | undefined {
   const view = toDataView(header);
   const long = view.getUint8(0) === 1;

@@ -1,12 +1,12 @@
-/** A picture or a part out of a film, by the platform's media transformations: Workers cannot decode films themselves. */
+/** Cuts a still or a clip out of a video with the platform's media transformations; Workers cannot decode video themselves. */
 
-/** The film cannot be used for it; asking again will not help. */
+/** The video cannot be used; retrying does not help. */
 export class StillError extends Error {
   override readonly name = "StillError";
 }
 
 /**
- * The frame at `seconds`, PNG. Throws `StillError` when the film or the time is no good, and whatever else went wrong as it is.
+ * Returns the frame at `seconds` as PNG. Throws `StillError` when the video or the time cannot be used; other errors pass through.
  * Options: Cloudflare's `MediaTransformationOutputOptions`.
  */
 export async function cutStill(media: MediaBinding, film: ReadableStream<Uint8Array>, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -19,7 +19,7 @@ export async function cutStill(media: MediaBinding, film: ReadableStream<Uint8Ar
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Whether the film can be heard between these seconds. */
+/** Whether the video has audible sound between these seconds. */
 export async function isAudible(media: MediaBinding, film: ReadableStream<Uint8Array>, start: number, end: number): Promise<boolean> {
   try {
     const response = await transformed(() =>
@@ -36,7 +36,7 @@ export async function isAudible(media: MediaBinding, film: ReadableStream<Uint8A
   }
 }
 
-/** What is between these seconds, picture and sound, as MP4. Throws as `stillOf` does. */
+/** Returns the part between these seconds, with sound, as MP4. Throws like `cutStill`. */
 export async function cutClip(
   media: MediaBinding,
   film: ReadableStream<Uint8Array>,
@@ -52,7 +52,7 @@ export async function cutClip(
   return response.body!;
 }
 
-/** In whole microseconds: 2.3 - 0.3 is two seconds. */
+/** Computed in whole microseconds, so that 2.3 - 0.3 is exactly two seconds. */
 const between = (start: number, end: number) => ({ time: `${start}s`, duration: `${Math.round((end - start) * 1e6) / 1e6}s` });
 
 async function transformed(transform: () => Promise<Response>): Promise<Response> {
@@ -60,7 +60,7 @@ async function transformed(transform: () => Promise<Response>): Promise<Response
   try {
     response = await transform();
   } catch (error) {
-    // A `MediaError` has an HTTP status for its code.
+    // The code of a `MediaError` is an HTTP status.
     const code = error instanceof Error && "code" in error ? Number(error.code) : 0;
     throw code >= 400 && code < 500 && code !== 429 ? new StillError(`media: ${code}`, { cause: error }) : error;
   }

@@ -1,21 +1,21 @@
-/** Holds a foreign body to a number of bytes and to a time, whatever its sender does. */
+/** Limits a foreign body in bytes and time. */
 
 import { NetError } from "./net-error.ts";
 
 export interface Bounds {
   maxBytes: number;
-  /** Ends the body as a `timeout`, also while nobody reads. */
+  /** Ends the body with `timeout`, also while it is not being read. */
   signal?: AbortSignal;
-  /** Called once when the body is over, in whichever way. */
+  /** Called once when the body has ended, failed or was cancelled. */
   onEnd?: () => void;
 }
 
-// A plain reader of a response gets chunks of 4 KB, and each costs a turn of the event loop. A reader that brings its own buffer gets as
-// much as has arrived: a fifteenth of the turns for a film.
+// A default reader of a response gets chunks of 4 KB, each at the cost of a turn of the event loop. A BYOB reader gets as
+// much as has arrived: a fifteenth of the turns for a video.
 const READ_BYTES = 64 * 1024;
 
 /**
- * The same bytes, read only as fast as the result is. Errors with `NetError`: `too_large` at the first byte over `maxBytes`, `timeout`
+ * Passes the bytes on, reading only as fast as the result is read. Errors with `NetError`: `too_large` at the first byte over `maxBytes`, `timeout`
  * when the signal is aborted, `interrupted` when the source breaks. In each case, and when the result is cancelled, the source is
  * cancelled too.
  */
@@ -45,7 +45,7 @@ export function boundedBody(source: ReadableStream<Uint8Array>, { maxBytes, sign
           end();
           throw cause instanceof NetError ? cause : new NetError("interrupted", { cause });
         });
-        // The time ran out during the read, or the result was cancelled: it is settled already.
+        // The time ran out during the read, or the result was cancelled: the result has ended already.
         if (over.signal.aborted) return;
         if (result.done) {
           end();
@@ -88,12 +88,12 @@ function getReader(source: ReadableStream<Uint8Array>): Reader {
     const reader = source.getReader({ mode: "byob" });
     return { read: () => reader.read(new Uint8Array(READ_BYTES)), cancel: (reason) => reader.cancel(reason) };
   } catch {
-    // Not a stream of bytes to the platform, but one of chunks, as code makes them.
+    // Streams made by code have chunks and no BYOB reader.
     return source.getReader();
   }
 }
 
-/** Lets go of the source. How that ends concerns nobody: the result is settled before. */
+/** Cancels the source. The outcome is ignored, because the result has ended before. */
 function drop(reader: Reader, reason: unknown): void {
   reader.cancel(reason).catch(() => undefined);
 }

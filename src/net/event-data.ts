@@ -1,6 +1,6 @@
 /** Server-sent events, as chats are streamed. */
 
-/** The data of server-sent events, one string for each event with a single data line, as OpenAI's format has them. */
+/** Yields the data of server-sent events with one data line each, as in OpenAI's streams. */
 export function eventData(): TransformStream<string, string> {
   let rest = "";
   return new TransformStream({

@@ -1,4 +1,4 @@
-/** The one fetch for URLs that are not ours: only to public hosts, without a word about us, bounded in time, bytes and redirects. */
+/** The only fetch for callers' URLs: public hosts only, no identifying headers, bounded in time, bytes and redirects. */
 
 import { boundedBody } from "./bounded-body.ts";
 import { NetError } from "./net-error.ts";
@@ -6,28 +6,28 @@ import { checkPublicUrl } from "./public-url.ts";
 import type { UrlRules } from "./public-url.ts";
 
 export interface PublicFetchOptions extends UrlRules {
-  /** Milliseconds for everything: all redirects and the whole body. */
+  /** Time limit in milliseconds for all redirects and the whole body. */
   timeoutMs: number;
   maxBytes: number;
   /** The `Accept` header. */
   accept?: string;
-  /** Redirects followed, 3 unless told. */
+  /** Maximum number of redirects; defaults to 3. */
   maxRedirects?: number;
 }
 
 export interface PublicFile {
-  /** Ends with a `NetError` when it breaks a bound. Must be read or cancelled. */
+  /** Errors with `NetError` at a limit. Must be read or cancelled. */
   body: ReadableStream<Uint8Array>;
-  /** What the host calls it: lower case, without parameters; `application/octet-stream` when it does not say. A claim, not a fact. */
+  /** The host's content type in lower case without parameters, `application/octet-stream` if missing. Not verified. */
   type: string;
-  /** Exact number of bytes of `body`, when the host tells it. */
+  /** Exact number of bytes of `body`, if the host states it. */
   length?: number;
-  /** Where it was found, after redirects. */
+  /** The final URL, after redirects. */
   url: string;
 }
 
 /**
- * Gets a file from a stranger's host. Sends no credentials, cookies or referrer: only the headers named here, to every hop.
+ * Downloads a file from a foreign host. Sends no credentials, cookies or referrer: only the headers named here, on every hop.
  * @throws NetError
  */
 export async function fetchPublic(url: string, options: PublicFetchOptions): Promise<PublicFile> {
@@ -47,7 +47,7 @@ export async function fetchPublic(url: string, options: PublicFetchOptions): Pro
   }
 }
 
-/** The first answer that is no redirect. Every hop's address is checked as the first one is. */
+/** Returns the first answer that is not a redirect. Every hop's address is checked like the first one. */
 async function follow(url: string, options: PublicFetchOptions, signal: AbortSignal): Promise<{ response: Response; found: URL }> {
   let next = url;
   for (let hops = 0; hops <= (options.maxRedirects ?? 3); hops++) {
@@ -58,7 +58,7 @@ async function follow(url: string, options: PublicFetchOptions, signal: AbortSig
     const location = response.headers.get("location");
     if (!isRedirect(response.status) || !location) return await refuse(response, new NetError("bad_status", { status: response.status }));
     await response.body?.cancel();
-    // An address that cannot be resolved goes to the check as it is, and fails there.
+    // A location that cannot be resolved fails in the check.
     next = URL.parse(location, found.href)?.href ?? location;
   }
   throw new NetError("too_many_redirects");
@@ -68,9 +68,9 @@ const isRedirect = (status: number) => [301, 302, 303, 307, 308].includes(status
 
 const headersFor = (options: PublicFetchOptions) => ({
   accept: options.accept ?? "*/*",
-  // A compressed body would have neither a known length nor a known end.
+  // A compressed body has no known length.
   "accept-encoding": "identity",
-  // The platform sends none, and some large hosts answer 403 to that.
+  // The platform sends none, and some large hosts answer 403 without one.
   "user-agent": "generation-gateway",
 });
 
@@ -81,7 +81,7 @@ async function refuse(response: Response, error: NetError): Promise<never> {
 }
 
 function contentLength(response: Response): number | undefined {
-  // Of a host that compresses in spite of us this is the compressed length, while the body comes unpacked.
+  // If the host compresses anyway, this is the compressed length while the body arrives decompressed.
   const encoding = response.headers.get("content-encoding") ?? "identity";
   const length = response.headers.get("content-length") ?? "";
   return encoding === "identity" && /^\d{1,15}$/.test(length) ? Number(length) : undefined;

@@ -1,6 +1,6 @@
-/** Which IP addresses lie on the public Internet. Understands the one notation of each family that a parsed URL can have. */
+/** Decides which IP addresses are public. Reads the one notation of each family that a parsed URL can have. */
 
-/** A block of addresses by its first 32 bits, which all of IPv4 and every IPv6 block below fit into. */
+/** A block of addresses, given by its first 32 bits; all IPv4 and all IPv6 blocks below fit into them. */
 type Block = readonly [prefix: number, bits: number];
 
 // https://www.iana.org/assignments/iana-ipv4-special-registry and multicast
@@ -22,11 +22,11 @@ const specialV4: readonly Block[] = [
   [0xf0000000, 4], // 240.0.0.0/4 reserved, broadcast
 ];
 
-// https://www.iana.org/assignments/ipv6-unicast-address-assignments: all that is handed out lies in 2000::/3, so loopback, private,
-// link-local, multicast and every address that embeds an IPv4 one outside of it (mapped, compatible, NAT64) are refused by not being there.
+// https://www.iana.org/assignments/ipv6-unicast-address-assignments: all assigned addresses lie in 2000::/3, so loopback, private,
+// link-local, multicast and addresses that embed an IPv4 one (mapped, compatible, NAT64) are refused because they lie outside.
 const unicastV6: Block = [0x20000000, 3];
 
-// https://www.iana.org/assignments/iana-ipv6-special-registry, what of it lies in 2000::/3
+// https://www.iana.org/assignments/iana-ipv6-special-registry, the part inside 2000::/3
 const specialV6: readonly Block[] = [
   [0x20010000, 23], // 2001::/23 protocol assignments: Teredo (embeds IPv4), benchmarks, ORCHID
   [0x20010db8, 32], // 2001:db8::/32 documentation
@@ -37,12 +37,12 @@ const specialV6: readonly Block[] = [
 const isIn = (address: number, [prefix, bits]: Block) => address >>> (32 - bits) === prefix >>> (32 - bits);
 
 /**
- * Whether a URL's hostname is an IP address, and if so whether it is a public one. The hostname must come out of the URL parser, which
+ * Whether a URL's hostname is an IP address, and if so whether it is public. The hostname must come from the URL parser, which
  * has already turned decimal, octal, hexadecimal, short and Unicode notations into `1.2.3.4` or `[2001:db8::1]`.
  */
 export function addressKind(hostname: string): "public" | "special" | "name" {
   if (hostname.startsWith("[")) {
-    // The first two groups are enough, and where one is missing it is zero: `::` stands for zeros.
+    // The first two groups are enough. A missing group is zero, because `::` stands for zeros.
     const [first = "", second = ""] = hostname.slice(1, -1).split(":");
     const address = ((parseInt(first || "0", 16) << 16) | parseInt(second || "0", 16)) >>> 0;
     return isIn(address, unicastV6) && !specialV6.some((block) => isIn(address, block)) ? "public" : "special";

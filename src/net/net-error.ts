@@ -1,19 +1,19 @@
-/** The one way a read from a foreign host fails: a closed set of reasons, and whether asking again may help. */
+/** The error of a read from a foreign host: a closed set of reasons, and whether a retry may help. */
 
 import type { UrlProblem } from "./public-url.ts";
 
 /**
- * - `blocked_url` the address, or one it redirects to, is not one we go to
+ * - `blocked_url` the address, or one that it redirects to, is not allowed
  * - `too_many_redirects` more hops than allowed
  * - `bad_status` the host answered, but not with the file
  * - `too_large` more bytes than allowed, announced or sent
  * - `timeout` the time limit ran out, before or during the body
- * - `unreachable` no answer: the name does not resolve, the connection was refused or broken, TLS failed
+ * - `unreachable` no answer: the name does not resolve, the connection was refused or broken, or TLS failed
  * - `interrupted` the connection broke within the body
  */
 export type NetErrorReason = "blocked_url" | "too_many_redirects" | "bad_status" | "too_large" | "timeout" | "unreachable" | "interrupted";
 
-/** Thrown by everything in `net` that touches a network. Its message holds no part of the URL, which may carry a signature. */
+/** Thrown by every network read in `net`. The message contains no part of the URL, which may carry a signature. */
 export class NetError extends Error {
   override readonly name = "NetError";
   readonly reason: NetErrorReason;

@@ -1,20 +1,20 @@
-/** Says whether an address given by a stranger is one that this service may go to. */
+/** Decides whether the gateway may fetch an address that a caller gave. */
 
 import { addressKind } from "./ip-address.ts";
 
 export interface UrlRules {
-  /** Lifts the rules on hosts and ports, for a developer's machine. Scheme and userinfo rules always hold. */
+  /** Allows private hosts and other ports, for a developer's machine. The scheme and userinfo rules always hold. */
   allowPrivate: boolean;
-  /** Hostnames of our own, without ports: fetching them would make us our own caller. */
+  /** The gateway's own hostnames without ports; fetching them is refused. */
   ownHosts: readonly string[];
 }
 
-/** What is wrong with an address. `port` and `host` do not occur with `allowPrivate`. */
+/** The violated rule. `port` and `host` do not occur with `allowPrivate`. */
 export type UrlProblem = "too_long" | "malformed" | "scheme" | "userinfo" | "port" | "host";
 
 const MAX_URL_LENGTH = 8192;
 
-// Names that never belong to the public DNS: RFC 6761 and 6762 (with its appendix G), RFC 8375, ICANN's `.internal`.
+// Names outside the public DNS: RFC 6761 and 6762 (with its appendix G), RFC 8375, ICANN's `.internal`.
 const privateSuffixes = [
   ...["localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan"].map((label) => `.${label}`),
   ".home.arpa",
@@ -22,12 +22,12 @@ const privateSuffixes = [
 
 /**
  * Checks a URL: http or https, at most 8192 characters, no user name or password, the default ports, and a host that is a public IP
- * address or a full domain name which is neither reserved for private networks nor ours.
+ * address or a full domain name that is neither reserved for private networks nor the gateway's own.
  *
- * What a name resolves to cannot be seen here. That no name leads into a private network is the platform's doing: Workers reach only
+ * A Worker cannot see what a name resolves to. The platform makes sure that no name leads into a private network: Workers reach only
  * public addresses.
  *
- * @returns the parsed URL, whose `href` is to be used from here on and not `text`; or the first rule that it breaks.
+ * @returns the parsed URL, whose `href` must be used from here on instead of `text`; or the first violated rule.
  */
 export function checkPublicUrl(text: string, rules: UrlRules): URL | { reason: UrlProblem } {
   if (text.length > MAX_URL_LENGTH) return { reason: "too_long" };
@@ -48,7 +48,7 @@ function isPublicHost(hostname: string, ownHosts: readonly string[]): boolean {
   if (kind !== "name") return kind === "public";
   const labels = name.split(".");
   if (labels.length < 2 || labels.includes("")) return false;
-  // Top-level domains are letters or Punycode. Anything else, as `127.0.0.1..`, some resolver may take for an address.
+  // Top-level domains are letters or Punycode. A resolver might read anything else, such as `127.0.0.1..`, as an address.
   if (!/^(?:[a-z]{2,}|xn--[a-z0-9-]+)$/.test(labels.at(-1) ?? "")) return false;
   return !privateSuffixes.some((suffix) => name.endsWith(suffix));
 }

@@ -11,6 +11,7 @@ import { minimax } from "./minimax/index.ts";
 import { replicate } from "./replicate/index.ts";
 import { sandbox } from "./sandbox/index.ts";
 import { type Provider, ProviderError } from "./provider.ts";
+import { readBaseUrl } from "../variables.ts";
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
   cloudflare,
@@ -28,6 +29,19 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
 };
 
+/** The variables with the addresses of each provider. */
+const addresses: Record<string, (keyof Env & `${string}_BASE_URL`)[]> = {
+  cloudflare: ["WORKERS_AI_BASE_URL"],
+  modelark: ["ARK_BASE_URL"],
+  minimax: ["MINIMAX_BASE_URL"],
+  google: ["GEMINI_BASE_URL", "VERTEX_BASE_URL"],
+  openai: ["OPENAI_BASE_URL"],
+  fal: ["FAL_BASE_URL"],
+  replicate: ["REPLICATE_BASE_URL"],
+};
+
+const checkAddresses = (env: Env, name: string) => addresses[name]?.forEach((variable) => readBaseUrl(variable, env[variable]));
+
 const cooldownMs = 60_000;
 const cooldowns = new Map<string, number>();
 
@@ -39,11 +53,18 @@ export function markUnhealthy(name: string): void {
 
 export const isUnhealthy = (name: string): boolean => (cooldowns.get(name) ?? 0) > Date.now();
 
-/** Whether the operator switched the provider on. */
-export const isOn = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
+const hasSecrets = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
+
+/** Whether the operator switched the provider on. Throws `VariableError` when the address of one that is on is wrong. */
+export function isOn(env: Env, name: string): boolean {
+  if (!hasSecrets(env, name)) return false;
+  checkAddresses(env, name);
+  return true;
+}
 
 /** Each provider that there is, and how it stands with this isolate. */
-export const providerStates = (env: Env) => Object.keys(providers).map((name) => ({ name, on: isOn(env, name), aside: isUnhealthy(name) }));
+export const providerStates = (env: Env) =>
+  Object.keys(providers).map((name) => ({ name, on: hasSecrets(env, name), aside: isUnhealthy(name) }));
 
 /** The provider of a route. Throws when it was switched off since the route was chosen. */
 export function providerNamed(env: Env, name: string): Provider {

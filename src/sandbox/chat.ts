@@ -1,103 +1,163 @@
-/** Chat completions as OpenAI shapes them: a short answer that quotes the question, whole or piece by piece. */
+/** Chat completions as OpenAI shapes them: an answer that quotes the question, a value of a schema, or calls of tools. */
 
-import * as z from "zod";
+import { type ChatMessage, type ChatOrder, lastMessage, textOf } from "./chat-order.ts";
+import { countPromptTokens, toTokens } from "./chat-tokens.ts";
+import { type Call, callTools, isToolResult, valueFor } from "./chat-tools.ts";
 
-const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
+/** A part of an answer, cut into tokens as far as the limit lets it. */
+export type Part = { kind: "reasoning" | "content"; tokens: string[] } | { kind: "call"; index: number; call: Call; tokens: string[] };
 
-/** What of OpenAI's request the sandbox knows; the rest is ignored. */
-export const chatOrder = z.object({
-  model: z.string().min(1),
-  messages: z
-    .array(z.object({ role: z.string().min(1), content: z.union([z.string(), z.array(contentPart)]).nullish() }))
-    .min(1)
-    .max(10_000),
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  max_tokens: z.int().min(1).nullish(),
-  max_completion_tokens: z.int().min(1).nullish(),
-});
-
-export type ChatOrder = z.infer<typeof chatOrder>;
+export interface Answer {
+  /** What all chunks and the whole answer begin with. */
+  head: { id: string; created: number; model: string; service_tier: string; system_fingerprint: string };
+  parts: Part[];
+  finishReason: "stop" | "length" | "tool_calls";
+  usage: object;
+}
 
 const QUOTE_CHARACTERS = 400;
-const PIECES_PER_CHUNK = 4;
-const PAUSE_MS = 30;
-const IMAGE_TOKENS = 85;
 
-/** The text of the last message; what it holds besides text is left out. */
-export function lastMessage(order: ChatOrder): string {
-  return textOf(order.messages.at(-1)?.content);
-}
-
-/** The whole answer, `chat.completion`. */
-export function complete(order: ChatOrder, now: number) {
-  const { pieces, finishReason, usage } = answer(order);
-  const message = { role: "assistant", content: pieces.join(""), refusal: null };
-  return { ...headOf(order, now, "chat.completion"), choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason }], usage };
-}
-
-/** The same answer as server-sent events: `chat.completion.chunk` with short pauses between, then `[DONE]`. */
-export function streamed(order: ChatOrder, now: number): ReadableStream<Uint8Array> {
-  const { pieces, finishReason, usage } = answer(order);
-  const withUsage = order.stream_options?.include_usage === true;
-  const head = headOf(order, now, "chat.completion.chunk");
-  const chunk = (delta: object, finish: string | null) =>
-    JSON.stringify({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...(withUsage && { usage: null }) });
-  const events = [chunk({ role: "assistant", content: "" }, null)];
-  for (let at = 0; at < pieces.length; at += PIECES_PER_CHUNK) {
-    events.push(chunk({ content: pieces.slice(at, at + PIECES_PER_CHUNK).join("") }, null));
-  }
-  events.push(chunk({}, finishReason));
-  if (withUsage) events.push(JSON.stringify({ ...head, choices: [], usage }));
-  events.push("[DONE]");
-
-  const encoder = new TextEncoder();
-  let next = 0;
-  return new ReadableStream({
-    async pull(controller) {
-      if (next > 0) await scheduler.wait(PAUSE_MS);
-      controller.enqueue(encoder.encode(`data: ${events[next++]}\n\n`));
-      if (next === events.length) controller.close();
-    },
-  });
-}
-
-function answer(order: ChatOrder) {
-  const question = lastMessage(order).trim();
-  const quote = question.length > QUOTE_CHARACTERS ? `${question.slice(0, QUOTE_CHARACTERS).toWellFormed()}…` : question;
-  const text = `This is the sandbox answering in place of ${order.model}. You wrote: “${quote}” No model was asked, so this is all there is to say.`;
-  const all = tokensOf(text);
-  const most = order.max_completion_tokens ?? order.max_tokens ?? all.length;
-  const pieces = all.slice(0, most);
-  const promptTokens = order.messages.reduce((sum, { content }) => sum + 4 + countTokens(content), 3);
+/** Composes the answer. Throws `Fault` "invalid_request" for schemas and choices of tools that it cannot honour. */
+export function compose(order: ChatOrder, now: number): Answer {
+  const { parts, isCut } = cut(partsFor(order), Math.min(order.max_completion_tokens ?? Infinity, order.max_tokens ?? Infinity));
+  const reasoning = countTokens(parts.filter(({ kind }) => kind === "reasoning"));
+  const prompt = countPromptTokens(order);
+  const completion = countTokens(parts);
   return {
-    pieces,
-    finishReason: pieces.length < all.length ? "length" : "stop",
-    usage: { prompt_tokens: promptTokens, completion_tokens: pieces.length, total_tokens: promptTokens + pieces.length },
+    head: {
+      id: `chatcmpl-${crypto.randomUUID()}`,
+      created: Math.floor(now / 1000),
+      model: order.model,
+      service_tier: "default",
+      system_fingerprint: "fp_sandbox",
+    },
+    parts,
+    finishReason: isCut ? "length" : parts.some(({ kind }) => kind === "call") ? "tool_calls" : "stop",
+    usage: {
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: prompt + completion,
+      prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+      completion_tokens_details: {
+        reasoning_tokens: reasoning,
+        audio_tokens: 0,
+        accepted_prediction_tokens: 0,
+        rejected_prediction_tokens: 0,
+      },
+    },
   };
 }
 
-function headOf(order: ChatOrder, now: number, object: "chat.completion" | "chat.completion.chunk") {
-  return { id: `chatcmpl-${crypto.randomUUID()}`, object, created: Math.floor(now / 1000), model: order.model };
+/** The whole answer, `chat.completion`. */
+export function toCompletion({ head, parts, finishReason, usage }: Answer, order: ChatOrder) {
+  const calls = parts.flatMap((part) => (part.kind === "call" ? [toCall(part.call, part.tokens.join(""))] : []));
+  const joined = (kind: Part["kind"]) => parts.flatMap((part) => (part.kind === kind ? part.tokens : []));
+  const reasoning = joined("reasoning").join("");
+  const message = {
+    role: "assistant",
+    content: calls.length > 0 ? null : joined("content").join(""),
+    ...(reasoning !== "" && { reasoning_content: reasoning }),
+    refusal: null,
+    annotations: [],
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  const logprobs = toLogprobs(joined("content"), order);
+  return { ...head, object: "chat.completion", choices: [{ index: 0, message, logprobs, finish_reason: finishReason }], usage };
 }
 
-type Content = ChatOrder["messages"][number]["content"];
-
-function textOf(content: Content): string {
-  if (typeof content === "string") return content;
-  return (content ?? []).flatMap(({ text }) => text ?? []).join("\n");
+/** A call as OpenAI writes it, with as much of its input as there is. */
+export function toCall({ id, type, name }: Call, input: string): object {
+  return { id, type, ...(type === "function" ? { function: { name, arguments: input } } : { custom: { name, input } }) };
 }
 
-function countTokens(content: Content): number {
-  const pictures = Array.isArray(content) ? content.filter(({ text }) => text === undefined).length : 0;
-  return tokensOf(textOf(content)).length + pictures * IMAGE_TOKENS;
+/** The probabilities of tokens where they are asked for. The sandbox is always certain. */
+export function toLogprobs(tokens: readonly string[], order: ChatOrder): object | null {
+  if (!order.logprobs) return null;
+  const encoder = new TextEncoder();
+  const content = tokens.map((token) => ({ token, logprob: 0, bytes: [...encoder.encode(token)], top_logprobs: [] }));
+  return { content, refusal: null };
 }
 
-/** Text cut as a tokenizer might: each Chinese, Japanese or Korean character alone, everything else by fours. */
-function tokensOf(text: string): string[] {
-  return (
-    text.match(
-      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{1,4}/gu,
-    ) ?? []
-  );
+/** The answer before its cut. */
+function partsFor(order: ChatOrder): Part[] {
+  const reasoning: Part[] = isReasoning(order) ? [{ kind: "reasoning", tokens: toTokens(reason(order)) }] : [];
+  const calls = callTools(order);
+  if (calls.length > 0)
+    return [...reasoning, ...calls.map((call, index): Part => ({ kind: "call", index, call, tokens: toTokens(call.input) }))];
+  return [...reasoning, { kind: "content", tokens: toTokens(stopBefore(write(order), order.stop)) }];
+}
+
+/** A call's name counts beside its input, and is the first thing that has no more room. */
+const nameTokens = (part: Part) => (part.kind === "call" ? toTokens(part.call.name).length : 0);
+const countTokens = (parts: readonly Part[]) => parts.reduce((sum, part) => sum + nameTokens(part) + part.tokens.length, 0);
+
+function cut(parts: readonly Part[], max: number): { parts: Part[]; isCut: boolean } {
+  const kept: Part[] = [];
+  let left = max;
+  for (const part of parts) {
+    left -= nameTokens(part);
+    if (left < 0) break;
+    kept.push({ ...part, tokens: part.tokens.slice(0, left) });
+    left -= part.tokens.length;
+    if (left < 0) break;
+  }
+  return { parts: kept, isCut: countTokens(parts) > max };
+}
+
+function stopBefore(text: string, stop: ChatOrder["stop"]): string {
+  const found = [stop ?? []].flat().flatMap((end) => (end !== "" && text.includes(end) ? text.indexOf(end) : []));
+  return text.slice(0, Math.min(text.length, ...found));
+}
+
+function write(order: ChatOrder): string {
+  const format = order.response_format;
+  if (format?.type === "json_schema")
+    return JSON.stringify(valueFor(format.json_schema.schema ?? {}, "response_format.json_schema.schema"));
+  const results = resultsIn(order.messages);
+  const subject = results.length > 0 ? results.join(" ") : `You wrote: ${quote(lastMessage(order))}`;
+  const seen = attachmentsIn(order.messages);
+  const text = `This is the sandbox answering in place of ${order.model}. ${subject}${seen && ` ${seen}`} No model was asked, so this is all there is to say.`;
+  return format?.type === "json_object" ? JSON.stringify({ answer: text }) : text;
+}
+
+/** What the tools answered, where the conversation ends with that. */
+function resultsIn(messages: readonly ChatMessage[]): string[] {
+  const last = messages.slice(messages.findLastIndex((message) => !isToolResult(message)) + 1);
+  const calls = messages.flatMap(({ tool_calls: calls }) => calls ?? []);
+  return last.map((message) => {
+    const name = message.name ?? calls.findLast(({ id }) => id === message.tool_call_id)?.function?.name;
+    return `The tool${name ? ` ${name}` : ""} answered: ${quote(textOf(message))}`;
+  });
+}
+
+const ATTACHMENTS = { image_url: "image", input_audio: "recording", file: "file" };
+
+function attachmentsIn(messages: readonly ChatMessage[]): string {
+  const types = messages.flatMap(({ content }) => (Array.isArray(content) ? content.map(({ type }) => type) : []));
+  const counts = Object.entries(ATTACHMENTS).flatMap(([type, word]) => {
+    const count = types.filter((one) => one === type).length;
+    return count === 0 ? [] : `${count} ${word}${count === 1 ? "" : "s"}`;
+  });
+  return counts.length > 0 ? `I saw ${counts.join(", ")}.` : "";
+}
+
+function quote(text: string): string {
+  const trimmed = text.trim();
+  return `“${trimmed.length > QUOTE_CHARACTERS ? `${trimmed.slice(0, QUOTE_CHARACTERS).toWellFormed()}…` : trimmed}”`;
+}
+
+const EFFORTS: readonly string[] = ["minimal", "low", "medium", "high"];
+
+const isReasoning = ({ reasoning_effort: effort }: ChatOrder) => Boolean(effort) && effort !== "none";
+
+/** Stands in for a model's thoughts: a sentence more for each effort. */
+function reason(order: ChatOrder): string {
+  const thoughts = [
+    "This is the sandbox, so nothing is thought here.",
+    `The last message says ${quote(lastMessage(order))}`,
+    `There are ${order.messages.length} messages and ${order.tools?.length ?? 0} tools.`,
+    "The answer has to quote the message, so that the caller sees what it belongs to.",
+  ];
+  const effort = EFFORTS.indexOf(order.reasoning_effort ?? "");
+  return thoughts.slice(0, effort < 0 ? thoughts.length : effort + 1).join(" ");
 }

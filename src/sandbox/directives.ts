@@ -1,6 +1,6 @@
 /** Words in a prompt that make the sandbox misbehave on purpose, so that every way a task can end can be tried. */
 
-const DIRECTIVES = ["reject", "flag", "fail", "flaky", "slow", "hang"] as const;
+const DIRECTIVES = ["reject", "flag", "fail", "flaky", "slow", "hang", "break"] as const;
 
 /**
  * - `reject`: refused when it is submitted
@@ -9,6 +9,7 @@ const DIRECTIVES = ["reject", "flag", "fail", "flaky", "slow", "hang"] as const;
  * - `flaky`: the first submission and the first status query meet a fault that is gone when they are repeated
  * - `slow`: takes a minute
  * - `hang`: never ends
+ * - `break`: a streamed chat ends half-way with an error event; a whole one fails; nothing else minds
  */
 export type Directive = (typeof DIRECTIVES)[number];
 

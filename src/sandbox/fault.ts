@@ -21,18 +21,27 @@ const STATUS: Record<FaultCode, ContentfulStatusCode> = {
   temporarily_unavailable: 503,
 };
 
-/** Thrown anywhere in a request; answered as `{error: {code, message}}`, a temporary one with `Retry-After: 1`. */
+/** Thrown anywhere in a request; answered in the shape of OpenAI's errors, a temporary one with `Retry-After: 1`. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly code: FaultCode;
+  readonly #param: string | null;
 
-  constructor(code: FaultCode, message: string) {
+  /** `param` is the field that is wrong, dotted and indexed: `tools[0].function.name`. */
+  constructor(code: FaultCode, message: string, param: string | null = null) {
     super(message);
     this.code = code;
+    this.#param = param;
+  }
+
+  /** `{error: {message, type, param, code}}`, as in a body and in an event of a stream. */
+  toBody(): { error: object } {
+    const type = STATUS[this.code] < 500 ? "invalid_request_error" : "server_error";
+    return { error: { message: this.message, type, param: this.#param, code: this.code } };
   }
 
   toResponse(): Response {
     const headers: HeadersInit = this.code === "temporarily_unavailable" ? { "retry-after": "1" } : {};
-    return Response.json({ error: { code: this.code, message: this.message } }, { status: STATUS[this.code], headers });
+    return Response.json(this.toBody(), { status: STATUS[this.code], headers });
   }
 }

@@ -4,6 +4,8 @@ import * as z from "zod";
 import { Fault } from "./fault.ts";
 import { filmSize, imageSize } from "./sizes.ts";
 
+const MAX_ERROR_CHARACTERS = 2000;
+
 const common = {
   key: z.string().min(1).max(512),
   model: z.string().min(1).max(128),
@@ -61,11 +63,18 @@ export function parseCharacter(query: Record<string, string>): CharacterOrder {
   return parse(characterOrder, query);
 }
 
-/** Checks a value against a schema. Throws `Fault` "invalid_request". */
+/** Checks a value against a schema. Throws `Fault` "invalid_request" that names every violation, the first one as its `param`. */
 export function parse<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new Fault("invalid_request", result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));
+  const violations = result.error.issues.map(({ path, message }) => ({ field: fieldAt(path), message }));
+  const text = violations.map(({ field, message }) => `${field}: ${message}`).join("; ");
+  throw new Fault("invalid_request", text.slice(0, MAX_ERROR_CHARACTERS), violations[0]?.field || null);
+}
+
+/** A path as fields are named: `messages[1].role`. */
+function fieldAt(path: readonly PropertyKey[]): string {
+  return path.map((part, at) => (typeof part === "number" ? `[${part}]` : at === 0 ? String(part) : `.${String(part)}`)).join("");
 }
 
 /** Width and height of what an order makes; undefined where it is not made in that size. */

@@ -8,17 +8,19 @@
  *   GET    /v1/operations/{id}/outputs/{n}[/thumbnail]                      the bytes; 409 before success
  *   POST   /v1/chat/completions         OpenAI's, whole or streamed
  *
- * Errors are `{error: {code, message}}`; 503 carries Retry-After. What the bodies may hold: `orders.ts`, `chat.ts`.
+ * Errors are `{error: {message, type, param, code}}`; 503 carries Retry-After. What the bodies may hold: `orders.ts`, `chat-order.ts`.
  */
 
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { chatOrder, complete, lastMessage, streamed } from "./chat.ts";
+import { compose, toCompletion } from "./chat.ts";
+import { lastMessage, parseChat } from "./chat-order.ts";
+import { streamAnswer } from "./chat-stream.ts";
 import { directivesIn } from "./directives.ts";
 import { Fault } from "./fault.ts";
 import { OperationObject, type SandboxEnv } from "./operation-object.ts";
 import { newRecord, pollAfterMs, statusAt, viewOf, type OperationRecord } from "./operations.ts";
-import { parse, parseCharacter, parseGeneration } from "./orders.ts";
+import { parseCharacter, parseGeneration } from "./orders.ts";
 import { makeOutput, makeThumbnail, type File } from "./outputs.ts";
 import { judgeFilm } from "./source-film.ts";
 
@@ -86,18 +88,20 @@ app.get("/v1/operations/:id/outputs/:index{[0-9]+}/thumbnail", async (c) => {
 });
 
 app.post("/v1/chat/completions", limited(12 * 1024 * 1024), async (c) => {
-  const body = await jsonOf(c.req.raw);
-  const order = parse(chatOrder, body);
+  const order = parseChat(await jsonOf(c.req.raw));
   const directives = directivesIn(lastMessage(order));
   if (directives.has("reject") || directives.has("flag"))
     throw new Fault("content_policy_violation", "the message is against the sandbox's rules");
-  if (directives.has("fail")) throw new Fault("provider_error", "the sandbox failed, as it was told to");
+  const breaks = directives.has("break");
+  if (directives.has("fail") || (breaks && !order.stream)) throw new Fault("provider_error", "the sandbox failed, as it was told to");
   if (directives.has("flaky") && (await refuses(c.env, JSON.stringify(order)))) throw temporary();
   if (directives.has("slow")) await scheduler.wait(CHAT_PAUSE_MS);
   // The runtime ends this request when the caller hangs up.
   while (directives.has("hang")) await scheduler.wait(60_000);
-  if (!order.stream) return c.json(complete(order, Date.now()));
-  return new Response(streamed(order, Date.now()), { headers: { "content-type": "text/event-stream", "cache-control": "no-cache" } });
+  const made = compose(order, Date.now());
+  if (!order.stream) return c.json(toCompletion(made, order));
+  const headers = { "content-type": "text/event-stream", "cache-control": "no-cache" };
+  return new Response(streamAnswer(made, order, breaks), { headers });
 });
 
 export default app;

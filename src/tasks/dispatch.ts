@@ -12,6 +12,7 @@ import { BadOutputError, storeOutputs } from "./outputs.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
 import type { TaskObject } from "./task-object.ts";
+import { startWhileWanted } from "./while-wanted.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
 interface DispatchMessage {
@@ -59,17 +60,29 @@ function taskStub(message: Message<DispatchMessage>, env: Env): DurableObjectStu
 
 async function perform(message: Message<DispatchMessage>, { step, lease, task }: Work, env: Env): Promise<void> {
   const started = Date.now();
-  const outcome = await runStep({ step, lease, task }, env);
+  // An object that does not answer now does not stop the work: it decides when the outcome is reported.
+  const isWanted = async () =>
+    (await taskStub(message, env)
+      ?.holdsLease(lease)
+      .catch(() => true)) ?? false;
+  const outcome = await runStep({ step, lease, task }, isWanted, env);
   // What was made must not be lost to an object that is just being moved.
   const isTaken = await retry("report", task.id, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
-  const line = { ...logFields(task), step, outcome: isTaken ? outcome.outcome : "too_late", ms: Date.now() - started };
-  if (outcome.outcome === "fault" || outcome.outcome === "lost") alert("dispatch", { ...line, reason: outcome.reason });
-  else log("dispatch", line);
+  const line = {
+    ...logFields(task),
+    step,
+    outcome: isTaken ? outcome.outcome : "too_late",
+    // Made and not wanted any more: what the caller would have paid for it, in millionths.
+    ...(!isTaken && step === "start" && outcome.outcome === "completed" && { cost: task.submission.price }),
+    ms: Date.now() - started,
+  };
+  if (!("reason" in outcome)) log("dispatch", line);
+  else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
 }
 
 /** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
-async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutcome> {
+async function runStep({ step, lease, task }: Work, isWanted: () => Promise<boolean>, env: Env): Promise<StepOutcome> {
   const { submission } = task;
   const { provider: name } = currentRoute(task);
   const open = openJob(task, env);
@@ -79,7 +92,9 @@ async function runStep({ step, lease, task }: Work, env: Env): Promise<StepOutco
     const provider = providerNamed(env, name);
     const answer =
       step === "start"
-        ? await provider.start(open.job, AbortSignal.timeout(provider.startTimeoutMs(submission.kind)))
+        ? await startWhileWanted(open.job, isWanted, (job) =>
+            provider.start(job, AbortSignal.timeout(provider.startTimeoutMs(submission.kind))),
+          )
         : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked whole to the provider.
     if (open.inputFault() !== undefined) throw open.inputFault();

@@ -6,6 +6,7 @@ import { insertCharacter } from "../db/characters.ts";
 import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
+import type { Operation } from "../providers/provider.ts";
 import { type Charge, settle, reserve } from "../db/ledger.ts";
 import { currentRoute, type Task } from "./record.ts";
 
@@ -55,15 +56,27 @@ export async function settleTask(task: Task, env: Env): Promise<void> {
   await removeInputs(task, env);
 }
 
-/** Best effort: the caller pays nothing either way, only the operator's bill is smaller. */
-async function cancelUpstream(task: Task, env: Env): Promise<void> {
-  if (task.operation === undefined) return;
+/** Best effort: what the caller pays is decided, only the operator's bill is smaller. Returns whether the provider took the cancellation. */
+async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
+  if (task.operation === undefined) return false;
   try {
     const provider = providerNamed(env, currentRoute(task).provider);
-    await withTimeout(provider.cancel?.(task.operation) ?? Promise.resolve(), cancelTimeoutMs);
+    if (!provider.cancel) return false;
+    await withTimeout(provider.cancel(task.operation), cancelTimeoutMs);
+    return true;
   } catch (error) {
     alert("cancel", { ...logFields(task), outcome: "fault" }, error);
+    return false;
   }
+}
+
+/**
+ * Cancels what a provider accepted for a task that had ended by then. The operator may be billed for it and the caller is not: the log
+ * line says what the caller would have paid, in millionths.
+ */
+export async function cancelLate(task: Task, operation: Operation, env: Env): Promise<void> {
+  const isCancelled = await cancelUpstream({ ...task, operation }, env);
+  alert("cancel", { ...logFields(task), outcome: isCancelled ? "late_cancelled" : "late_not_cancelled", cost: task.submission.price });
 }
 
 /** By their keys, and by the task's name: a submission that is repeated after a crash brings its images again. */

@@ -2,15 +2,15 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { assetPrefix, removeUnder } from "../assets.ts";
-import { lifeTimes, signingSecret } from "../config.ts";
+import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
 import { newId, toTaskId } from "../ids.ts";
 import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
-import { providerNamed, markUnhealthy } from "../providers/index.ts";
+import { isOn, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
-import { logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
+import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
 import * as transitions from "./task.ts";
 import { currentRoute, isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
@@ -41,6 +41,8 @@ export class TaskObject extends DurableObject<Env> {
    */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
+    // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
+    if (this.#task?.step.do === "reserve" && this.#task.faults > 0) return { refused: "unavailable" };
     if (this.#task && this.#task.step.do !== "reserve")
       return { task: this.#task, created: this.#task.submission.requestId === submission.requestId };
     this.#creating = this.#create(submission).finally(() => (this.#creating = undefined));
@@ -93,12 +95,18 @@ export class TaskObject extends DurableObject<Env> {
     return answerTo(question, task, { secret: () => signingSecret(this.env), recordMs: lifeTimes(this.env).recordMs, now: Date.now() });
   }
 
+  /** Whether the step is still leased to this consumer: asked right before something is sent that costs money. */
+  async holdsLease(lease: string): Promise<boolean> {
+    return this.#task !== undefined && transitions.holdsLease(this.#task, lease);
+  }
+
   /** Ends the task at its owner's request. null when there is none, "final" when it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
     const task = this.#task;
     if (!task || task.submission.accountId !== question.accountId || task.step.do === "reserve") return null;
     if (isFinal(task)) return "final";
-    return this.#answer(question, await this.#end(transitions.failed(task, "cancelled", Date.now())));
+    const rules = { chargesAccepted: chargesCancelled(this.env), canCancel: this.#canCancel(task) };
+    return this.#answer(question, await this.#end(transitions.cancelled(task, rules, Date.now())));
   }
 
   /** What waits for a consumer, leased to the caller; null for a message that came twice or too late. */
@@ -121,7 +129,12 @@ export class TaskObject extends DurableObject<Env> {
   async report(lease: string, step: StepOutcome): Promise<boolean> {
     const task = this.#task;
     if (task?.endedBy === lease) return true; // told before, and the answer was lost
-    if (!task || !transitions.holdsLease(task, lease)) return false;
+    if (!task || !transitions.holdsLease(task, lease)) {
+      // Ended while the start was under way, and no consumer will fetch it. Repeated with the report, if need be.
+      if (step.outcome === "accepted" && task?.status === "failed" && task.operation === undefined)
+        await cancelLate(task, step.operation, this.env);
+      return false;
+    }
     const now = Date.now();
     switch (step.outcome) {
       case "accepted":
@@ -299,6 +312,12 @@ export class TaskObject extends DurableObject<Env> {
       await this.ctx.storage.setAlarm(at);
       this.#alarmAt = at;
     }
+  }
+
+  /** A provider that was switched off cannot be asked to cancel. */
+  #canCancel(task: Task): boolean {
+    const { provider } = currentRoute(task);
+    return isOn(this.env, provider) && providerNamed(this.env, provider).cancel !== undefined;
   }
 
   #provider(task: Task) {

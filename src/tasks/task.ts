@@ -94,7 +94,7 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
 export const holdsLease = (task: Task, lease: string) =>
   !isFinal(task) && (task.step.do === "starting" || task.step.do === "collecting") && task.step.lease === lease;
 
-/** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, and that is the end of it. */
+/** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
 export function leaseExpired(task: Task, now: number): Task {
   if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
   if (!task.step.repeatable) return failed(task, "provider_error", now);
@@ -204,6 +204,13 @@ export function completed(task: Task, result: Result, assetMs: number, now: numb
     expiresAt: finalAt + assetMs,
     step: { do: "settle", at: now + settleRetryMs },
   };
+}
+
+/** The end at the caller's request. Free, unless the operator charges for what the provider accepted and cannot cancel, or has made already. */
+export function cancelled(task: Task, rules: { chargesAccepted: boolean; canCancel: boolean }, now: number): Task {
+  const isMade = task.step.do.startsWith("collect");
+  const isCharged = rules.chargesAccepted && task.operation !== undefined && (isMade || !rules.canCancel);
+  return { ...failed(task, "cancelled", now), charged: isCharged ? task.submission.price : 0 };
 }
 
 /** The end, bad: it costs nothing. */

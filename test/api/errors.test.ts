@@ -13,27 +13,19 @@ const isRequestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
 const notFound = { message: "There is nothing at this address.", type: "invalid_request", code: "not_found", param: null };
 const broken = { message: "Something went wrong on our side.", type: "internal_error", code: "internal_error", param: null };
 
-test.each([
-  "/",
-  "/v1",
-  "/v2/tasks",
-  "/v1/unknown",
-  "/v1/images",
-  "/v1/images/x",
-  "/v1/videos",
-  "/v1/videos/x",
-  "/v1/chat",
-  "/v1/models/x/y",
-])("%s is unknown: 404", async (path) => {
-  const { key } = await newAccount();
-  for (const method of ["GET", "POST", "DELETE"]) {
-    const { status, headers, body } = await call(path, { key, method });
-    expect(status).toBe(404);
-    expect(body).toEqual({ error: notFound });
-    expect(headers.get("x-request-id")).toEqual(isRequestId);
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-  }
-});
+test.each(["/v1", "/v1/unknown", "/v1/images", "/v1/images/x", "/v1/videos", "/v1/videos/x", "/v1/chat", "/v1/models/x/y"])(
+  "%s is unknown: 404",
+  async (path) => {
+    const { key } = await newAccount();
+    for (const method of ["GET", "POST", "DELETE"]) {
+      const { status, headers, body } = await call(path, { key, method });
+      expect(status).toBe(404);
+      expect(body).toEqual({ error: notFound });
+      expect(headers.get("x-request-id")).toEqual(isRequestId);
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    }
+  },
+);
 
 test("what is unknown within a family is 404 in the family's own envelope", async () => {
   const { key } = await newAccount();

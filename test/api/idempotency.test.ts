@@ -1,6 +1,6 @@
 /** `Idempotency-Key` on submissions: one task and one charge for a day, whatever repeats or crashes. Contract 1. */
 
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import { sha256Hex } from "../../src/ids.ts";
@@ -48,6 +48,34 @@ test("the same key and the same body give the same task, one charge, and say so"
   expect(third.body).toEqual(first.body);
   expect(isReplay(third)).toBe("true");
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  expect(await tasksOf(account)).toHaveLength(1);
+});
+
+/** A body of unknown length. */
+const chunked = async (account: Account, key: string, text: string) => {
+  const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json", "idempotency-key": key };
+  const request = { method: "POST", headers, body: new Blob([text]).stream() };
+  const response = await exports.default.fetch(`https://gateway.example${images}`, request);
+  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
+  return { status: response.status, headers: response.headers, body: (await response.json()) as any };
+};
+
+test.each([
+  ["small", 6_000, ""],
+  ["large", 90_000, ""],
+  ["small, the repeat large by its white space", 6_000, " ".repeat(70_000)],
+])("the same bytes once with a length and once chunked are the same body: %s", async (_, bytes, space) => {
+  const account = await newAccount();
+  const data = new Uint8Array(bytes).fill(7);
+  data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const body = { model: "imgB-4o-image", prompt: "a quay", images: [`data:image/png;base64,${data.toBase64()}`] };
+  const first = await withKey(account, "once", body);
+  expect(first.status).toBe(200);
+  const again = await chunked(account, "once", JSON.stringify(body) + space);
+  expect([again.status, again.body.id, isReplay(again)]).toEqual([200, first.body.id, "true"]);
+  data[100] = 8;
+  body.images = [`data:image/png;base64,${data.toBase64()}`];
+  expect((await chunked(account, "once", JSON.stringify(body))).status).toBe(409);
   expect(await tasksOf(account)).toHaveLength(1);
 });
 

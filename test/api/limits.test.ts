@@ -10,6 +10,8 @@ interface Changes {
   RATE_LIMITS?: string;
   READS?: RateLimit;
   SUBMISSIONS?: RateLimit;
+  ACCOUNT_READS?: RateLimit;
+  ACCOUNT_SUBMISSIONS?: RateLimit;
 }
 
 /** Asks a gateway whose limits are on. */
@@ -136,10 +138,47 @@ test.each(balances)("GET %s counts as a read, and its 429 keeps the shape of its
   expect(keys).toEqual([keyId]);
 });
 
+test(
+  "an account with many keys makes at most 300 submissions a minute with all of them, and hears of its own limit",
+  { timeout: 60_000 },
+  async () => {
+    const { sent } = await inOneMinute(async (account) => {
+      const keys = await Promise.all(
+        Array.from(
+          { length: 6 },
+          async () => (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "k", quota: null } })).body.key as string,
+        ),
+      );
+      return Promise.all(keys.flatMap((key) => Array.from({ length: 55 }, () => ask(key, images, "POST"))));
+    });
+    const refused = sent.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(30);
+    for (const { headers } of refused) {
+      expect(headers.get("x-ratelimit-limit-requests")).toBe("300");
+      expectWait(headers);
+    }
+  },
+);
+
+test.each([...submissions.map((path) => ["POST", path]), ...[...reads, ...balances].map((path) => ["GET", path])])(
+  "%s %s counts for its account when its key may make it, and not when the key may not",
+  async (method, path) => {
+    const { id, key } = await newAccount();
+    const account = spent();
+    const [ofKey, ofAccount] =
+      method === "POST" ? (["SUBMISSIONS", "ACCOUNT_SUBMISSIONS"] as const) : (["READS", "ACCOUNT_READS"] as const);
+    const { status, headers } = await ask(key, path, method, { [ofAccount]: account.limit });
+    expect(status).toBe(429);
+    expectWait(headers);
+    expect((await ask(key, path, method, { [ofKey]: spent().limit, [ofAccount]: account.limit })).status).toBe(429);
+    expect(account.keys).toEqual([id]);
+  },
+);
+
 test("with the limits off nothing is counted and no header speaks of them", async () => {
   const { key } = await newAccount();
   const { limit, keys } = spent();
-  const changes = { RATE_LIMITS: "off", READS: limit, SUBMISSIONS: limit };
+  const changes = { RATE_LIMITS: "off", READS: limit, SUBMISSIONS: limit, ACCOUNT_READS: limit, ACCOUNT_SUBMISSIONS: limit };
   for (const [method, path] of [["POST", images] as const, ...[...reads, ...balances].map((it) => ["GET", it] as const)]) {
     const { status, headers } = await ask(key, path, method, changes);
     expect(status).not.toBe(429);

@@ -1,7 +1,8 @@
 /** Paths and queries as only a scanner sends them: an answer of the family with a proper status, never a fault of ours. Contract 5. */
 
 import { expect, test } from "vitest";
-import { call, holdTime, newAccount } from "../support/gateway.ts";
+import { neverIssued } from "../support/bodies.ts";
+import { asAdmin, call, holdTime, newAccount, submit } from "../support/gateway.ts";
 import { expectRefusal } from "../support/refusal.ts";
 
 holdTime();
@@ -66,22 +67,60 @@ test("queries of that kind are refused with 400 or name nothing", async () => {
     for (const path of [
       `/v1/tasks?after=${odd}`,
       `/v1/characters?after=${odd}`,
-      `/admin/accounts?email=${odd}`,
       `/admin/accounts?after=${odd}`,
+      `/admin/accounts?email=${odd}`,
     ]) {
       const answer = await call(path, { key: path.startsWith("/admin") ? "test-admin" : key });
-      if (answer.status !== 200) expectRefusal(path, answer, [400]);
+      if (answer.status !== 200 || path.includes("after")) expectRefusal(path, answer, [400]);
+      if (path.includes("after")) expect(answer.body.error.param).toBe("after");
     }
     expect((await call(`/v1/models?${odd}=${odd}&language=${odd}`, { key })).status, odd).toBe(200);
   }
 });
 
-test.each(["//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v1/tasks/x/", "/V1/tasks", "/v1/tasks;x=1", "/v1/./unknown", "/%761/tasks/x/y"])(
+test.each(["//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v1/tasks/x//", "/V1/tasks", "/v1/tasks;x=1", "/v1/./unknown", "/%761/tasks/x/y"])(
   "%s is no other spelling of a path",
   async (path) => {
     const { key } = await newAccount();
     const { status, body } = await call(`https://gateway.example${path}`, { key });
     expect(status).toBe(404);
     expect(body.error.code).toBe("not_found");
+  },
+);
+
+test("an empty `after`, one of another account, and one of another list are 400 in the family of their path", async () => {
+  const [account, other] = [await newAccount(), await newAccount()];
+  const foreign = await submit(other, "/v1/images/generations", { model: "imgA-4", prompt: "p" });
+  const own = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: "p" });
+  for (const path of ["/v1/tasks?after=", `/v1/tasks?after=${foreign}`, `/v1/tasks?after=${neverIssued}`, `/v1/characters?after=${own}`]) {
+    const answer = await call(path, { key: account.key });
+    expectRefusal(path, answer, [400]);
+    expect(answer.body.error).toMatchObject({ code: "invalid_request", param: "after" });
+  }
+  expect(await call(`/v1/tasks?after=${own}`, { key: account.key })).toMatchObject({ status: 200, body: { data: [], has_more: false } });
+});
+
+test("a trailing slash is the same path, in every family", async () => {
+  const account = await newAccount();
+  const id = await submit(account, "/v1/images/generations/", { model: "imgA-4", prompt: "p" });
+  for (const path of [`/v1/tasks/${id}`, "/v1/tasks", "/v1/models", "/v1/characters", "/v1/balance", "/user/balance", "/healthz"]) {
+    const [plain, slashed] = [await call(path, { key: account.key }), await call(`${path}/`, { key: account.key })];
+    expect([path, slashed.status, slashed.body]).toEqual([path, 200, plain.body]);
+  }
+  expect((await asAdmin(`/accounts/${account.id}/`)).body).toMatchObject({ id: account.id });
+  expect((await call(`/v1/tasks/${id}/cancel/`, { key: account.key, method: "POST" })).status).toBe(200);
+  expect((await call("/v1/tasks/?limit=1", { key: account.key })).body.data).toHaveLength(1);
+  expect(await call("/v1/images/generations/", { key: account.key })).toMatchObject({ status: 405 });
+});
+
+test.each(["/tasks", "/chat/completions", "/images/generations/", "//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v2/tasks", "/"])(
+  "%s is 404 and says where the API begins",
+  async (path) => {
+    const { key } = await newAccount();
+    const { status, body } = await call(`https://gateway.example${path}`, { key });
+    expect([status, body.error.code]).toEqual([404, "not_found"]);
+    expect(body.error.message).toBe("There is nothing at this address. The API begins at https://gateway.example/v1/");
+    const korean = await call(`https://gateway.example${path}?language=ko`, { key });
+    expect(korean.body.error.message).toContain("https://gateway.example/v1/");
   },
 );

@@ -1,4 +1,4 @@
-/** What every answer must be, whatever was sent, and the film that some paths need. */
+/** Checks that hold for every answer, and the video that some paths need. */
 
 import { expect } from "vitest";
 import { type ErrorCode, statusAndType } from "../../src/errors.ts";
@@ -7,7 +7,7 @@ import { type Account, type Answer, complete } from "../support/gateway.ts";
 /** A task with a film that remixes and characters can start from. */
 export const filmOf = (account: Account) => complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: "a quiet street" });
 
-/** Asks, and asks again when the machine rather than the gateway may have been slow. */
+/** Sends a request, once more if the machine rather than the gateway may have been slow. */
 export async function within1s(ask: () => Promise<Answer>): Promise<Answer> {
   for (let turn = 1; ; turn++) {
     const started = performance.now();
@@ -18,7 +18,7 @@ export async function within1s(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Sees that an error has its family's envelope, and a code that goes with its status. */
+/** Checks that an error has its family's envelope and a code that belongs to its status. */
 export function expectDocumented(path: string, { status, headers, body }: Answer, isHead = false): void {
   expect(status).toBeLessThan(500);
   expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);

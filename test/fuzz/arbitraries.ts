@@ -32,7 +32,7 @@ export interface Valid {
   body: Body;
 }
 
-/** Names that every object has by inheritance, and that a body may have as its own. */
+/** Names of inherited object properties, which a body may have as its own. */
 export const inheritedNames = ["__proto__", "constructor", "toString", "prototype", "hasOwnProperty"];
 
 const unit = fc.oneof(
@@ -46,7 +46,7 @@ export const json = fc.jsonValue({ stringUnit: "binary", maxDepth: 4 });
 export const anyFields = (names: fc.Arbitrary<string>, values: fc.Arbitrary<unknown>, maxLength = 4): fc.Arbitrary<Body> =>
   fc.uniqueArray(fc.tuple(names, values), { selector: ([name]) => name, maxLength }).map((entries) => Object.fromEntries(entries));
 
-/** A mention would ask for a character that does not exist. */
+/** Without mentions: they would name a character that does not exist. */
 const promptOf = (maximum: number) =>
   fc
     .oneof(
@@ -76,7 +76,7 @@ function stringOf(schema: Schema): fc.Arbitrary<string> {
   return schema.maxLength === undefined ? text : promptOf(schema.maxLength);
 }
 
-/** What a schema accepts; rules that bind two fields are the caller's. */
+/** Values that a schema accepts; rules between two fields are the test's to keep. */
 export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(valueOf));
   if (schema.const !== undefined) return fc.constant(schema.const);
@@ -145,7 +145,7 @@ function keepRules(action: Action, body: Body, film: string): Body {
 
 const callbackUrl = fc.constantFrom("https://hooks.example/done?a=b", "http://localhost:9999/done");
 
-/** The valid bodies of an action, with fields that nobody knows among them: these are ignored. */
+/** Valid bodies of an action, some with unknown fields, which are ignored. */
 export function validBodies(action: Action, film = ""): fc.Arbitrary<Valid> {
   const able = allModels().filter((model) => model.actions[action]);
   return fc.oneof(

@@ -1,4 +1,4 @@
-/** Valid bodies are taken, and one mutation of one is refused by its name. */
+/** Valid bodies are accepted, and one mutation of a valid body is refused with its param. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -30,7 +30,7 @@ for (const action of actions) {
         expectDocumented(path, answer);
         expect(answer.status, JSON.stringify(answer.body)).toBe(200);
         if (action !== "chat") expect(answer.body).toMatchObject({ object: "generation.task", metadata: { kind: action } });
-        // Ended at once, so that nothing goes on in the background.
+        // Cancelled at once, so that nothing continues in the background.
         if (action !== "chat") expect((await call(`/v1/tasks/${answer.body.id}/cancel`, { key: account.key, body: {} })).status).toBe(200);
       }),
       { numRuns: 100 },

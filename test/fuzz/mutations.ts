@@ -75,7 +75,7 @@ function outside(schema: Schema, value: unknown): unknown[] {
   ];
 }
 
-/** Everything that one change can make wrong with a value and what lies in it. */
+/** Every fault that one change can put into a value or its parts. */
 function faultsOf(schema: Schema, value: unknown, path: Path): Fault[] {
   const own: Fault = {
     path,
@@ -95,7 +95,7 @@ function inner({ items, properties = {}, required = [], additionalProperties }: 
     const at = [...path, name];
     const drop = required.includes(name) ? [{ path: at, values: [undefined, null] }] : [];
     return [...drop, ...faultsOf(field, Object.hasOwn(fields, name) ? fields[name] : undefined, at)].filter(
-      // A field that is not there can be put there wrong, but nothing can be changed in it.
+      // A missing field can be added with a wrong value, but nothing inside it can be changed.
       (fault) => fault.path.length === at.length || Object.hasOwn(fields, name),
     );
   });
@@ -105,7 +105,7 @@ function inner({ items, properties = {}, required = [], additionalProperties }: 
 
 const first = { url: "https://a.example/b", role: "first_frame" };
 
-/** Faults of the rules that bind two fields, and of what no schema says. */
+/** Faults against rules between two fields and rules that no schema states. */
 function ruleFaults({ action, schema, body }: Valid): Fault[] {
   const faults: Fault[] = [
     { path: ["model"], values: [undefined, null, 5, [], {}, "", "imgZ-9", "toString", "__proto__", ` ${String(body["model"])}`] },
@@ -139,7 +139,7 @@ function ruleFaults({ action, schema, body }: Valid): Fault[] {
   return faults;
 }
 
-/** Fields that a body of this action cannot have beside those it has: a fault there would be two. */
+/** Fields that this body cannot have beside its own; a fault there would count twice. */
 const isAlone = ({ action, body }: Valid, [field]: Path) =>
   !(action === "character" && (field === "url" || field === "from_task") && body[field] === undefined) &&
   !(field === "images" && body["image_with_roles"] !== undefined) &&

@@ -1,4 +1,4 @@
-/** Whatever is sent, the answer is a documented one. */
+/** Every answer is a documented one, whatever is sent. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Arbitrary requests: bodies of any JSON and none, paths, queries and headers that come near what we know. */
+/** Arbitrary requests: bodies with and without JSON, and paths, queries and headers close to known ones. */
 
 import * as fc from "fast-check";
 import { anyFields, inheritedNames, json, text } from "./arbitraries.ts";

@@ -1,4 +1,4 @@
-/** Images that come as text: what is read, and each way in which it can be wrong. */
+/** Images given as text: what is decoded, and each way in which it can be wrong. */
 
 import { expect, test } from "vitest";
 import { decodeImage } from "../../src/media/base64-image.ts";
@@ -14,13 +14,13 @@ const pngOf = (length: number) => {
   return bytes;
 };
 
-test("a data URL gives the bytes and what they are", () => {
+test("a data URL gives the bytes and their type", () => {
   expect(read(`data:image/png;base64,${base64.png}`)).toEqual({ bytes: png, type: "image/png" });
   expect(read(`data:image/jpeg;base64,${base64.jpeg}`)).toEqual({ bytes: jpeg, type: "image/jpeg" });
   expect(read(`data:image/webp;base64,${base64.webpLossy}`)).toMatchObject({ type: "image/webp" });
 });
 
-test("the label is not believed, and may be written in other ways", () => {
+test("the label is ignored, and may be written in other ways", () => {
   for (const start of [
     "data:image/gif;base64,",
     "DATA:IMAGE/PNG;BASE64,",
@@ -31,13 +31,13 @@ test("the label is not believed, and may be written in other ways", () => {
   }
 });
 
-test("bare Base64 is read where that is allowed", () => {
+test("bare Base64 is accepted where it is allowed", () => {
   expect(read(base64.png, true)).toEqual({ bytes: png, type: "image/png" });
   expect(read(`data:image/png;base64,${base64.png}`, true)).toEqual({ bytes: png, type: "image/png" });
   expect(read(base64.png)).toEqual({ problem: "not_an_image_url" });
 });
 
-test("what is no image in Base64 is refused", () => {
+test("text that is not an image in Base64 is refused", () => {
   const others = [
     "data:text/html;base64,AAAA",
     "data:;base64,AAAA",
@@ -55,14 +55,14 @@ test("what is no image in Base64 is refused", () => {
   expect(read("https://example.com/a.png", true)).toEqual({ problem: "invalid_base64" });
 });
 
-test("no data is no image", () => {
+test("a data URL without data is refused", () => {
   expect(read("data:image/png;base64,")).toEqual({ problem: "empty" });
   expect(read("data:image/png;base64, \n")).toEqual({ problem: "empty" });
   expect(read("", true)).toEqual({ problem: "empty" });
   expect(read("")).toEqual({ problem: "not_an_image_url" });
 });
 
-test("only the standard alphabet with its padding is Base64", () => {
+test("only the standard Base64 alphabet with its padding is accepted", () => {
   for (const data of [
     "iVBORw0KGg",
     "iVBORw0KGg=",
@@ -85,7 +85,7 @@ test("line breaks are skipped", () => {
   expect(read(`data:image/png;base64,${wrapped}\n`)).toEqual({ bytes: png, type: "image/png" });
 });
 
-test("the limit is that of the decoded image, to the byte", () => {
+test("the limit applies to the decoded image, to the byte", () => {
   for (const length of [100, 101, 102]) {
     const text = pngOf(length).toBase64();
     expect(read(text, true, length)).toMatchObject({ type: "image/png" });
@@ -94,7 +94,7 @@ test("the limit is that of the decoded image, to the byte", () => {
   expect(read(pngOf(300).toBase64().replaceAll(/.{76}/g, "$&\r\n"), true, 300)).toMatchObject({ type: "image/png" });
 });
 
-test("text that is too long is refused before it is looked at", () => {
+test("text that is too long is refused before it is decoded", () => {
   expect(read("!".repeat(200), true, 100)).toEqual({ problem: "too_large" });
   expect(read(" ".repeat(200), true, 100)).toEqual({ problem: "too_large" });
 });

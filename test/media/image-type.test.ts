@@ -1,4 +1,4 @@
-/** What an image is by its bytes: real files, other files, and near misses. */
+/** Detection of image formats: real files, other files, near misses. */
 
 import { expect, test } from "vitest";
 import { detectImageType, IMAGE_TYPE_BYTES } from "../../src/media/image-type.ts";
@@ -7,12 +7,12 @@ import { jpeg, png, webps } from "./images.ts";
 const text = (value: string) => new TextEncoder().encode(value);
 const real = [png, jpeg, ...webps];
 
-test("each format is known by its first bytes", () => {
+test("each format is detected from its first bytes", () => {
   expect(real.map(detectImageType)).toEqual(["image/png", "image/jpeg", "image/webp", "image/webp", "image/webp"]);
   expect(real.map((bytes) => detectImageType(bytes.subarray(0, IMAGE_TYPE_BYTES)))).toEqual(real.map(detectImageType));
 });
 
-test("other formats, near misses and too few bytes are none", () => {
+test("other formats, near misses and too few bytes are not detected", () => {
   const others = [
     "",
     "GIF89a............",

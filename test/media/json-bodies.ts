@@ -1,4 +1,4 @@
-/** Bodies with images in them, and the reading of them, for the tests of the body reader. */
+/** Bodies with images, for the tests of the body reader. */
 
 import { JsonBodyError } from "../../src/media/json-error.ts";
 import type { JsonPath } from "../../src/media/json-scanner.ts";
@@ -7,12 +7,12 @@ import { png } from "./images.ts";
 
 export const MiB = 1024 * 1024;
 
-/** Where the interface has images. */
+/** The paths at which the interface allows images. */
 const isImageAt = (path: JsonPath) =>
   (path[0] === "images" && path.length === 2 && typeof path[1] === "number") ||
   (path[0] === "image_with_roles" && path.length === 3 && typeof path[1] === "number" && path[2] === "url");
 
-/** A file that begins as a PNG does. */
+/** A file that begins like a PNG. */
 export function pngOf(length: number, fill = 7): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length).fill(fill);
   bytes.set(png.subarray(0, 12));

@@ -1,4 +1,4 @@
-/** The piecewise reader of inline images and the one of whole texts give the same verdicts. */
+/** The piecewise decoder of inline images and the one of whole texts give the same results. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -37,7 +37,7 @@ const starts = [
   "data:text/plain,",
 ];
 
-test("each text that the other reader's tests hold gets the same verdict, cut at every place", () => {
+test("each text of the whole-text tests gives the same result, cut at every place", () => {
   const reader = new ImageTextReader(maxBytes);
   const data = [
     ...Object.values(base64),
@@ -69,7 +69,7 @@ test("each text that the other reader's tests hold gets the same verdict, cut at
   }
 });
 
-test("any text gets the same verdict, cut anywhere", () => {
+test("any text gives the same result, cut anywhere", () => {
   const reader = new ImageTextReader(maxBytes);
   const space = fc.constantFrom("", "", "", "\n", "\r\n", " ", "\t\f");
   const valid = fc
@@ -93,7 +93,7 @@ test("any text gets the same verdict, cut anywhere", () => {
   );
 });
 
-test("what is no image leaves no memory behind", () => {
+test("text that is not an image leaves no memory behind", () => {
   const reader = new ImageTextReader(1024);
   const letters = "A".repeat(4096);
   for (const start of ["data:image/png;base64,", "iVBORw0KGgoAAAAA", "GIF89a"]) {

@@ -1,4 +1,4 @@
-/** Every way in which a body can be refused, to the byte, and what happens to one that breaks off. */
+/** Every way in which a body is refused, to the byte, and bodies that break off. */
 
 import { expect, test } from "vitest";
 import { pngOf, read, reasonOf, streamOf, uriOf } from "./json-bodies.ts";

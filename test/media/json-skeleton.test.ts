@@ -1,11 +1,11 @@
-/** Bodies with images in them: what is taken out of them, and what remains. */
+/** Bodies with images: what is taken out and what remains. */
 
 import { expect, test } from "vitest";
 import type { InlineImage } from "../../src/media/json-skeleton.ts";
 import { base64, png } from "./images.ts";
 import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
 
-test("images leave the body, the rest remains", async () => {
+test("images are taken out of the body, the rest remains", async () => {
   const files = [pngOf(4000, 1), pngOf(5001, 2), pngOf(6002, 3)];
   const [one, two, three] = files as [Uint8Array, Uint8Array, Uint8Array];
   const { value, images, stored, placeholders } = await read({
@@ -36,7 +36,7 @@ test("images leave the body, the rest remains", async () => {
   expect((await read({ images: [uriOf(one)] })).placeholders).not.toContain(placeholders[0]);
 });
 
-test("only the places that have images lose strings", async () => {
+test("only strings at the paths of images are taken out", async () => {
   const uri = uriOf(pngOf(4000));
   const body = {
     prompt: uri,
@@ -114,7 +114,7 @@ test("a body may be cut at every byte, and into single bytes", async () => {
   await expectRead(new Response(bytes).body!, "a response");
 });
 
-test("the verdict on each image is told, and only images are stored", async () => {
+test("the result of each image is reported, and only images are stored", async () => {
   const filler = "A".repeat(3000);
   const { value, images, stored, placeholders } = await read(
     {
@@ -154,14 +154,14 @@ test("ten mebibytes are accepted, one byte more is not", async () => {
   expect(sizes).toEqual([10 * MiB]);
 });
 
-test("images over their number are noticed and not stored", async () => {
+test("images over the limit are reported and not stored", async () => {
   const { images, stored, value, placeholders } = await read({ images: Array.from({ length: 7 }, (_, at) => uriOf(pngOf(3000, at))) });
   expect(stored.map((image) => image.index)).toEqual([0, 1, 2, 3, 4]);
   expect(images.slice(5)).toMatchObject([{ problem: "too_many" }, { problem: "too_many" }]);
   expect(value).toEqual({ images: placeholders });
 });
 
-test("of two fields of a name the last one counts, and the other's images are known", async () => {
+test("of two fields with one name the last counts, and the images of the other are reported", async () => {
   const [one, two] = [uriOf(pngOf(3000, 1)), uriOf(pngOf(3000, 2))];
   const { value, stored, placeholders } = await read(`{"images":["${one}"],"n":1,"n":2,"im\\u0061ges":["${two}"],"__proto__":{"a":1}}`);
   expect(value).toEqual(JSON.parse(`{"images":["${placeholders[1]}"],"n":2,"__proto__":{"a":1}}`));

@@ -1,8 +1,8 @@
-/** What is told of a film, from files as an encoder writes them and from files made to hurt. */
+/** Facts of videos, from files as an encoder writes them and from hostile files. */
 
 import { expect, test } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
-import { box, change, filmHead, join, letters, set, word } from "./films.ts";
+import { box, change, filmHead, join, letters, set, word } from "./videos.ts";
 
 /** Reads from memory and keeps a list, as a store with ranges would be asked. */
 function source(bytes: Uint8Array) {
@@ -21,20 +21,20 @@ const moov = filmHead.slice(32);
 const mdat = box("mdat", new Uint8Array(200_000));
 const facts = { width: 64, height: 36, seconds: 1.2, hasAudio: true };
 
-/** A track's body when it is one of pictures, or of sound. */
+/** The body of a track, of video or of sound. */
 const isVideo = (trak: Uint8Array) => new TextDecoder("latin1").decode(trak).includes("vide");
 
-/** The film with the contents of its picture track's header changed. */
+/** The video with the contents of its video track's header changed. */
 const withPicture = (edit: (tkhd: Uint8Array<ArrayBuffer>) => Uint8Array | undefined) =>
   change(filmHead, { "moov/trak": (trak) => (isVideo(trak) ? change(trak, { tkhd: edit }) : trak) });
 
-test("a film with its index in front is told with one read", async () => {
+test("a video with its index in front needs one read", async () => {
   const film = source(join(ftyp, moov, mdat));
   expect(await film.facts()).toEqual(facts);
   expect(film.ranges).toEqual([[0, 65_536]]);
 });
 
-test("a film with its index behind is told with two reads", async () => {
+test("a video with its index at the end needs two reads", async () => {
   const film = source(join(ftyp, mdat, moov));
   expect(await film.facts()).toEqual(facts);
   expect(film.ranges).toEqual([
@@ -50,19 +50,19 @@ test("an index larger than one read is read whole", async () => {
   expect(film.ranges).toEqual([
     [0, 65_536],
     [ftyp.length + 8, large.length - 8],
-    // Whether all that stands behind it is there.
+    // Checks that everything behind it is there.
     [ftyp.length + large.length, 65_536],
   ]);
 });
 
-test("a film that is cut off behind its index is none; a few bytes too many are nobody's", async () => {
+test("a video that is cut off behind its index is refused; a few extra bytes are ignored", async () => {
   const whole = join(ftyp, moov, mdat);
   expect(await source(whole.slice(0, -1)).facts()).toBeUndefined();
   expect(await source(whole.slice(0, -mdat.length / 2)).facts()).toBeUndefined();
   expect(await source(join(whole, new Uint8Array(5))).facts()).toEqual(facts);
 });
 
-test("a film without sound, and sound without a film", async () => {
+test("a video without sound, and sound without a video", async () => {
   expect(await factsOf(change(filmHead, { "moov/trak": (trak) => (isVideo(trak) ? trak : undefined) }))).toEqual({
     ...facts,
     hasAudio: false,
@@ -70,11 +70,11 @@ test("a film without sound, and sound without a film", async () => {
   expect(await factsOf(change(filmHead, { "moov/trak": (trak) => (isVideo(trak) ? undefined : trak) }))).toBeUndefined();
 });
 
-/** The facts of the film turned by the four numbers of the matrix that say so. */
+/** The facts of the video with these four numbers of the rotation matrix. */
 const turned = (a: number, b: number, c: number, d: number) =>
   factsOf(withPicture((tkhd) => set(56, d)(set(52, c)(set(44, b)(set(40, a)(tkhd))))));
 
-test("width and height are those of the picture as shown", async () => {
+test("width and height are those of the video as displayed", async () => {
   const one = 0x1_0000;
   const minusOne = 0xffff_0000;
   expect(await turned(0, one, minusOne, 0)).toEqual({ ...facts, width: 36, height: 64 });
@@ -112,13 +112,13 @@ test("headers with times of 64 bits are understood", async () => {
   expect(await factsOf(unknown)).toEqual(facts);
 });
 
-test("a length missing from the film's header is taken from its pictures", async () => {
+test("a duration missing from the file's header is taken from its video track", async () => {
   for (const unknown of [0, 0xffff_ffff]) expect(await factsOf(change(filmHead, { "moov/mvhd": set(16, unknown) }))).toEqual(facts);
   expect(await factsOf(change(filmHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) }))).toBeUndefined();
   expect(await factsOf(change(filmHead, { "moov/mvhd": set(12, 0), "moov/trak/mdia/mdhd": set(12, 0) }))).toBeUndefined();
 });
 
-test("the length of a film in fragments is told where their header tells it", async () => {
+test("the duration of a fragmented file comes from the fragments' header", async () => {
   const pieces = change(filmHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) });
   const withMehd = (mehd: Uint8Array) => change(pieces, { moov: (body) => join(body, box("mvex", mehd)) });
   expect(await factsOf(withMehd(box("mehd", word(0), word(2500))))).toEqual({ ...facts, seconds: 2.5 });
@@ -133,7 +133,7 @@ test("boxes with 64 bits of size, and a last box without one, are understood", a
   expect(await factsOf(join(ftyp, word(0), letters("moov"), body))).toEqual(facts);
 });
 
-test("what is no film, or ends too early, has no facts", async () => {
+test("a file that is not a video, or ends too early, has no facts", async () => {
   expect(await factsOf(new Uint8Array())).toBeUndefined();
   expect(await factsOf(new TextEncoder().encode("<!doctype html><title>Not found</title>"))).toBeUndefined();
   expect(await factsOf(ftyp)).toBeUndefined();
@@ -143,7 +143,7 @@ test("what is no film, or ends too early, has no facts", async () => {
     expect(await factsOf(filmHead.slice(0, length)), String(length)).toBeUndefined();
 });
 
-test("sizes that lie lead nowhere, soon", async () => {
+test("wrong box sizes end the reading soon", async () => {
   const tracks = box("trak", box("tkhd", word(0)), box("mdia", box("hdlr", word(0), word(0), letters("vide"))));
   const hostile: Record<string, Uint8Array> = {
     "64 bits of zero": join(ftyp, word(1), letters("free"), word(0), word(0)),
@@ -170,7 +170,7 @@ test("an index over 16 MiB is not read", async () => {
   expect(lengths).toEqual([65_536]);
 });
 
-test("a file of nothing but boxes is given up after a few reads", async () => {
+test("a file of many boxes is given up after a few reads", async () => {
   let reads = 0;
   const piece = join(word(32 * 1024), letters("free"), new Uint8Array(32 * 1024 - 8));
   const first = join(box("ftyp", new Uint8Array(32 * 1024 - 8)), piece);
@@ -182,7 +182,7 @@ test("a file of nothing but boxes is given up after a few reads", async () => {
   expect(reads).toBe(16);
 });
 
-test("a fault of the store is not a fact about the film", async () => {
+test("an error of the store passes through", async () => {
   await expect(readVideoFacts(() => Promise.reject(new Error("store")), 1000)).rejects.toThrow("store");
 });
 

@@ -1,4 +1,4 @@
-/** Reading a stream into memory, no further than allowed. */
+/** Reading a stream into memory, up to a limit. */
 
 import { expect, test } from "vitest";
 import { readAll } from "../../src/net/bounded-body.ts";

@@ -1,4 +1,4 @@
-/** Reading from hosts that may be slow, endless, redirecting or plainly hostile. */
+/** Downloads from hosts that are slow, endless, redirecting or hostile. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { fetchPublic } from "../../src/net/fetch-public.ts";
@@ -9,7 +9,7 @@ const options: PublicFetchOptions = { allowPrivate: false, ownHosts: ["gateway.e
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Stands in for the Internet: the answer by URL. What is not there does not resolve. */
+/** Replaces the network: answers by URL. Other URLs do not resolve. */
 function internet(hosts: Record<string, (request: Request) => Response | Promise<Response>>) {
   return vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const request = new Request(input, init);
@@ -52,7 +52,7 @@ const failure = async (work: Promise<unknown>) => {
 const fetchWhole = async (url: string, changes: Partial<PublicFetchOptions> = {}) =>
   new Response((await fetchPublic(url, { ...options, ...changes })).body).text();
 
-test("a file comes with its type, its length and the address it was found at", async () => {
+test("a file comes with its type, its length and its final address", async () => {
   internet({
     "https://example.com/a": () => redirect("/b", 301),
     "https://example.com/b": () => redirect("https://cdn.example.net/c?d#e", 308),
@@ -63,7 +63,7 @@ test("a file comes with its type, its length and the address it was found at", a
   expect(await new Response(body).text()).toBe("pixels");
 });
 
-test("a host that tells neither type nor length is believed neither", async () => {
+test("a missing type is octet-stream, a missing length is undefined", async () => {
   internet({
     "https://example.com/plain": () => new Response(new TextEncoder().encode("abc")),
     "https://example.com/zipped": () =>
@@ -79,7 +79,7 @@ test("a host that tells neither type nor length is believed neither", async () =
   expect(await fetchWhole("https://example.com/empty")).toBe("");
 });
 
-test("nothing that identifies us is sent, to no hop", async () => {
+test("no identifying header is sent on any hop", async () => {
   const seen = internet({
     "https://example.com/a": () =>
       new Response(null, { status: 302, headers: { location: "https://evil.example.net/", "set-cookie": "a=b" } }),
@@ -97,7 +97,7 @@ test("nothing that identifies us is sent, to no hop", async () => {
   ]);
 });
 
-test("an address that is not public is not asked", async () => {
+test("an address that is not public is not fetched", async () => {
   const seen = internet({});
   expect(await failure(fetchPublic("http://127.1/", options))).toEqual({ reason: "blocked_url", retryable: false });
   expect(await failure(fetchPublic("https://gateway.example.com/v1/models", options))).toEqual({ reason: "blocked_url", retryable: false });
@@ -155,24 +155,24 @@ const isRetryable = async (status: number) => {
   return result.retryable;
 };
 
-test("any status but success is an error; some are worth asking again", async () => {
+test("every status but success is an error; some are retryable", async () => {
   for (const status of [302, 304, 400, 401, 403, 404, 410]) expect(await isRetryable(status), String(status)).toBe(false);
   for (const status of [408, 429, 500, 502, 503]) expect(await isRetryable(status), String(status)).toBe(true);
 });
 
-test("a host that cannot be reached may be asked again", async () => {
+test("an unreachable host is retryable", async () => {
   internet({});
   expect(await failure(fetchPublic("https://example.com/", options))).toEqual({ reason: "unreachable", retryable: true });
 });
 
-test("a body announced as too large is not begun", async () => {
+test("a body announced as too large is not read", async () => {
   const { body, state } = endless(new Uint8Array(10));
   internet({ "https://example.com/": () => new Response(body, { headers: { "content-length": "1001" } }) });
   expect(await failure(fetchPublic("https://example.com/", options))).toEqual({ reason: "too_large", retryable: false });
   expect(state.cancelled).toBe(true);
 });
 
-test("a body is read to the last allowed byte and not one further", async () => {
+test("a body is read to the last allowed byte and no further", async () => {
   internet({
     "https://example.com/fits": () => new Response(new Blob([new Uint8Array(1000)]).stream()),
     "https://example.com/over": () => new Response(new Blob([new Uint8Array(1001)]).stream()),
@@ -181,7 +181,7 @@ test("a body is read to the last allowed byte and not one further", async () => 
   expect(await failure(fetchWhole("https://example.com/over"))).toEqual({ reason: "too_large", retryable: false });
 });
 
-test("an endless body is cut off, and its sender let go", async () => {
+test("an endless body is cut off and its source cancelled", async () => {
   const { body, state } = endless(new Uint8Array(100));
   internet({ "https://example.com/": () => new Response(body) });
   expect((await failure(fetchWhole("https://example.com/"))).reason).toBe("too_large");
@@ -194,7 +194,7 @@ test("a host that never answers runs out of time", async () => {
   expect(await failure(fetchPublic("https://example.com/", { ...options, timeoutMs: 5 }))).toEqual({ reason: "timeout", retryable: true });
 });
 
-test("the time covers the body, read or not", async () => {
+test("the time limit covers the body, read or not", async () => {
   let cancelled = false;
   const stalled = () =>
     new Response(
@@ -215,18 +215,18 @@ test("the time covers the body, read or not", async () => {
   expect((await failure(new Response(body).text())).reason).toBe("timeout");
 });
 
-test("the time covers the redirects", async () => {
+test("the time limit covers the redirects", async () => {
   internet({ "https://example.com/": () => redirect("/slow"), "https://example.com/slow": never });
   expect((await failure(fetchPublic("https://example.com/", { ...options, timeoutMs: 5 }))).reason).toBe("timeout");
 });
 
-test("a body that breaks off is told apart from one that ends", async () => {
+test("a body that breaks off is an error, one that ends is not", async () => {
   const broken = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new TypeError("Network connection lost.")) });
   internet({ "https://example.com/": () => new Response(broken) });
   expect(await failure(fetchWhole("https://example.com/"))).toEqual({ reason: "interrupted", retryable: true });
 });
 
-test("who stops reading stops the sender, and the clock", async () => {
+test("cancelling the body cancels the source and the timer", async () => {
   const { body, state } = endless(new Uint8Array(10));
   internet({ "https://example.com/": () => new Response(body) });
   const clear = vi.spyOn(globalThis, "clearTimeout");

@@ -1,4 +1,4 @@
-/** Which addresses are ours to visit: every way to write one that is not, and that ordinary ones pass. */
+/** Which addresses may be fetched: every way to write a private one, and ordinary ones that pass. */
 
 import { expect, test } from "vitest";
 import { checkPublicUrl } from "../../src/net/public-url.ts";
@@ -7,7 +7,7 @@ import type { UrlRules } from "../../src/net/public-url.ts";
 const strict: UrlRules = { allowPrivate: false, ownHosts: ["Gateway.example.com", "assets.example.net."] };
 const local: UrlRules = { ...strict, allowPrivate: true };
 
-/** `ok`, or the rule that the address breaks. */
+/** `ok`, or the violated rule. */
 const verdict = (text: string, rules = strict) => {
   const result = checkPublicUrl(text, rules);
   return result instanceof URL ? "ok" : result.reason;
@@ -50,7 +50,7 @@ test("public hosts over http and https pass, and come back normalised", () => {
   expect(checkPublicUrl("  HTTPS://EXAMPLE.com:443/a b ", strict)).toHaveProperty("href", "https://example.com/a%20b");
 });
 
-test("what is no URL, or too long a one, is refused", () => {
+test("text that is not a URL, or is too long, is refused", () => {
   sameForAll(
     ["", "example.com/a.png", "//example.com/", "http://", "https://exa mple.com/", "http://[::1", "http://a%00b.com/"],
     "malformed",
@@ -59,7 +59,7 @@ test("what is no URL, or too long a one, is refused", () => {
   expect(verdict(`https://example.com/${"a".repeat(8192 - 19)}`)).toBe("too_long");
 });
 
-test("only http and https are spoken", () => {
+test("only http and https are allowed", () => {
   const others = [
     "ftp://example.com/",
     "file:///etc/passwd",
@@ -151,7 +151,7 @@ test("IPv6 addresses outside the public ranges are refused, with those that hide
   );
 });
 
-test("names that belong to private networks, to one machine or to us are refused", () => {
+test("names of private networks, of one machine and of the gateway are refused", () => {
   sameForAll(
     hosts(`
       localhost localhost. LOCALHOST db a.localhost printer.local printer.local. metadata.google.internal x.home.arpa

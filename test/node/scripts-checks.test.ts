@@ -47,6 +47,8 @@ test("the Worker's own variables and upstreams' secrets are passed on, nothing e
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "GITHUB_CLIENT_SECRET",
+    "SIGNUP",
+    "SIGNUP_QUOTA",
   ];
   expect(passed.filter((name) => !isWorkerVariable(name))).toEqual([]);
   const kept = [

@@ -26,6 +26,15 @@ async function call(url: string, apiKey: string, body?: object): Promise<unknown
   return response.json();
 }
 
+/** The first page of a person who has just signed up. */
+async function signUp(baseUrl: string): Promise<string> {
+  const form = new URLSearchParams({ name: "Ann", email: "ann@example.com", password: "correct horse battery" });
+  const options = { method: "POST", headers: { origin: baseUrl }, body: form, redirect: "manual" as const };
+  const response = await fetch(`${baseUrl}/console/sign-up`, options);
+  const cookie = response.headers.getSetCookie().map((line) => line.split(";")[0]);
+  return (await fetch(`${baseUrl}/console`, { headers: { cookie: cookie.join("; ") } })).text();
+}
+
 /** Ends the script and checks that all it had started ends with it. */
 async function end(script: RunningScript, signal: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<number | null> {
   const started = descendants(script.process.pid!);
@@ -85,8 +94,10 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   await asset.body?.cancel();
   expect(await end(second, "SIGTERM")).toBe(0);
 
-  const third = start({ ADMIN_TOKEN: "" });
+  const third = start({ ADMIN_TOKEN: "", SIGNUP: "open", SIGNUP_QUOTA: "7.5" });
   await printed(third, /no admin API, no demo account/, startMs);
+  const signedUp = await signUp(baseUrl);
+  expect(signedUp).toContain("7.5 USD");
   expect(third.output()).not.toContain("API_KEY=");
   expect((await fetch(`${baseUrl}/admin/accounts`)).status).toBe(404);
   // Killed, it can tidy up nothing itself; its children notice.

@@ -6,14 +6,31 @@ import { errorOf, post } from "./support.ts";
 interface Completion {
   object: string;
   model: string;
-  choices: { index: number; message: { role: string; content: string }; finish_reason: string }[];
-  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+  service_tier: string;
+  system_fingerprint: string;
+  choices: {
+    index: number;
+    message: { role: string; content: string; reasoning_content?: string };
+    logprobs: { content: { token: string }[] } | null;
+    finish_reason: string;
+  }[];
+  usage: {
+    prompt_tokens: number;
+    completion_tokens: number;
+    total_tokens: number;
+    completion_tokens_details: { reasoning_tokens: number };
+  };
 }
 
 interface Chunk {
   id: string;
   object: string;
-  choices: { delta: { role?: string; content?: string }; finish_reason: string | null }[];
+  system_fingerprint: string;
+  choices: {
+    delta: { role?: string; content?: string; reasoning_content?: string };
+    logprobs: object | null;
+    finish_reason: string | null;
+  }[];
   usage?: Completion["usage"] | null;
 }
 
@@ -93,6 +110,89 @@ test("without include_usage no chunk speaks of usage, and a cut stream says so",
   const chunks = await chunksOf(list);
   expect(chunks.some((chunk) => "usage" in chunk)).toBe(false);
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
+});
+
+test("the smaller of two limits counts", async () => {
+  const { usage } = await (await chat("hello", { max_tokens: 3, max_completion_tokens: 7 })).json<Completion>();
+  expect(usage.completion_tokens).toBe(3);
+});
+
+test.each([
+  ["a text", " You wrote", "This is the sandbox answering in place of textA-1."],
+  ["the first of several", ["wrote", "sandbox", "", "none"], "This is the "],
+  ["one that does not occur", ["none"], undefined],
+])("stop ends the answer before %s", async (_, stop, content) => {
+  const all = (await (await chat("hello")).json<Completion>()).choices[0]!.message.content;
+  const { choices, usage } = await (await chat("hello", { stop })).json<Completion>();
+  expect(choices[0]).toMatchObject({ message: { content: content ?? all }, finish_reason: "stop" });
+  expect(usage.completion_tokens).toBe(Math.ceil((content ?? all).length / 4));
+});
+
+test("an answer says how many pictures, recordings and files came along", async () => {
+  const image = { type: "image_url", image_url: { url: "data:" } };
+  const content = [{ type: "text", text: "What is this?" }, image, image, { type: "file", file: {} }];
+  const { choices } = await (await chat(content)).json<Completion>();
+  expect(choices[0]?.message.content).toContain("“What is this?” I saw 2 images, 1 file.");
+  const none = await (await chat("What is this?")).json<Completion>();
+  expect(none.choices[0]?.message.content).not.toContain("I saw");
+});
+
+test("reasoning is reported on request, counted, and streamed before the answer", async () => {
+  const more = { reasoning_effort: "low", stream_options: { include_usage: true } };
+  const { choices, usage } = await (await chat("Why?", more)).json<Completion>();
+  const reasoning = choices[0]!.message.reasoning_content!;
+  expect(reasoning).toContain("“Why?”");
+  const counted = usage.completion_tokens_details.reasoning_tokens;
+  expect(counted).toBe(Math.ceil(reasoning.length / 4));
+  expect(usage.completion_tokens).toBe(counted + Math.ceil(choices[0]!.message.content.length / 4));
+  const chunks = await chunksOf(await events(await chat("Why?", { ...more, stream: true })));
+  const deltas = chunks.flatMap(({ choices: [choice] }) => choice?.delta ?? []);
+  expect(deltas.map((delta) => delta.reasoning_content ?? "").join("")).toBe(reasoning);
+  expect(deltas.map((delta) => delta.content ?? "").join("")).toBe(choices[0]!.message.content);
+  expect(deltas.findLastIndex((delta) => delta.reasoning_content)).toBeLessThan(deltas.findIndex((delta) => delta.content));
+  expect(chunks.at(-1)?.usage).toEqual(usage);
+});
+
+test.each([{ reasoning_effort: "none" }, {}])("without a request nothing is reasoned", async (more) => {
+  const { choices, usage } = await (await chat("Why?", more)).json<Completion>();
+  expect(choices[0]?.message).not.toHaveProperty("reasoning_content");
+  expect(usage.completion_tokens_details.reasoning_tokens).toBe(0);
+});
+
+test("reasoning may use up the limit", async () => {
+  const { choices, usage } = await (await chat("Why?", { reasoning_effort: "high", max_tokens: 5 })).json<Completion>();
+  expect(choices[0]).toMatchObject({ message: { content: "", reasoning_content: "This is the sandbox," }, finish_reason: "length" });
+  expect(usage.completion_tokens_details.reasoning_tokens).toBe(5);
+});
+
+test("an answer bears the marks that makers give theirs, and probabilities on request", async () => {
+  const whole = await (await chat("hello", { logprobs: true, max_tokens: 2 })).json<Completion>();
+  expect(whole).toMatchObject({ system_fingerprint: "fp_sandbox", service_tier: "default" });
+  expect(whole.choices[0]?.logprobs?.content).toMatchObject([{ token: "This", logprob: 0, bytes: [84, 104, 105, 115] }, { token: " is " }]);
+  const chunks = await chunksOf(await events(await chat("hello", { stream: true, logprobs: true, max_tokens: 2 })));
+  expect(chunks[1]).toMatchObject({ system_fingerprint: "fp_sandbox", choices: [{ logprobs: whole.choices[0]!.logprobs }] });
+  const plain = await (await chat("hello")).json<Completion>();
+  expect(plain.choices[0]?.logprobs).toBeNull();
+});
+
+test("a long answer comes in larger chunks, so that it does not take long", async () => {
+  const schema = { type: "array", items: { type: "string", minLength: 100 }, minItems: 200 };
+  const response_format = { type: "json_schema", json_schema: { name: "list", schema } };
+  const list = await events(await chat("hello", { stream: true, response_format }));
+  expect(list.length).toBeLessThan(210);
+  const chunks = await chunksOf(list);
+  expect(JSON.parse(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""))).toHaveLength(200);
+});
+
+test("sandbox:break ends a stream with an error after some of it, and fails a whole answer", async () => {
+  const list = await events(await chat("sandbox:break", { stream: true, stream_options: { include_usage: true } }));
+  expect(list).not.toContain("[DONE]");
+  const error = { message: expect.any(String), type: "server_error", param: null, code: "provider_error" };
+  expect(JSON.parse(list.at(-1)!)).toEqual({ error });
+  const chunks = await chunksOf(list);
+  expect(chunks.length).toBeGreaterThan(2);
+  expect(chunks.every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
+  expect(await errorOf(await chat("sandbox:break"))).toEqual({ status: 500, code: "provider_error" });
 });
 
 test.each([

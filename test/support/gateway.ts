@@ -5,6 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { toObjectId } from "../../src/ids.ts";
 import worker from "../../src/worker.ts";
+import { conform } from "./conform.ts";
 import type { Script } from "./script.ts";
 
 const origin = "https://gateway.example";
@@ -45,6 +46,7 @@ export async function call(path: string, { key, method, body, headers, vars }: C
   const response = vars ? await worker.fetch(request, { ...env, ...vars }, createExecutionContext()) : await exports.default.fetch(request);
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   const text = isJson ? await response.text() : undefined;
+  if (text) conform(request.method, request.url, response.status, JSON.parse(text));
   return {
     status: response.status,
     headers: response.headers,

@@ -1,8 +1,10 @@
 /** A crash between any two steps is followed by the right end: nothing lost, nothing charged twice, nothing held for ever. */
 
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/ids.ts";
+import type { Task } from "../../src/tasks/record.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
 import {
@@ -131,6 +133,23 @@ test("the ledger commits but its answer is lost: the caller is told 503 and noth
   expect(answer.status).toBe(503);
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
   await expectNothingLeft(account, await id);
+});
+
+test("a repeat of a submission that is being given up does not revive it, and holds nothing", async () => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  failOnce(bindings.statement(), "run");
+  failOnce(bindings.database(), "batch");
+  expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
+  const taskId = await id;
+  const { submission } = await runInDurableObject(stubOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+  for (let time = 0; time < 2; time++) {
+    expect(await stubOf(taskId).create(submission)).toEqual({ refused: "unavailable" });
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+    await crash(stubOf(taskId));
+  }
+  await pass(taskId, 61);
+  await expectNothingLeft(account, taskId);
 });
 
 test("after the message was sent: the object dies, the message finds it again", async () => {

@@ -193,3 +193,18 @@ test("the seconds still expected are at least one, and none when final", () => {
   expect([0, 9_500, 60_000].map((ms) => transitions.remainingSeconds(queued, start + ms))).toEqual([10, 1, 1]);
   expect(transitions.remainingSeconds(completed, start)).toBeUndefined();
 });
+
+test.each<[string, Task, boolean, boolean, number]>([
+  // what                                    record      charges  can cancel  charged
+  ["queued", queued, true, false, 0],
+  ["being started", starting, true, false, 0],
+  ["accepted", polling, true, false, 60_000],
+  ["accepted, free of charge", polling, false, false, 0],
+  ["accepted where it can be cancelled", polling, true, true, 0],
+  ["made, not fetched yet", collect, true, true, 60_000],
+  ["made, being fetched", collecting, true, true, 60_000],
+  ["made, free of charge", collecting, false, true, 0],
+])("cancelled when %s", (_, task, chargesAccepted, canCancel, charged) => {
+  const end = transitions.cancelled(task, { chargesAccepted, canCancel }, start + 5_000);
+  expect(end).toMatchObject({ status: "failed", error: "cancelled", charged, step: { do: "settle" } });
+});

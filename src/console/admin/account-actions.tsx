@@ -11,6 +11,7 @@ import { Moment } from "../layout.tsx";
 import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
+import { signup } from "../settings.ts";
 
 type Change = Parameters<typeof changeQuota>[2];
 
@@ -67,7 +68,7 @@ async function deed(c: ConsoleContext, account: Account, name: Deed) {
 
 async function inviteInto(c: ConsoleContext, account: Account) {
   const { say } = c.var;
-  if (c.env.SIGNUP === "closed" || (await personOf(c.env.DB, account.id)) !== null)
+  if (signup(c.env) === "closed" || (await personOf(c.env.DB, account.id)) !== null)
     return adminPage(c, nameOf(account), <p role="alert">{say("admin_no_invitation")}</p>, 400);
   const { token, expiresAt } = await invite(c.env.DB, account.id);
   note(c, "invited", account.id);

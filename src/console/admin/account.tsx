@@ -10,6 +10,7 @@ import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
 import { personOf } from "../members.ts";
 import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
+import { balanceUnit, signup } from "../settings.ts";
 
 /** The account's page; `problem` says why its quota was not changed. */
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
@@ -54,7 +55,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
           </a>
         </p>
       )}
-      {person === null && c.env.SIGNUP !== "closed" && (
+      {person === null && signup(c.env) !== "closed" && (
         <form method="post" action={`${path}/invite`}>
           <button>{say("admin_invite")}</button>
         </form>
@@ -78,7 +79,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
           </label>
         </fieldset>
         <label>
-          {say("admin_quota_in", { unit: c.env.BALANCE_UNIT })}
+          {say("admin_quota_in", { unit: balanceUnit(c.env) })}
           <input name="amount" inputmode="decimal" autocomplete="off" aria-describedby="amount-hint" />
           <small id="amount-hint">{say("admin_amount_hint")}</small>
         </label>

@@ -8,6 +8,7 @@ import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame
 import { amountOf, quotaOf } from "../amounts.ts";
 import { Problem } from "../layout.tsx";
 import { adminPage, note } from "./frame.tsx";
+import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
 
@@ -90,7 +91,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
           <input name="name" maxlength={200} value={refused?.name} autocomplete="off" />
         </label>
         <label>
-          {say("admin_quota_in", { unit: c.env.BALANCE_UNIT })}
+          {say("admin_quota_in", { unit: balanceUnit(c.env) })}
           <input name="quota" inputmode="decimal" value={refused?.quota ?? "0"} />
         </label>
         <label>

@@ -9,6 +9,7 @@ import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn 
 import { Moment, Problem } from "../layout.tsx";
 import { keyChanges } from "./changes.tsx";
 import { keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
+import { balanceUnit } from "../settings.ts";
 
 const Expiry = ({ c, ms }: { c: ConsoleContext; ms: number | null }) => {
   if (ms === null) return <>{c.var.say("never")}</>;
@@ -74,7 +75,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
       )}
       {rows.length > 0 && (
         <p>
-          <small>{say("keys_note", { unit: c.env.BALANCE_UNIT })}</small>
+          <small>{say("keys_note", { unit: balanceUnit(c.env) })}</small>
         </p>
       )}
       <h2>{say("create_key")}</h2>

@@ -3,6 +3,7 @@
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
 import { quotaOf } from "../amounts.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
+import { balanceUnit } from "../settings.ts";
 
 /** A key that a person made, and whether a newer one took its place. */
 export type Key = ApiKey & { isReplaced: boolean };
@@ -46,7 +47,7 @@ export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: str
     <label>
       {c.var.say("quota")}
       <input name="quota" inputmode="decimal" value={quota} aria-describedby="quota-hint" />
-      <small id="quota-hint">{c.var.say("quota_hint", { unit: c.env.BALANCE_UNIT })}</small>
+      <small id="quota-hint">{c.var.say("quota_hint", { unit: balanceUnit(c.env) })}</small>
     </label>
   </>
 );

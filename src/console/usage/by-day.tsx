@@ -3,6 +3,7 @@
 import type { Spent } from "../../db/ledger-reports.ts";
 import { amountIn } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
+import { balanceUnit } from "../settings.ts";
 
 const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
@@ -30,7 +31,7 @@ export const ByDay = ({ c, spent, since, days }: { c: ConsoleContext; spent: Spe
       <link rel="stylesheet" href="/console/static/uplot.css" />
       <script src="/console/static/uplot.js" defer />
       <script src="/console/static/usage.js" type="module" />
-      <p>{say("usage_by_day_note", { unit: c.env.BALANCE_UNIT })}</p>
+      <p>{say("usage_by_day_note", { unit: balanceUnit(c.env) })}</p>
       <figure class="chart" id="chart" hidden role="img" aria-label={say("usage_chart")} data-day={say("usage_day")} />
       <div class="overflow-auto short" tabindex={0} role="region" aria-labelledby="days">
         <table class="dense" id="by-day" data-from={dateOf(since)} data-days={days}>

@@ -81,7 +81,7 @@ async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonPa
   let head = "";
   let isStart = true;
   try {
-    for await (const text of readText(body, maxAnswerBytes))
+    for await (const text of readText(body, { maxBytes: maxAnswerBytes }))
       for (const part of scanner.parts(text)) {
         if (part.kind !== "string") {
           yield part;

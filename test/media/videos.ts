@@ -1,8 +1,8 @@
-/** Films for tests: the head of a real one, and the means to take it apart and put it together otherwise. */
+/** Videos for tests: the head of a real file, and functions that change its boxes. */
 
 import { boxesIn } from "../../src/media/iso-boxes.ts";
 
-/** `ftyp` and `moov` as ffmpeg wrote them: 64x36 pixels (H.264), 1.2 seconds, sound (AAC). The pictures themselves are left out. */
+/** `ftyp` and `moov` as ffmpeg wrote them: 64x36 pixels (H.264), 1.2 seconds, sound (AAC). The frames are left out. */
 export const filmHead = Uint8Array.fromBase64(
   [
     "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAXtbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAABLAAAQAAAQAAAAAAAAAAAAAAAAEAAAAA",

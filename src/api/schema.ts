@@ -1,0 +1,226 @@
+/** The shape of every JSON answer, once: handlers, console, scripts, tests and `/openapi.json` read these. Amounts in balance units, times in Unix seconds. */
+
+import * as z from "zod/mini";
+
+const count = z.int().check(z.gte(0));
+const amount = z.number().check(z.gte(0));
+const time = z.int().check(z.gte(0));
+const percent = z.int().check(z.gte(0), z.lte(100));
+const taskId = z.string().check(z.regex(/^task_[A-Za-z0-9_-]{1,59}$/));
+const limited = z.nullable(amount);
+
+/** A page of a list, newest first unless its path says otherwise; `after` of the next page is the last row's `id`. */
+const listAnswer = <T extends z.ZodMiniType>(row: T) =>
+  z.strictObject({ object: z.literal("list"), data: z.array(row), has_more: z.boolean() });
+
+/* Errors */
+
+export const errorObject = z.strictObject({
+  message: z.string(),
+  type: z.enum([
+    "invalid_request",
+    "unauthorized",
+    "insufficient_quota",
+    "task_not_found",
+    "content_policy_violation",
+    "rate_limit_exceeded",
+    "internal_error",
+  ]),
+  /** The same word as `type` or a finer one. */
+  code: z.string(),
+  /** The first violated field, dotted and indexed. */
+  param: z.nullable(z.string()),
+  details: z.optional(z.array(z.strictObject({ param: z.string(), message: z.string(), allowed: z.optional(z.unknown()) }))),
+});
+export const errorAnswer = z.strictObject({ error: errorObject });
+/** Errors of `/v1/tasks`: the same object beside the HTTP status and the message. */
+export const taskErrorAnswer = z.strictObject({ code: z.int(), message: z.string(), error: errorObject });
+export const balanceErrorAnswer = z.strictObject({ success: z.literal(false), message: z.string() });
+
+/* Tasks */
+
+const status = z.enum(["queued", "in_progress", "completed", "failed"]);
+
+/** The resolved parameters of a submission, with what it is and what was reserved for it. */
+export const taskMetadata = z.looseObject({
+  kind: z.enum(["image", "video", "character", "remix"]),
+  reserved: amount,
+  source_task: z.optional(taskId),
+});
+
+/** 2.1 of the interface: the answer to every submission. */
+export const submission = z.strictObject({
+  id: taskId,
+  object: z.literal("generation.task"),
+  model: z.string(),
+  status: z.literal("queued"),
+  progress: z.literal(0),
+  created_at: time,
+  metadata: taskMetadata,
+});
+
+export const failure = z.strictObject({
+  code: z.enum(["content_policy_violation", "provider_error", "invalid_input", "deadline_exceeded", "cancelled"]),
+  message: z.string(),
+});
+
+export const imageResult = z.strictObject({ images: z.array(z.strictObject({ url: z.array(z.url()), expires_at: time })) });
+export const videoResult = z.strictObject({
+  videos: z.array(
+    z.strictObject({
+      url: z.array(z.url()),
+      thumbnail: z.optional(z.url()),
+      duration: count,
+      size: z.string(),
+      expires_at: time,
+    }),
+  ),
+});
+export const characterResult = z.strictObject({
+  type: z.literal("character"),
+  data: z.strictObject({
+    characters: z.array(
+      z.strictObject({
+        id: z.string().check(z.startsWith("ch_")),
+        display_name: z.string(),
+        profile_picture_url: z.url(),
+        username: z.string(),
+      }),
+    ),
+  }),
+});
+
+/** `data` of the generic status query. */
+export const taskData = z.strictObject({
+  id: taskId,
+  object: z.literal("generation.task"),
+  model: z.string(),
+  status,
+  progress: percent,
+  created_at: time,
+  estimated_time: z.optional(count),
+  metadata: taskMetadata,
+  completed_at: z.optional(time),
+  expires_at: z.optional(time),
+  result: z.optional(z.union([imageResult, videoResult, characterResult])),
+  error: z.optional(failure),
+});
+
+/** 2.3: the generic status query. `message` is the error's, of a failed task only. */
+export const taskAnswer = z.strictObject({ code: z.literal(200), data: taskData, message: z.optional(z.string()) });
+export const taskList = listAnswer(taskData);
+
+/** 2.2: the video status query, where `queued` is called `submitted`. */
+export const videoStatus = z.strictObject({
+  id: taskId,
+  object: z.literal("video.generation"),
+  status: z.enum(["submitted", "in_progress", "completed", "failed"]),
+  progress: percent,
+  model: z.string(),
+  created_at: time,
+  completed_at: z.optional(time),
+  estimated_time: z.optional(count),
+  url: z.optional(z.url()),
+  thumbnail: z.optional(z.url()),
+  duration: z.optional(count),
+  size: z.optional(z.string()),
+  expires_at: z.optional(time),
+  error: z.optional(z.strictObject({ message: z.string() })),
+});
+
+/** 2.4: the character status query. */
+export const characterStatus = z.strictObject({
+  id: taskId,
+  object: z.literal("generation.task"),
+  model: z.string(),
+  status,
+  progress: percent,
+  created_at: time,
+  completed_at: z.optional(time),
+  result: z.optional(characterResult),
+  metadata: taskMetadata,
+  error: z.optional(failure),
+});
+
+/* Account */
+
+export const balance = z.strictObject({
+  success: z.literal(true),
+  /** -1 where there is no limit. */
+  remain_balance: z.number().check(z.gte(-1)),
+  used_balance: amount,
+  unlimited_quota: z.boolean(),
+});
+
+export const character = z.strictObject({
+  id: z.string().check(z.startsWith("ch_")),
+  object: z.literal("character"),
+  username: z.string(),
+  display_name: z.string(),
+  profile_picture_url: z.url(),
+  expires_at: time,
+  model: z.string(),
+  created_at: time,
+});
+export const characterList = listAnswer(character);
+
+/* Models */
+
+const jsonSchema = z.looseObject({ type: z.string(), properties: z.record(z.string(), z.unknown()), required: z.array(z.string()) });
+export const modelEntry = z.strictObject({
+  id: z.string(),
+  object: z.literal("model"),
+  created: time,
+  owned_by: z.string(),
+  kind: z.enum(["chat", "image", "video"]),
+  aliases: z.array(z.string()),
+  /** JSON Schema of the model's own request body. */
+  parameters: jsonSchema,
+  /** JSON Schemas of the bodies of its other actions. */
+  actions: z.optional(z.strictObject({ character: z.optional(jsonSchema), remix: z.optional(jsonSchema) })),
+  /** Balance units by what is counted: `image`, `second`, `character`, `input_million_tokens`, ... */
+  price: z.record(z.string(), amount),
+});
+export const modelList = z.strictObject({ object: z.literal("list"), data: z.array(modelEntry) });
+
+/* Operator */
+
+const quotaFields = { quota: limited, used: amount, reserved: amount, remaining: limited };
+export const account = z.strictObject({
+  id: z.string(),
+  email: z.string(),
+  name: z.nullable(z.string()),
+  disabled: z.boolean(),
+  admin: z.boolean(),
+  created_at: time,
+  ...quotaFields,
+});
+export const accountList = listAnswer(account);
+export const apiKey = z.strictObject({
+  id: z.string(),
+  account_id: z.string(),
+  name: z.string(),
+  prefix: z.string(),
+  created_at: time,
+  expires_at: z.nullable(time),
+  ...quotaFields,
+});
+export const apiKeyList = listAnswer(apiKey);
+/** The only answer that shows the key itself. */
+export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-")) });
+export const invitation = z.strictObject({ url: z.url(), expires_at: time });
+export const audit = z.strictObject({
+  accounts: count,
+  tasks_open: count,
+  reserved: amount,
+  drift: z.array(
+    z.strictObject({ id: z.string(), reserved: z.number(), used: z.number(), ledger_reserved: z.number(), ledger_used: z.number() }),
+  ),
+  progress: z.strictObject({
+    complete: z.boolean(),
+    accounts_checked: z.int(),
+    entries_checked: z.int(),
+    account: z.nullable(z.string()),
+    started_at: z.int(),
+  }),
+});

@@ -1,0 +1,99 @@
+/** Which tools the sandbox calls, and with what: arguments that satisfy each tool's schema. */
+
+import type { ChatMessage, ChatOrder, Tool } from "./chat-order.ts";
+import { textOf } from "./chat-order.ts";
+import { Fault } from "./fault.ts";
+import { makeValue } from "./json/make.ts";
+import { Pattern } from "./json/pattern.ts";
+import { type Json, type Schema, Unmakeable } from "./json/schema.ts";
+
+export interface Call {
+  id: string;
+  type: Tool["type"];
+  name: string;
+  /** A function's arguments as JSON, a custom tool's text. */
+  input: string;
+}
+
+/**
+ * The calls to answer with; none where the answer is to be text. `auto` calls the tools that the last user message names, as
+ * `get_weather` or "get weather"; a choice that forces one calls those, else the first. What a tool has answered is never followed by
+ * another call, whatever the choice: so every agent's loop ends.
+ * Throws `Fault` "invalid_request" for a choice of no tool that is there, and for a schema that the sandbox has no value for.
+ */
+export function callTools(order: ChatOrder): Call[] {
+  const { candidates, mode } = choose(order);
+  const last = order.messages.at(-1)!;
+  if (mode === "none" || isToolResult(last)) return [];
+  const question = order.messages.findLast(({ role }) => role === "user");
+  const named = candidates.filter((tool) => question && names(textOf(question), nameOf(tool)));
+  const called = named.length === 0 && mode === "required" ? candidates.slice(0, 1) : named;
+  const calls = order.parallel_tool_calls === false ? called.slice(0, 1) : called;
+  return calls.map((tool) => ({
+    id: `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    type: tool.type,
+    name: nameOf(tool),
+    input: inputFor(tool, (order.tools ?? []).indexOf(tool)),
+  }));
+}
+
+export const isToolResult = ({ role }: ChatMessage) => role === "tool" || role === "function";
+
+/** The tools that may be called, and whether one has to be. */
+function choose({ tools, tool_choice: choice }: ChatOrder): { candidates: readonly Tool[]; mode: "none" | "auto" | "required" } {
+  const all = tools ?? [];
+  if (all.length === 0 && choice && choice !== "none" && choice !== "auto")
+    throw new Fault("invalid_request", "tool_choice: is only allowed when tools are given", "tool_choice");
+  if (all.length === 0) return { candidates: [], mode: "none" };
+  if (!choice || typeof choice === "string") return { candidates: all, mode: choice ?? "auto" };
+  if (choice.type !== "allowed_tools") return { candidates: [pick(all, choice)], mode: "required" };
+  return { candidates: choice.allowed_tools.tools.map((one) => pick(all, one)), mode: choice.allowed_tools.mode };
+}
+
+type ToolName = { type: "function"; function: { name: string } } | { type: "custom"; custom: { name: string } };
+
+const nameOf = (tool: ToolName) => (tool.type === "function" ? tool.function.name : tool.custom.name);
+
+function pick(tools: readonly Tool[], wanted: ToolName): Tool {
+  const found = tools.find((tool) => tool.type === wanted.type && nameOf(tool) === nameOf(wanted));
+  if (!found) throw new Fault("invalid_request", `tool_choice: there is no tool "${nameOf(wanted)}" among the tools`, "tool_choice");
+  return found;
+}
+
+/** Whether a text names a tool: its words in a row, in whatever case and however they are joined. */
+function names(text: string, name: string): boolean {
+  const words = (from: string) =>
+    ` ${from
+      .toLowerCase()
+      .split(/[^a-z0-9]+/)
+      .filter(Boolean)
+      .join(" ")} `;
+  return words(text).includes(words(name));
+}
+
+function inputFor(tool: Tool, index: number): string {
+  if (tool.type === "function") {
+    const field = `tools[${index}].function.parameters`;
+    return JSON.stringify(valueFor({ type: ["object"], allOf: [tool.function.parameters ?? {}] }, field));
+  }
+  const { format } = tool.custom;
+  if (format?.type !== "grammar") return "This is what the sandbox gives every custom tool.";
+  const field = `tools[${index}].custom.format.grammar`;
+  const { syntax, definition } = format.grammar;
+  if (syntax === "lark") throw new Fault("invalid_request", `${field}: the sandbox knows grammars of the syntax "regex" alone`, field);
+  return withField(field, () => new Pattern(definition).sample(0, 0));
+}
+
+/** A value for a caller's schema. Throws `Fault` "invalid_request" that names the field the schema stands in. */
+export function valueFor(schema: Schema, field: string): Json {
+  return withField(field, () => makeValue(schema));
+}
+
+function withField<T>(field: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof Unmakeable) throw new Fault("invalid_request", `${field}: ${error.message}`, field);
+    throw error;
+  }
+}

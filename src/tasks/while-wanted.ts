@@ -1,0 +1,42 @@
+/** Looks at a start's lease right before anything is sent to the provider: a task that was cancelled meanwhile is not begun. */
+
+import { type InputImage, type InputVideo, type Job, ProviderError } from "../providers/provider.ts";
+
+/** Whether the consumer still holds the lease of its step. */
+type IsWanted = () => Promise<boolean>;
+
+async function check(isWanted: IsWanted): Promise<void> {
+  if (!(await isWanted())) throw new ProviderError("the lease is over", { retryable: false, nothingAccepted: true });
+}
+
+/** Begins the job unless its lease is over. Opening inputs can take half a minute: the lease is checked again before the provider gets each. */
+export async function startWhileWanted<T>(job: Job, isWanted: IsWanted, start: (job: Job) => Promise<T>): Promise<T> {
+  await check(isWanted);
+  const image = (input: InputImage): InputImage => ({
+    ...input,
+    read: (use) =>
+      input.read(async (picture) => {
+        await check(isWanted);
+        return use(picture);
+      }),
+  });
+  const video = (input: InputVideo): InputVideo => ({
+    ...input,
+    async open() {
+      const stream = await input.open();
+      try {
+        await check(isWanted);
+      } catch (error) {
+        await stream.cancel();
+        throw error;
+      }
+      return stream;
+    },
+  });
+  return start({
+    ...job,
+    images: job.images.map(image),
+    characters: job.characters.map((character) => ({ ...character, picture: image(character.picture) })),
+    ...(job.source && { source: video(job.source) }),
+  });
+}

@@ -1,0 +1,53 @@
+/** Turns of an isolate: who waits, who is refused, and who is not held back by others. */
+
+import { expect, test } from "vitest";
+import { Semaphore } from "../../src/concurrency.ts";
+
+const busy = () => new Error("busy");
+
+/** Work that ends when it is told to. */
+function work() {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  return { run: () => promise, end: () => resolve("done") };
+}
+
+const options = { mostAtOnce: 3, mostOfOne: 2, longestMs: 60_000, longestWaitMs: 500 };
+
+test("an owner has two of three turns and one that waits; the next is refused at once, and another owner gets in", async () => {
+  const turns = new Semaphore(options);
+  const [first, second, third] = [work(), work(), work()];
+  const running = [turns.take(first.run, busy, "a"), turns.take(second.run, busy, "a")];
+  const waiting = turns.take(third.run, busy, "a");
+  await expect(turns.take(third.run, busy, "a")).rejects.toThrow("busy");
+  expect(await turns.take(() => Promise.resolve("in"), busy, "b")).toBe("in");
+  first.end();
+  third.end();
+  expect(await waiting).toBe("done");
+  second.end();
+  expect(await Promise.all(running)).toEqual(["done", "done"]);
+});
+
+test("turns are given in the order in which they were asked for, as far as there is room for their owners", async () => {
+  const turns = new Semaphore({ ...options, mostAtOnce: 2, mostOfOne: 1, longestWaitMs: 5_000 });
+  const order: string[] = [];
+  const [a, b] = [work(), work()];
+  const held = [turns.take(a.run, busy, "a"), turns.take(b.run, busy, "b")];
+  const enter = (owner: string) => turns.take(async () => void order.push(owner), busy, owner);
+  const waiting = [enter("b"), enter("c"), enter("d")];
+  a.end();
+  await Promise.all(waiting.slice(1));
+  expect(order).toEqual(["c", "d"]);
+  b.end();
+  await Promise.all([...held, ...waiting]);
+  expect(order).toEqual(["c", "d", "b"]);
+});
+
+test("a turn that does not come is refused, and its place in the line is free again", async () => {
+  const turns = new Semaphore({ ...options, mostAtOnce: 1, longestWaitMs: 50 });
+  const one = work();
+  const held = turns.take(one.run, busy, "a");
+  await expect(turns.take(one.run, busy, "b")).rejects.toThrow("busy");
+  const next = turns.take(() => Promise.resolve("in"), busy, "b");
+  one.end();
+  expect([await held, await next]).toEqual(["done", "in"]);
+});

@@ -1,0 +1,92 @@
+/** Uploads that are slow on purpose: they end, and nobody else waits for them. */
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import worker from "../../src/worker.ts";
+import { type Account, books, newAccount } from "../support/gateway.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+const path = "/v1/images/generations";
+const picture = (bytes: number) => {
+  const data = new Uint8Array(bytes).fill(7);
+  data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return `data:image/png;base64,${data.toBase64()}`;
+};
+const large = () => JSON.stringify({ model: "imgB-4o-image", prompt: "a quay", images: [picture(100_000)] });
+
+/** Sends a body, which may be a stream, with the length that is announced for it. */
+async function send(account: Account, body: string | ReadableStream, length?: number, to = path) {
+  const headers = {
+    authorization: `Bearer ${account.key}`,
+    "content-type": "application/json",
+    ...(length !== undefined && { "content-length": String(length) }),
+  };
+  const request = new Request(`https://gateway.example${to}`, { method: "POST", headers, body });
+  const response = await worker.fetch(request, env, createExecutionContext());
+  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
+  return { status: response.status, headers: response.headers, body: (await response.json()) as any };
+}
+
+/** The start of a body, and then nothing until it is ended. */
+function stalled(start: string) {
+  let end = () => {};
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(start));
+      end = () => controller.error(new Error("gone"));
+    },
+  });
+  return { stream, end };
+}
+
+test("slow uploads of one account leave room for another's large body, and its own fourth is 503 at once", async () => {
+  const [slow, other] = [await newAccount(), await newAccount()];
+  const uploads = Array.from({ length: 3 }, () => stalled(large().slice(0, 90_000)));
+  const answers = uploads.map(({ stream }) => send(slow, stream));
+  await scheduler.wait(0);
+  const fourth = await send(slow, large());
+  expect(fourth.status).toBe(503);
+  expect(fourth.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect((await send(other, large())).status).toBe(200);
+  for (const { end } of uploads) end();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400]);
+  expect(await books(slow)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a small body of unknown length needs no turn", async () => {
+  const [slow, other] = [await newAccount(), await newAccount()];
+  const uploads = Array.from({ length: 4 }, (_, at) => stalled(large().slice(0, 90_000 + at)));
+  const answers = [...uploads.slice(0, 2).map(({ stream }) => send(slow, stream)), send(other, uploads[2]!.stream)];
+  await scheduler.wait(0);
+  const small = new Blob([JSON.stringify({ model: "imgA-4", prompt: "a quay" })]).stream();
+  expect((await send(slow, small)).status).toBe(200);
+  for (const { end } of uploads) end();
+  await Promise.all(answers);
+});
+
+test.each([
+  ["a large body of known length", path, stalled(large().slice(0, 70_000)), 140_000, 5_000 + 2_000],
+  ["a body of unknown length", path, stalled(large().slice(0, 10)), undefined, 5_100],
+  ["a chat", "/v1/chat/completions", stalled('{"model":'), 200_000, 5_000 + 4_000],
+  ["a small body", path, stalled('{"model":'), 100, 5_100],
+] as const)("%s that stops coming is ended with 400, and nothing stays of it", async (_, to, { stream }, length, ms) => {
+  const account = await newAccount();
+  const before = (await env.ASSETS.list({ prefix: "inputs/" })).objects.length;
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], now: Date.now() });
+  const answer = send(account, stream, length, to);
+  const isAnswered = vi.fn();
+  void answer.then(isAnswered);
+  await scheduler.wait(20);
+  await vi.advanceTimersByTimeAsync(4_900);
+  await scheduler.wait(5);
+  expect(isAnswered).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(ms - 4_900);
+  const { status, body } = await answer;
+  vi.useRealTimers();
+  expect({ status, error: body.error }).toMatchObject({ status: 400, error: { type: "invalid_request", code: "body_too_slow" } });
+  expect(body.error.message).toContain("64 KB");
+  expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toHaveLength(before);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});

@@ -1,0 +1,57 @@
+/** Variables with wrong values: what depends on them is 500 and a line of the log names them; nothing falls back to a generous default. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { readAmount, readBaseUrl, readNumber, readWord } from "../../src/variables.ts";
+import { books, call, holdTime, newAccount } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const submission = { model: "imgA-4", prompt: "p" };
+const films = { model: "vidB-3.1-fast", prompt: "p", images: ["http://127.0.0.1/a.png"] };
+
+test.each<[string, Partial<Env>, string, object | undefined]>([
+  ["RATE_LIMITS", { RATE_LIMITS: "none" }, "/v1/tasks", undefined],
+  ["RATE_LIMITS", { RATE_LIMITS: "OFF" }, "/v1/images/generations", submission],
+  ["READS_PER_MINUTE", { RATE_LIMITS: "on", READS_PER_MINUTE: "many" }, "/v1/tasks", undefined],
+  ["ACCOUNT_READS_PER_MINUTE", { RATE_LIMITS: "on", ACCOUNT_READS_PER_MINUTE: "-1" }, "/v1/balance", undefined],
+  ["SUBMISSIONS_PER_MINUTE", { RATE_LIMITS: "on", SUBMISSIONS_PER_MINUTE: "" }, "/v1/images/generations", submission],
+  ["ALLOW_PRIVATE_NETWORK", { ALLOW_PRIVATE_NETWORK: "yes" }, "/v1/videos/generations", films],
+  ["ENVIRONMENT", { ENVIRONMENT: "Local" }, "/v1/videos/generations", films],
+  ["ASSET_TTL_S", { ASSET_TTL_S: "1e9" }, "/v1/characters", undefined],
+  ["RECORD_TTL_S", { RECORD_TTL_S: "forever" }, "/v1/tasks", undefined],
+  ["ASSET_BASE_URL", { ASSET_BASE_URL: "assets.example" }, "/v1/tasks/x", undefined],
+  ["PRICES", { PRICES: "{" }, "/v1/models", undefined],
+  ["PRICES", { PRICES: { "imgA-4": { image: "1" } } }, "/v1/images/generations", submission],
+  ["ROUTES", { ROUTES: "[" }, "/v1/images/generations", submission],
+  ["FAL_BASE_URL", { FAL_KEY: "k", FAL_BASE_URL: "https://fal.example/" }, "/v1/images/generations", submission],
+])("a wrong %s: %j", async (name, vars, path, body) => {
+  const account = await newAccount();
+  const spy = vi.spyOn(console, "error");
+  const answer = await call(path, { key: account.key, vars, ...(body && { body }) });
+  expect(answer.status).toBe(500);
+  expect(JSON.stringify(answer.body)).not.toContain(name);
+  expect(spy.mock.calls.map(([line]) => String(line)).some((line) => line.includes(name))).toBe(true);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("what does not depend on a wrong variable goes on", async () => {
+  const { key } = await newAccount();
+  const vars = { ASSET_BASE_URL: "ftp://x", FAL_KEY: "k", FAL_BASE_URL: "nowhere", CANCEL_CHARGE: "half", PRICES: "{" };
+  expect((await call("/v1/balance", { key, vars })).status).toBe(200);
+  expect((await call("/v1/models", { key, vars: { OPENAI_BASE_URL: "nowhere" } })).status).toBe(200);
+});
+
+test("words, numbers, amounts and addresses", () => {
+  expect([readWord("A", undefined, ["x", "y"], "x"), readWord("A", "y", ["x", "y"])]).toEqual(["x", "y"]);
+  for (const text of [undefined, "", "X", "x "]) expect(() => readWord("A", text, ["x"])).toThrow("the variable A must be one of x");
+  expect([readNumber("A", "60"), readNumber("A", "", 5), readNumber("A", undefined, 5)]).toEqual([60, 5, 5]);
+  for (const text of ["0", "-1", "1.5", "1e3", "0x10", " 1", "NaN", "Infinity", "9999999999"])
+    expect(() => readNumber("A", text)).toThrow("A");
+  expect(["0", "5", "0.000001", "1000000000"].map((text) => readAmount("A", text))).toEqual([0, 5_000_000, 1, 1e15]);
+  for (const text of [undefined, "", "lots", "NaN", "Infinity", "-1", "1e3", "1,5", "0.0000001", "1000000001", "null"])
+    expect(() => readAmount("A", text)).toThrow("the variable A must be a number from 0 to 1000000000");
+  expect([readBaseUrl("A", ""), readBaseUrl("A", "https://a.example/v1")]).toEqual([undefined, "https://a.example/v1"]);
+  for (const text of ["a.example", "https://a.example/", "ftp://a.example", "https://u:p@a.example", "https://a.example?x=1", "http://"])
+    expect(() => readBaseUrl("A", text)).toThrow("the variable A must be an http(s) address");
+});

@@ -1,0 +1,58 @@
+/** The console's variables: a wrong one opens no account with a generous quota, and no page guesses what was meant. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { accountByEmail } from "../../src/db/accounts.ts";
+import { Browser } from "./support.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const person = () => ({ name: "Ann", email: `ann-${crypto.randomUUID()}@example.com`, password: "correct horse battery" });
+const logged = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => String(line)).join("\n");
+
+test.each(["lots", "", "-1", "1e9", "Infinity", undefined])("SIGNUP_QUOTA = %j opens no account, and the log names it", async (quota) => {
+  const spy = vi.spyOn(console, "error");
+  const browser = new Browser({ SIGNUP_QUOTA: quota as string });
+  const form = person();
+  expect((await browser.ask("/console/sign-up")).status).toBe(500);
+  expect((await browser.ask("/console/sign-up", form)).status).toBe(500);
+  expect(logged(spy)).toContain("SIGNUP_QUOTA must be a number");
+  expect(await accountByEmail(env.DB, form.email)).toBeNull();
+  // Nothing was half done: with the variable put right, the same person signs up.
+  expect((await new Browser().ask("/console/sign-up", form)).status).toBe(303);
+});
+
+test("a person who signs in while SIGNUP_QUOTA is wrong gets no account by that", async () => {
+  const form = person();
+  const spy = vi.spyOn(console, "error");
+  await new Browser().ask("/console/sign-up", form);
+  const account = (await accountByEmail(env.DB, form.email))!;
+  await env.DB.prepare("DELETE FROM member WHERE account_id = ?1").bind(account.id).run();
+  await env.DB.prepare("UPDATE account SET email = 'gone-' || email WHERE id = ?1").bind(account.id).run();
+  const browser = new Browser({ SIGNUP_QUOTA: "lots" });
+  await browser.ask("/console/sign-in", form);
+  expect((await browser.ask("/console")).status).toBe(500);
+  expect(logged(spy)).toContain("SIGNUP_QUOTA");
+  expect(await accountByEmail(env.DB, form.email)).toBeNull();
+});
+
+test.each<[string, Partial<ConsoleEnv>, string]>([
+  ["SIGNUP", { SIGNUP: "yes" }, "/console/sign-up"],
+  ["SIGNUP", { SIGNUP: "" }, "/console/sign-in"],
+  ["ASSET_BASE_URL", { ASSET_BASE_URL: "assets" }, "/console/sign-in"],
+  ["MAIL_FROM", { MAIL: {} as SendEmail, MAIL_FROM: "" }, "/console/sign-in"],
+])("a wrong %s: %j", async (name, vars, path) => {
+  const spy = vi.spyOn(console, "error");
+  const response = await new Browser(vars).ask(path);
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain(name);
+  expect(logged(spy)).toContain(`the variable ${name} must be`);
+});
+
+test("a wrong BALANCE_UNIT shows no amounts", async () => {
+  const browser = new Browser({ BALANCE_UNIT: "EUR" });
+  const spy = vi.spyOn(console, "error");
+  await browser.signUp();
+  expect((await browser.ask("/console")).status).toBe(500);
+  expect(logged(spy)).toContain("BALANCE_UNIT must be one of USD, CNY, TOKENS");
+});

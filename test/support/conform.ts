@@ -1,0 +1,49 @@
+/** Checks each JSON answer that a test receives against the schema of its path and status: an undocumented field or status fails the test. */
+
+import { expect } from "vitest";
+import type * as z from "zod/mini";
+import * as schema from "../../src/api/schema.ts";
+
+type Answers = Record<number, z.ZodMiniType>;
+
+/** Successful answers by method and path. What is not here has no JSON body, or belongs to another format (chat, files, pages). */
+const success: [method: string, path: RegExp, answers: Answers][] = [
+  ["POST", /^\/v1\/(?:images|videos)\/generations$/, { 200: schema.submission }],
+  ["POST", /^\/v1\/videos\/[^/]+\/remix$/, { 200: schema.submission }],
+  ["GET", /^\/v1\/videos\/generations\/[^/]+$/, { 200: schema.videoStatus }],
+  ["GET", /^\/v1\/characters_tasks\/[^/]+$/, { 200: schema.characterStatus }],
+  ["GET", /^\/v1\/tasks$/, { 200: schema.taskList }],
+  ["GET", /^\/v1\/tasks\/[^/]+$/, { 200: schema.taskAnswer }],
+  ["POST", /^\/v1\/tasks\/[^/]+\/cancel$/, { 200: schema.taskAnswer }],
+  ["GET", /^\/v1\/models$/, { 200: schema.modelList }],
+  ["GET", /^\/v1\/characters$/, { 200: schema.characterList }],
+  ["GET", /^(?:\/v1)?(?:\/user)?\/balance$/, { 200: schema.balance }],
+  ["POST", /^\/admin\/accounts$/, { 201: schema.account }],
+  ["GET", /^\/admin\/accounts$/, { 200: schema.accountList }],
+  ["GET", /^\/admin\/accounts\/[^/]+$/, { 200: schema.account }],
+  ["PATCH", /^\/admin\/accounts\/[^/]+$/, { 200: schema.account }],
+  ["GET", /^\/admin\/accounts\/[^/]+\/keys$/, { 200: schema.apiKeyList }],
+  ["POST", /^\/admin\/accounts\/[^/]+\/keys$/, { 201: schema.newApiKey }],
+  ["POST", /^\/admin\/accounts\/[^/]+\/invitations$/, { 201: schema.invitation }],
+  ["GET", /^\/admin\/audit$/, { 200: schema.audit }],
+];
+
+const isBalance = (path: string) => /^(?:\/v1)?(?:\/user)?\/balance$/.test(path);
+
+function find(method: string, path: string, status: number): z.ZodMiniType | undefined {
+  if (status >= 400) {
+    if (isBalance(path)) return schema.balanceErrorAnswer;
+    return /^\/v1\/tasks(?:\/|$)/.test(path) ? schema.taskErrorAnswer : schema.errorAnswer;
+  }
+  return success.find(([m, pattern]) => m === method && pattern.test(path))?.[2][status];
+}
+
+/** Fails the test when the answer's body is not what its path and status promise. */
+export function conform(method: string, url: string, status: number, body: unknown): void {
+  const pathname = decodeURIComponent(new URL(url).pathname);
+  if (pathname.startsWith("/console")) return;
+  const found = find(method, pathname, status);
+  const result = found?.safeParse(body);
+  if (result && !result.success)
+    expect.fail(`${method} ${pathname} ${status}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);
+}

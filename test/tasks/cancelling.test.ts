@@ -1,0 +1,126 @@
+/** Cancelling while a start is under way: nothing is begun that was cancelled, and what was accepted too late is cancelled there. Contract 4. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { TaskObject } from "../../src/tasks/task-object.ts";
+import type { Work } from "../../src/tasks/work.ts";
+import { stubOf } from "../support/faults.ts";
+import { type Account, books, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+const image = (prompt: string) => ({ model: "imgA-4", prompt });
+const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+
+/** The lines of the log that this test's task wrote, of one kind. */
+function alerts(unit: string): () => Record<string, unknown>[] {
+  const spy = vi.spyOn(console, "error");
+  return () => spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>).filter((line) => line["unit"] === unit);
+}
+
+/** The task's object as an operator's setting has it. */
+const charging = (id: string, CANCEL_CHARGE: string) =>
+  runInDurableObject(stubOf(id), (object) => {
+    const configured = object as unknown as { env: Env };
+    configured.env = { ...configured.env, CANCEL_CHARGE };
+  });
+
+test("a task that is cancelled after its claim and before its start is never sent", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, images, image(prompt));
+  const { claim } = TaskObject.prototype as unknown as { claim: (this: TaskObject) => Promise<Work | null> };
+  vi.spyOn(TaskObject.prototype, "claim").mockImplementationOnce(async function (this: TaskObject): Promise<Work | null> {
+    const work = await claim.call(this);
+    expect(await this.cancel({ accountId: account.id, view: "generic", language: "en", base: "https://gateway.example" })).not.toBe(
+      "final",
+    );
+    return work;
+  });
+  expect(await deliver(id)).toBe("ack");
+  expect(await upstreamCalls(prompt)).toEqual([]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a task that is cancelled while its inputs are fetched is never sent", async () => {
+  const account = await newAccount();
+  const range = `0.${Math.floor(Math.random() * 900_000) + 100_000},2.5`;
+  const body = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: range };
+  const id = await submit(account, "/v1/videos/generations", body);
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
+    expect((await cancel(account, id)).status).toBe(200);
+    return new Response("a film");
+  });
+  await deliver(id);
+  expect(await upstreamCalls(range)).toEqual([]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+/** The upstream, which accepts a start while its task is being cancelled. */
+const cancelledMeanwhile = (account: Account, id: string) => ({
+  fetch: async (input: string, init?: RequestInit) => {
+    const response = await env.SANDBOX!.fetch(input, init);
+    if (init?.method === "POST") expect((await cancel(account, id)).status).toBe(200);
+    return response;
+  },
+});
+
+test("what a provider accepts after the cancellation is cancelled there, and the log says what it cost", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, images, image(prompt));
+  const lines = alerts("cancel");
+  await deliver(id, undefined, { SANDBOX: cancelledMeanwhile(account, id) as unknown as Fetcher });
+  expect(await upstreamCalls(prompt)).toEqual(["start", "cancel"]);
+  expect(lines()).toEqual([expect.objectContaining({ task: id, provider: "sandbox", outcome: "late_cancelled", cost: 30_000 })]);
+  await deliver(id);
+  await pass(id, 600);
+  expect(await upstreamCalls(prompt)).toEqual(["start", "cancel"]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("an acceptance that is reported twice, or for a task that goes on, cancels nothing", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, images, image(prompt));
+  await deliver(id);
+  const late = { outcome: "accepted" as const, operation: id, pollAfterMs: 1_000 };
+  expect(await stubOf(id).report("an older lease", late)).toBe(false);
+  expect(await upstreamCalls(prompt)).toEqual(["start"]);
+});
+
+test("CANCEL_CHARGE=full: free before it is accepted and where the provider cancels, the price when it was made already", async () => {
+  const account = await newAccount();
+  const [early, running, made] = [
+    await submit(account, images, image(unique())),
+    await submit(account, images, image(unique())),
+    await submit(account, images, image(unique())),
+  ];
+  for (const id of [running, made]) await deliver(id);
+  await pass(made, 2); // the provider has made it: it waits to be fetched
+  for (const id of [early, running, made]) await charging(id, "full");
+  for (const [id, used] of [
+    [early, 0],
+    [running, 0],
+    [made, 0.03],
+  ] as const) {
+    expect((await cancel(account, id)).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+    expect((await books(account)).used).toBe(used);
+  }
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03, remaining: 99.97 });
+});
+
+test("a wrong CANCEL_CHARGE cancels nothing: 500, and the log names the variable", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image(unique()));
+  await charging(id, "half");
+  const lines = alerts("request");
+  expect((await cancel(account, id)).status).toBe(500);
+  expect(lines()[0]!["error"]).toContain("CANCEL_CHARGE must be one of none, full");
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("queued");
+  expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
+});
