@@ -17,6 +17,7 @@ const errorTable = {
   idempotency_conflict: [409, "invalid_request"],
   task_already_final: [409, "invalid_request"],
   conflict: [409, "invalid_request"],
+  too_many_keys: [409, "invalid_request"],
   asset_expired: [410, "invalid_request"],
   body_too_slow: [400, "invalid_request"],
   body_too_large: [413, "invalid_request"],
@@ -24,6 +25,7 @@ const errorTable = {
   range_not_satisfiable: [416, "invalid_request"],
   content_policy_violation: [422, "content_policy_violation"],
   rate_limit_exceeded: [429, "rate_limit_exceeded"],
+  too_many_open_tasks: [429, "rate_limit_exceeded"],
   internal_error: [500, "internal_error"],
   unavailable: [503, "internal_error"],
 } as const satisfies Record<string, readonly [number, string]>;
@@ -74,7 +76,7 @@ export class ApiError extends Error {
     this.code = code;
     this.status = options.status ?? errorTable[code][0];
     this.violations = (options.violations ?? []).slice(0, maxViolations);
-    this.retryAfter = options.retryAfter ?? (code === "unavailable" ? 5 : undefined);
+    this.retryAfter = options.retryAfter ?? (code === "unavailable" || code === "too_many_open_tasks" ? 5 : undefined);
     this.headers = options.headers ?? {};
     this.sentence = options.sentence;
   }

@@ -21,17 +21,19 @@ import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { notAllowed } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
-import { isDryRun, maxCostViolations, requireMaxCost } from "./options.ts";
+import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { dryRunQuery } from "./query.ts";
 
-export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit, dryRunQuery, complete).all("/completions", notAllowed("POST"));
+export const chat = new Hono<AppEnv>()
+  .post("/completions", admittedToSubmit, dryRunQuery, complete)
+  .all("/completions", notAllowed("POST"));
 
 async function complete(c: AppContext): Promise<Response> {
   const { env } = c;
   const { accountId, keyId } = c.get("caller");
   const raw = await readJson(c, largeBody);
   const parsed = parseBody(raw, "chat");
-  const violations = [...parsed.violations, ...maxCostViolations(raw)];
+  const violations = [...parsed.violations, ...optionViolations(raw, "chat")];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
   c.set("model", model.id);
@@ -50,10 +52,7 @@ async function complete(c: AppContext): Promise<Response> {
 
   const id = `chatcmpl-${newId("")}`;
   const holdId = env.HOLDS.newUniqueId();
-  const held = await env.HOLDS.get(holdId).hold(
-    { taskId: id, accountId, keyId, kind: "chat", model: model.id },
-    amount,
-  );
+  const held = await env.HOLDS.get(holdId).hold({ taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
   if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
 
   const started = Date.now();

@@ -1,5 +1,7 @@
 /** What a caller may say about any submission or chat, beside what is to be made: its name for it, and what it may cost. */
 
+import * as z from "zod/mini";
+import { toViolations } from "../catalog/parse.ts";
 import { ApiError, type Violation } from "../errors.ts";
 import { toUnits } from "../db/ledger.ts";
 import { type AppContext, queryParameter } from "./frame.ts";
@@ -7,22 +9,17 @@ import { type AppContext, queryParameter } from "./frame.ts";
 /** Printable: no control, format or unassigned characters, no lone surrogates, no line ends. */
 const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
-export const isReference = (text: string) => printable.test(text);
+/** The caller's own name for a submission. */
+export const referenceField = z.string().check(z.refine((text) => printable.test(text), { params: { rule: "bad_reference" } }));
+const maxCostField = z.number().check(z.gte(0));
 
-/** The caller's own name for a submission, 1 to 128 printable characters. */
-export function readReference(body: Record<string, unknown>): { reference?: string; violations: Violation[] } {
-  const { reference } = body;
-  if (reference === undefined) return { violations: [] };
-  if (typeof reference !== "string")
-    return { violations: [{ param: "reference", rule: "wrong_type", values: { expected: "string" } }] };
-  return isReference(reference) ? { reference, violations: [] } : { violations: [{ param: "reference", rule: "bad_reference" }] };
-}
+const optionsOfTask = z.object({ reference: z.optional(referenceField), max_cost: z.optional(maxCostField) });
+const optionsOfChat = z.pick(optionsOfTask, { max_cost: true });
 
-/** What is wrong with `max_cost`, a number of balance units. */
-export function maxCostViolations({ max_cost: maxCost }: Record<string, unknown>): Violation[] {
-  if (maxCost === undefined) return [];
-  if (typeof maxCost !== "number") return [{ param: "max_cost", rule: "wrong_type", values: { expected: "number" } }];
-  return maxCost >= 0 ? [] : [{ param: "max_cost", rule: "too_small", values: { minimum: 0 }, allowed: { minimum: 0 } }];
+/** What is wrong with the options of a body. */
+export function optionViolations(body: Record<string, unknown>, of: "task" | "chat"): Violation[] {
+  const result = (of === "task" ? optionsOfTask : optionsOfChat).safeParse(body);
+  return result.success ? [] : toViolations(result.error, body);
 }
 
 /** Refuses what would reserve more than the body's checked `max_cost`. `price` is in millionths. */

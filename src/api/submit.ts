@@ -25,7 +25,7 @@ import { sourceFromTask } from "./source.ts";
 import { typicalSecondsLately } from "../tasks/typical-times.ts";
 import { submissionView, toMetadata } from "../tasks/views.ts";
 import { answerDryRun } from "./dry-run.ts";
-import { isDryRun, maxCostViolations, readReference, requireMaxCost } from "./options.ts";
+import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 
 /** Answers a submission of an image, a video or character, or a remix of the task `videoId`. */
 export async function submit(c: AppContext, endpoint: "image" | "video"): Promise<Response>;
@@ -102,6 +102,7 @@ async function create(
 
 const refusals = {
   insufficient: () => new ApiError("insufficient_quota"),
+  too_many: () => new ApiError("too_many_open_tasks"),
   unavailable: () => new ApiError("unavailable"),
   conflict: () => new ApiError("idempotency_conflict"),
 };
@@ -126,7 +127,6 @@ async function check(
   const film = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
     endpoint === "image" || isCharacter ? { characters: [], violations: [] } : await mentionedCharacters(env, accountId, body["prompt"]);
-  const { reference, violations: badReference } = readReference(body);
   const told = new Set(parsed.violations.map(({ param }) => param));
   const violations = [
     ...parsed.violations,
@@ -134,8 +134,7 @@ async function check(
     ...film.violations,
     ...callbackViolations(body["callback_url"], urlRules),
     ...badMentions,
-    ...badReference,
-    ...maxCostViolations(body),
+    ...optionViolations(body, "task"),
   ];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
 
@@ -166,7 +165,7 @@ async function check(
       parameters: withoutInlineData(parameters),
       ...(source && { source }),
       characters,
-      ...(reference !== undefined && { reference }),
+      ...(typeof body["reference"] === "string" && { reference: body["reference"] }),
       price,
       ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),
       typicalSeconds:

@@ -167,7 +167,11 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
       return { param, rule: issue.origin === "array" ? `${issue.code}_list` : issue.code, values: limit, allowed: limit };
     }
     case "custom": {
-      const { rule, values, allowed = values } = issue.params as { rule: string; values?: Record<string, string | number>; allowed?: unknown };
+      const {
+        rule,
+        values,
+        allowed = values,
+      } = issue.params as { rule: string; values?: Record<string, string | number>; allowed?: unknown };
       return { param, rule, ...(values && { values }), ...(allowed !== undefined && { allowed }) };
     }
     default:

@@ -18,6 +18,7 @@ export default {
   idempotency_conflict: "This idempotency key was used for another request.",
   task_already_final: "The task has already ended.",
   conflict: "This already exists.",
+  too_many_keys: "This account has as many API keys as it may have. Delete one first.",
   asset_expired: "The asset has expired. Submit a new task.",
   body_too_slow: "The request body arrived too slowly: at least 64 KB a second are expected.",
   body_too_large: "The request body is too large.",
@@ -25,6 +26,7 @@ export default {
   range_not_satisfiable: "The requested range lies outside of the file.",
   content_policy_violation: "The content violates the content policy.",
   rate_limit_exceeded: "Too many requests. Try again later.",
+  too_many_open_tasks: "This account has as many open tasks as it may have. Try again when one has ended.",
   internal_error: "Something went wrong on our side.",
   unavailable: "The service is busy. Try again in a few seconds.",
   // why a task failed

@@ -1,6 +1,7 @@
 /** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
+import { maxOpenTasks } from "../config.ts";
 import { insertCharacter } from "../db/characters.ts";
 import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
@@ -34,9 +35,8 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
 export async function reservePrice(task: Task, env: Env): ReturnType<typeof reserve> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
-  const answer = await reserve(env.DB, toCharge(task), price);
-  if (answer === "reserved" && reference !== undefined)
-    await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
+  const answer = await reserve(env.DB, toCharge(task), price, maxOpenTasks(env));
+  if (answer === "reserved" && reference !== undefined) await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
   return answer;
 }
 

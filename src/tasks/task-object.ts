@@ -17,7 +17,7 @@ import { due, wakeAt } from "./task.ts";
 import { noteDuration } from "./typical-times.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
 
-export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "unavailable" };
+export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "unavailable" };
 
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;
@@ -57,7 +57,7 @@ export class TaskObject extends DurableObject<Env> {
       if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
       if (answer !== "reserved") {
         await this.#forget(task);
-        return { refused: answer === "insufficient" ? "insufficient" : "unavailable" };
+        return { refused: answer === "closed" ? "unavailable" : answer };
       }
     } catch (error) {
       alert("reserve", { ...logFields(task), outcome: "unavailable" }, error);

@@ -27,7 +27,7 @@ function rowsWritten(): () => Promise<number> {
 
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test("a submission: one object call, four rows, one message", async () => {
+test("a submission: one object call, five rows, one message", async () => {
   const account = await newAccount();
   await call("/v1/balance", { key: account.key }); // the key is cached from here on
   const rows = rowsWritten();
@@ -40,35 +40,35 @@ test("a submission: one object call, four rows, one message", async () => {
   expect(creates).toHaveBeenCalledTimes(1);
   expect(sends).toHaveBeenCalledTimes(1);
   expect(statements).toHaveBeenCalledTimes(1);
-  expect(await rows()).toBe(4);
+  expect(await rows()).toBe(5);
 });
 
-test("a whole task: three rows to close, at most two messages", async () => {
+test("a whole task: six rows to close, at most two messages", async () => {
   const account = await newAccount();
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await submit(account, "/v1/images/generations", image());
   const rows = rowsWritten();
   await finish(account, id);
-  expect(await rows()).toBe(3);
+  expect(await rows()).toBe(6);
   expect(sends).toHaveBeenCalledTimes(2);
 });
 
-test("a chat: four rows to reserve, three to close", async () => {
+test("a chat: five rows to reserve, five to close", async () => {
   const account = await newAccount();
   const rows = rowsWritten();
   const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
   await vi.waitFor(async () => expect((await books(account)).reserved).toBe(0));
-  expect(await rows()).toBe(7);
+  expect(await rows()).toBe(10);
 });
 
-test("a failed task: three rows to close, one message", async () => {
+test("a failed task: six rows to close, one message", async () => {
   const account = await newAccount();
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await submit(account, "/v1/images/generations", image());
   const rows = rowsWritten();
   await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
-  expect(await rows()).toBe(3);
+  expect(await rows()).toBe(6);
   expect(sends).toHaveBeenCalledTimes(1);
 });
 

@@ -4,7 +4,7 @@ import { Figures, Table } from "../parts.tsx";
 import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import { listOpenTasks } from "../../db/ledger-reports.ts";
-import { type Audit, audit } from "../../db/ledger-reports.ts";
+import { type Audit, audit } from "../../db/audit.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";
