@@ -45,9 +45,13 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
         ...bindings,
       },
       // Messages wait longer than any test and any runtime: tests deliver them themselves.
-      queueProducers: { DISPATCH: { queueName: "gateway-dispatch", deliveryDelay: 43_200 } },
+      queueProducers: {
+        DISPATCH: { queueName: "gateway-dispatch", deliveryDelay: 43_200 },
+        STARTS: { queueName: "gateway-starts", deliveryDelay: 43_200 },
+      },
       queueConsumers: {
         "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
+        "gateway-starts": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
       },
       ...more,

@@ -3,7 +3,10 @@
 interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
+  /** Short work: starts that are answered at once, and collecting what was made */
   DISPATCH: Queue<{ taskId: string }>;
+  /** Starts that are answered when the work is done */
+  STARTS: Queue<{ taskId: string }>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
@@ -42,6 +45,8 @@ interface Env {
   RECORD_TTL_S?: string;
   PRICES?: unknown;
   ROUTES?: unknown;
+  /** Settings of families of upstream text models, over `src/catalog/chat-families.json` */
+  CHAT_FAMILIES?: unknown;
 
   /** Where the providers are asked, without a slash at the end; the makers' own addresses by default */
   OPENAI_BASE_URL?: string;

@@ -15,7 +15,7 @@ const listAnswer = <T extends z.ZodMiniType>(row: T) =>
 
 /* Errors */
 
-export const errorObject = z.strictObject({
+const errorObject = z.strictObject({
   message: z.string(),
   type: z.enum([
     "invalid_request",
@@ -42,7 +42,7 @@ export const balanceErrorAnswer = z.strictObject({ success: z.literal(false), me
 const status = z.enum(["queued", "in_progress", "completed", "failed"]);
 
 /** The resolved parameters of a submission, with what it is and what was reserved for it. */
-export const taskMetadata = z.looseObject({
+const taskMetadata = z.looseObject({
   kind: z.enum(["image", "video", "character", "remix"]),
   reserved: amount,
   source_task: z.optional(taskId),
@@ -73,13 +73,13 @@ export const dryRun = z.strictObject({
   metadata: z.looseObject({ kind: z.string(), reserved: amount }),
 });
 
-export const failure = z.strictObject({
+const failure = z.strictObject({
   code: z.enum(["content_policy_violation", "provider_error", "invalid_input", "deadline_exceeded", "cancelled"]),
   message: z.string(),
 });
 
-export const imageResult = z.strictObject({ images: z.array(z.strictObject({ url: z.array(z.url()), expires_at: time })) });
-export const videoResult = z.strictObject({
+const imageResult = z.strictObject({ images: z.array(z.strictObject({ url: z.array(z.url()), expires_at: time })) });
+const videoResult = z.strictObject({
   videos: z.array(
     z.strictObject({
       url: z.array(z.url()),
@@ -90,7 +90,7 @@ export const videoResult = z.strictObject({
     }),
   ),
 });
-export const characterResult = z.strictObject({
+const characterResult = z.strictObject({
   type: z.literal("character"),
   data: z.strictObject({
     characters: z.array(
@@ -105,7 +105,7 @@ export const characterResult = z.strictObject({
 });
 
 /** `data` of the generic status query. */
-export const taskData = z.strictObject({
+const taskData = z.strictObject({
   id: taskId,
   object: z.literal("generation.task"),
   model: z.string(),
@@ -181,7 +181,7 @@ export const usageList = z.strictObject({
   ]),
 });
 
-export const character = z.strictObject({
+const character = z.strictObject({
   id: z.string().check(z.startsWith("ch_")),
   object: z.literal("character"),
   username: z.string(),
@@ -225,7 +225,7 @@ export const account = z.strictObject({
   ...quotaFields,
 });
 export const accountList = listAnswer(account);
-export const apiKey = z.strictObject({
+const apiKey = z.strictObject({
   id: z.string(),
   account_id: z.string(),
   name: z.string(),

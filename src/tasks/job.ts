@@ -2,7 +2,7 @@
 
 import { type Asset, characterPicture, openAsset } from "../assets.ts";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
-import { imagePixels, parseTimestamps } from "../catalog/fields.ts";
+import { imagePixels, type ImageRole, maxImageBytes, parseTimestamps } from "../catalog/fields.ts";
 import { detectImageType } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
@@ -10,11 +10,11 @@ import { NetError } from "../net/net-error.ts";
 import type { UrlRules } from "../net/public-url.ts";
 import { InputError, type InputImage, type InputVideo, type Job, ProviderError, type GenerationRequest } from "../providers/provider.ts";
 import { Semaphore } from "../concurrency.ts";
+import { resolveRoles } from "../catalog/roles.ts";
 import type { Route } from "../catalog/routes.ts";
+import { longestHoldMs, type StartClock } from "./start-clock.ts";
 import { currentRoute, type Input, type Source, type Submission, type Task } from "./record.ts";
 
-/** An image of a caller, decoded: "10MB" of the interface. */
-export const maxImageBytes = 10 * 1024 * 1024;
 const maxSourceBytes = 64 * 1024 * 1024;
 const fetchTimeoutMs = 30_000;
 
@@ -45,7 +45,7 @@ export function toRequest(
     ...(p.storyboard !== undefined && { storyboard: p.storyboard }),
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
-    images: inputs.map(({ role, url }) => ({ ...(role && { role }), ...(url !== undefined && { url }) })),
+    images: inputs.map(({ role, url }) => ({ role, ...(url !== undefined && { url }) })),
     // A handle means something only to the provider that gave it.
     characters: characters.map(({ username, displayName, provider, handle }) => ({
       username,
@@ -56,48 +56,65 @@ export function toRequest(
   };
 }
 
-/** The job for the route that is being tried. */
-export function openJob(task: Task, env: Env): OpenJob {
+/** The job for the route that is being tried. The clock stands still while a picture waits for its turn; `keep` is the job's own. */
+export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep"]): OpenJob {
   const { submission } = task;
   const { timestamps } = submission.parameters;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
   let fault: unknown;
   const note = (error: unknown) => (fault ??= error);
-  const request = toRequest(submission, currentRoute(task));
+  // Records from before roles were resolved at submission have none.
+  const inputs = resolveRoles(submission.kind, submission.inputs);
+  const request = toRequest({ ...submission, inputs }, currentRoute(task));
   const job: Job = {
     ...request,
     key: task.id,
+    keep,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
-    images: submission.inputs.map((input) => toInputImage(input, rules, env)),
+    images: inputs.map((input) => toInputImage(input, rules, env, clock)),
     characters: request.characters.map((character, at) => ({
       ...character,
-      picture: toInputImage({ key: characterPicture(submission.characters[at]!.id) }, rules, env),
+      image: toInputImage({ key: characterPicture(submission.characters[at]!.id), role: "reference" }, rules, env, clock),
     })),
     ...(submission.source && { source: toInputVideo(submission.source, rules, env, note) }),
   };
   return { job, inputFault: () => fault };
 }
 
-function toInputImage(input: Input, rules: UrlRules, env: Env): InputImage {
+function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: UrlRules, env: Env, clock: StartClock): InputImage {
+  const bytes =
+    key === undefined
+      ? () => fetched(url!, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes))
+      : () => stored(key, env);
   return {
-    ...(input.role && { role: input.role }),
-    ...(input.url !== undefined && { url: input.url }),
-    read: (use) =>
-      input.key === undefined
-        ? usePicture(
-            fetched(input.url!, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes)),
-            use,
-          )
-        : turns.take(
-            () => usePicture(stored(input.key!, env), use),
-            () => new ProviderError("too many pictures are being read", { retryable: true, nothingAccepted: true }),
-          ),
+    role,
+    ...(url !== undefined && { url }),
+    async read(use) {
+      const release = clock.hold();
+      try {
+        return await turns[key === undefined ? "fetched" : "stored"].take(
+          () => {
+            release();
+            return usePicture(bytes(), use);
+          },
+          () => new ProviderError("busy", "too many images are being read"),
+        );
+      } finally {
+        release();
+      }
+    },
   };
 }
 
-/** A batch of messages may bring ten tasks, and the isolate has 128 MB for their pictures. Nobody waits longer than a start may take. */
-const turns = new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: 30_000 });
+/**
+ * An isolate does the work of many tasks, and has 128 MB for their pictures. Pictures at callers' addresses have turns of their own, for
+ * their hosts may be slow, which must not hold up those that are here.
+ */
+const turns = {
+  stored: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
+  fetched: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
+};
 
 async function usePicture<T>(
   reading: Promise<Uint8Array<ArrayBuffer>>,
@@ -119,7 +136,7 @@ async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
     const object = await openAsset(env.ASSETS, key);
     if (object) return new Uint8Array(await object.arrayBuffer());
   } catch (error) {
-    throw new ProviderError("the stored input could not be read", { retryable: true, nothingAccepted: true, cause: error });
+    throw new ProviderError("busy", "the stored input could not be read", { cause: error });
   }
   throw new InputError("the stored input is gone");
 }
