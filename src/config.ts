@@ -1,5 +1,6 @@
 /** Reads the operator's configuration from the Worker's variables. */
 
+import { type ChatFamilies, checkFamilies } from "./catalog/chat-families.ts";
 import { checkPrices, type PriceOverrides } from "./catalog/prices.ts";
 import { checkRoutes, type Routes } from "./catalog/routes.ts";
 import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts";
@@ -56,6 +57,15 @@ export function pricesAndRoutes(env: Env): { prices: PriceOverrides; routes: Rou
       env,
       (found = { prices: checkPrices(parseTable("PRICES", env.PRICES)), routes: checkRoutes(parseTable("ROUTES", env.ROUTES)) }),
     );
+  return found;
+}
+
+const families = new WeakMap<Env, ChatFamilies>();
+
+/** What families of upstream text models take, checked once for each isolate. Throws a sentence that names a wrong entry. */
+export function chatFamilies(env: Env): ChatFamilies {
+  let found = families.get(env);
+  if (!found) families.set(env, (found = checkFamilies(parseTable("CHAT_FAMILIES", env.CHAT_FAMILIES))));
   return found;
 }
 

@@ -42,6 +42,8 @@ interface Env {
   RECORD_TTL_S?: string;
   PRICES?: unknown;
   ROUTES?: unknown;
+  /** Settings of families of upstream text models, over `src/catalog/chat-families.json` */
+  CHAT_FAMILIES?: unknown;
 
   /** Where the providers are asked, without a slash at the end; the makers' own addresses by default */
   OPENAI_BASE_URL?: string;

@@ -7,6 +7,7 @@ const errorTable = {
   model_not_found: [400, "invalid_request"],
   model_not_available: [400, "invalid_request"],
   unsupported_parameter: [400, "invalid_request"],
+  context_length_exceeded: [400, "invalid_request"],
   unauthorized: [401, "unauthorized"],
   insufficient_quota: [402, "insufficient_quota"],
   invalid_signature: [403, "unauthorized"],

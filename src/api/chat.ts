@@ -1,135 +1,124 @@
-/** `/v1/chat/completions`: money held, the upstream's answer passed on whole or streamed, the tokens it reports settled. */
+/** `/v1/chat/completions`: money held, the first route that can asked, its answer passed on whole or streamed, its tokens settled. */
 
 import { Hono } from "hono";
-import { type ChatBody, estimatePromptTokens, maxTokens } from "../catalog/chat-schema.ts";
+import { type ChatBody, droppedFields, toForwarded } from "../catalog/chat-schema.ts";
+import { chatReservation } from "../catalog/chat-tokens.ts";
 import { parseBody } from "../catalog/parse.ts";
-import type { Model } from "../catalog/models.ts";
 import { chatPrice, effectivePrice } from "../catalog/prices.ts";
-import { type Route, routesFor } from "../catalog/routes.ts";
 import { pricesAndRoutes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { retry } from "../retry.ts";
-import { alert, log } from "../log.ts";
-import { isUnhealthy, isOn, providerNamed, markUnhealthy } from "../providers/index.ts";
-import { ProviderError } from "../providers/provider.ts";
+import { log } from "../log.ts";
 import { chatDeadlineMs } from "../tasks/hold-object.ts";
 import { admitted } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
-import { notAllowed } from "./errors.ts";
+import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
+import { notAllowed, toErrorObject } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 
 export const chat = new Hono<AppEnv>().post("/completions", admitted("submission"), complete).all("/completions", notAllowed("POST"));
 
+/** After its caller has hung up the platform lets a Worker go on for thirty seconds; the rest of them is for settling. */
+const drainMs = 20_000;
+
 async function complete(c: AppContext): Promise<Response> {
   const { env } = c;
-  const { accountId, keyId } = c.get("caller");
-  const parsed = parseBody(await readJson(c, largeBody), "chat");
+  const raw = await readJson(c, largeBody);
+  const parsed = parseBody(raw, "chat");
   if (parsed.violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations: parsed.violations });
   const { model } = parsed;
   c.set("model", model.id);
   const body = parsed.output as ChatBody;
-  const routes = chatRoutes(env, model);
   const prices = effectivePrice(model, pricesAndRoutes(env).prices);
-  const promptTokens = estimatePromptTokens(body);
-  const price = (input: number, output: number) => chatPrice(prices, input, output);
+  const { promptTokens, maxTokens, amount } = chatReservation(prices, body);
+  const routes = chatRoutes(env, model, toUpstreamBody(body), maxTokens);
 
   const id = `chatcmpl-${newId("")}`;
-  const holdId = env.HOLDS.newUniqueId();
-  const held = await env.HOLDS.get(holdId).hold(
-    { taskId: id, accountId, keyId, kind: "chat", model: model.id },
-    price(promptTokens, maxTokens(body)),
-  );
-  if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
-
+  const end = await hold(c, id, model.id, amount);
   const started = Date.now();
   const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(), chatDeadlineMs);
-  const isStream = body.stream === true;
+  const deadline = setTimeout(() => stop.abort(), chatDeadlineMs);
+  let drain: ReturnType<typeof setTimeout> | undefined;
+  let isGone = false;
+  let isSettled = false;
   const one: Chat = {
     id,
     model: model.id,
     promptTokens,
     wantsUsage: body.stream_options?.include_usage === true,
-    stop: () => stop.abort(),
+    signal: stop.signal,
+    isGone: () => isGone,
+    hangUp() {
+      if (!isGone && !isSettled) drain = setTimeout(() => stop.abort(), drainMs);
+      isGone = true;
+    },
+    describe: (fault) => toErrorObject(toChatError(fault, c, raw), c),
     // The only place where a chat's hold ends, whichever way it went; the hold's own alarm stands behind it.
     async settle(usage) {
-      clearTimeout(timer);
-      const charged = usage && price(usage.promptTokens, usage.completionTokens);
-      await retry("settle", id, () => env.HOLDS.get(holdId).end(charged));
+      isSettled = true;
+      clearTimeout(deadline);
+      if (drain !== undefined) clearTimeout(drain);
+      await end(usage && chatPrice(prices, usage.promptTokens, usage.completionTokens));
+      const outcome = usage ? "completed" : "failed";
       log("settle", {
         request: c.get("requestId"),
         task: id,
-        account: accountId,
+        account: c.get("caller").accountId,
         model: model.id,
-        outcome: usage ? "completed" : "failed",
+        outcome,
         ms: Date.now() - started,
       });
     },
   };
-  const run = async (): Promise<{ body: object | ReadableStream<Uint8Array>; done: Promise<void> }> => {
-    try {
-      const upstream = await ask(c, id, routes, { ...body, ...(isStream && { stream_options: { include_usage: true } }) }, stop.signal);
-      return isStream ? relayStream(upstream, one) : { body: await readWhole(upstream, one), done: Promise.resolve() };
-    } catch (error) {
-      await one.settle(undefined);
-      throw error;
-    }
-  };
-  const work = run();
+  const { signal } = c.req.raw;
+  signal.addEventListener("abort", () => one.hangUp());
+  if (signal.aborted) one.hangUp();
+
   // A caller who hangs up ends the answer, not the work: what is generated is settled.
-  c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is told below
-  const { body: made } = await work.catch((error: unknown) => {
-    throw toApiError(error, c);
+  const work = start(c, one, routes, body.stream === true);
+  c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is described below
+  const made = await work.catch((error: unknown) => {
+    throw toChatError(error, c, raw);
   });
-  if (!(made instanceof ReadableStream)) return answer(c, made);
+  const dropped = [...droppedFields(raw), ...made.dropped];
+  if (dropped.length > 0) c.header("x-dropped-params", dropped.join(", "));
+  if (!(made.body instanceof ReadableStream)) return answer(c, made.body);
   c.header("content-type", "text/event-stream; charset=utf-8");
   c.header("cache-control", "no-cache");
-  return c.body(made);
+  return c.body(made.body);
 }
 
-/** The routes whose provider can chat, those that are put aside last. */
-function chatRoutes(env: Env, model: Model): Route[] {
-  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => isOn(env, name) && providerNamed(env, name).chat !== undefined);
-  if (routes.length === 0) throw new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] });
-  return [...routes.filter(({ provider }) => !isUnhealthy(provider)), ...routes.filter(({ provider }) => isUnhealthy(provider))];
+/** The body for the upstreams, before it is fitted to their families. Usage is always asked for, whatever the caller wants to see. */
+const toUpstreamBody = (body: ChatBody) => ({
+  ...toForwarded(body),
+  ...(body.stream === true && { stream: true, stream_options: { include_usage: true } }),
+});
+
+/** Reserves the amount. What comes back ends the hold: with the millionths to charge, or undefined for none. */
+async function hold(c: AppContext, id: string, model: string, amount: number): Promise<(charged: number | undefined) => Promise<void>> {
+  const { HOLDS } = c.env;
+  const { accountId, keyId } = c.get("caller");
+  const holdId = HOLDS.newUniqueId();
+  const held = await HOLDS.get(holdId).hold({ taskId: id, accountId, keyId, kind: "chat", model }, amount);
+  if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
+  return (charged) => retry("settle", id, () => HOLDS.get(holdId).end(charged));
 }
 
-/** The first route that answers. A verdict on the content is final; a fault before any answer gives way to the next route. */
-async function ask(c: AppContext, task: string, routes: Route[], body: ChatBody, signal: AbortSignal): Promise<Response> {
-  let fault: unknown;
-  for (const [attempt, { provider, model }] of routes.entries()) {
-    const started = Date.now();
-    const line = (outcome: string) => ({
-      request: c.get("requestId"),
-      task,
-      account: c.get("caller").accountId,
-      model,
-      provider,
-      attempt: attempt + 1,
-      outcome,
-      ms: Date.now() - started,
-    });
-    try {
-      const response = await providerNamed(c.env, provider).chat!({ body: { ...body, model }, stream: body.stream === true, signal });
-      log("dispatch", line("answered"));
-      return response;
-    } catch (error) {
-      fault = error;
-      alert("dispatch", line("fault"), error);
-      if (error instanceof ProviderError && error.contentPolicy) throw error;
-      if (error instanceof ProviderError && error.account) markUnhealthy(provider);
-    }
-  }
-  throw fault;
-}
-
-function toApiError(error: unknown, c: AppContext): ApiError {
-  if (error instanceof ApiError) return error;
-  if (error instanceof ProviderError && error.contentPolicy) return new ApiError("content_policy_violation", { cause: error });
-  if (error instanceof ProviderError && error.retryAfterMs !== undefined)
-    return new ApiError("unavailable", { retryAfter: Math.ceil(error.retryAfterMs / 1000), cause: error });
-  alert("request", { request: c.get("requestId"), outcome: "internal_error" }, error);
-  return new ApiError("internal_error", { cause: error });
+/** Asks the upstream. `done` ends when the hold is settled. */
+async function start(
+  c: AppContext,
+  chat: Chat,
+  routes: FittedRoute[],
+  isStream: boolean,
+): Promise<{ body: object | ReadableStream<Uint8Array>; dropped: string[]; done: Promise<void> }> {
+  const { response, dropped } = await askRoutes(c, chat, routes, isStream).catch(async (error: unknown) => {
+    // Whatever an upstream makes that had no time to answer is paid at least with its prompt by a caller who left it alone.
+    const isLeft = chat.isGone() && chat.signal.aborted;
+    await chat.settle(isLeft ? { promptTokens: chat.promptTokens, completionTokens: 0 } : undefined);
+    throw error;
+  });
+  if (isStream) return { ...relayStream(response, chat), dropped };
+  return { body: await readWhole(response, chat), dropped, done: Promise.resolve() };
 }

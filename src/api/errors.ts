@@ -67,6 +67,12 @@ function inLanguage(c: AppContext): Language {
   return c.get("language");
 }
 
+/** The `error` object where no status can tell of it any more: inside a stream. */
+export function toErrorObject(error: ApiError, c: AppContext): object {
+  c.set("outcome", error.code);
+  return errorBody(error, c.get("language"));
+}
+
 /**
  * `{"error": {...}}`, and in `/v1/tasks` the same beside `code` and `message`. Asked of the path in one place, for a router
  * with an error handler of its own wraps each of its handlers once more.

@@ -5,7 +5,7 @@ import { sha256Hex } from "../ids.ts";
 import { type AppContext, answer } from "./frame.ts";
 import type { LargeBody } from "./large-body.ts";
 import { decodeImage } from "../media/base64-image.ts";
-import { maxImageBytes } from "../tasks/job.ts";
+import { maxImageBytes } from "../catalog/fields.ts";
 
 /** The request's key, or undefined without one. Throws when it is empty, too long or not printable ASCII. */
 export function readIdempotencyKey(c: AppContext): string | undefined {

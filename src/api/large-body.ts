@@ -8,7 +8,7 @@ import { readHead } from "../media/json-text.ts";
 import { NetError } from "../net/net-error.ts";
 import { callersPace, pace, type PacedRead } from "../net/pace.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
-import { maxImageBytes } from "../tasks/job.ts";
+import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
 import { asObject, largeBody, readJson, requireJson, toBody, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";

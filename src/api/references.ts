@@ -1,11 +1,11 @@
 /** The pictures and films that a submission points at: URLs are checked, inline images decoded, before anything is stored. */
 
-import type { ImageRole } from "../catalog/fields.ts";
+import { type ImageRole, maxImageBytes } from "../catalog/fields.ts";
+import { takesRoles } from "../catalog/parse.ts";
 import type { Violation } from "../errors.ts";
 import type { LargeBody } from "./large-body.ts";
 import { decodeImage, type ImageTextProblem } from "../media/base64-image.ts";
 import { checkPublicUrl, type UrlRules } from "../net/public-url.ts";
-import { maxImageBytes } from "../tasks/job.ts";
 
 /** One picture of a body: where it stood, and what it is. */
 export interface Reference {
@@ -102,7 +102,7 @@ function imageFields(body: Record<string, unknown>, model: string): Field[] {
   const { images, image_with_roles: roles } = body;
   return [
     ...(Array.isArray(images) ? images.slice(0, 8).map((value: unknown, at): Field => ({ param: `images[${at}]`, value, inline })) : []),
-    ...(model.startsWith("vidC") && Array.isArray(roles)
+    ...(takesRoles(model) && Array.isArray(roles)
       ? roles.slice(0, 8).map((item: unknown, at): Field => {
           const { url, role } = (typeof item === "object" && item !== null ? item : {}) as { url?: unknown; role?: ImageRole };
           return { param: `image_with_roles[${at}].url`, value: url, role, inline };

@@ -15,7 +15,7 @@ const listAnswer = <T extends z.ZodMiniType>(row: T) =>
 
 /* Errors */
 
-export const errorObject = z.strictObject({
+const errorObject = z.strictObject({
   message: z.string(),
   type: z.enum([
     "invalid_request",
@@ -42,7 +42,7 @@ export const balanceErrorAnswer = z.strictObject({ success: z.literal(false), me
 const status = z.enum(["queued", "in_progress", "completed", "failed"]);
 
 /** The resolved parameters of a submission, with what it is and what was reserved for it. */
-export const taskMetadata = z.looseObject({
+const taskMetadata = z.looseObject({
   kind: z.enum(["image", "video", "character", "remix"]),
   reserved: amount,
   source_task: z.optional(taskId),
@@ -59,13 +59,13 @@ export const submission = z.strictObject({
   metadata: taskMetadata,
 });
 
-export const failure = z.strictObject({
+const failure = z.strictObject({
   code: z.enum(["content_policy_violation", "provider_error", "invalid_input", "deadline_exceeded", "cancelled"]),
   message: z.string(),
 });
 
-export const imageResult = z.strictObject({ images: z.array(z.strictObject({ url: z.array(z.url()), expires_at: time })) });
-export const videoResult = z.strictObject({
+const imageResult = z.strictObject({ images: z.array(z.strictObject({ url: z.array(z.url()), expires_at: time })) });
+const videoResult = z.strictObject({
   videos: z.array(
     z.strictObject({
       url: z.array(z.url()),
@@ -76,7 +76,7 @@ export const videoResult = z.strictObject({
     }),
   ),
 });
-export const characterResult = z.strictObject({
+const characterResult = z.strictObject({
   type: z.literal("character"),
   data: z.strictObject({
     characters: z.array(
@@ -91,7 +91,7 @@ export const characterResult = z.strictObject({
 });
 
 /** `data` of the generic status query. */
-export const taskData = z.strictObject({
+const taskData = z.strictObject({
   id: taskId,
   object: z.literal("generation.task"),
   model: z.string(),
@@ -152,7 +152,7 @@ export const balance = z.strictObject({
   unlimited_quota: z.boolean(),
 });
 
-export const character = z.strictObject({
+const character = z.strictObject({
   id: z.string().check(z.startsWith("ch_")),
   object: z.literal("character"),
   username: z.string(),
@@ -167,7 +167,7 @@ export const characterList = listAnswer(character);
 /* Models */
 
 const jsonSchema = z.looseObject({ type: z.string(), properties: z.record(z.string(), z.unknown()), required: z.array(z.string()) });
-export const modelEntry = z.strictObject({
+const modelEntry = z.strictObject({
   id: z.string(),
   object: z.literal("model"),
   created: time,
@@ -196,7 +196,7 @@ export const account = z.strictObject({
   ...quotaFields,
 });
 export const accountList = listAnswer(account);
-export const apiKey = z.strictObject({
+const apiKey = z.strictObject({
   id: z.string(),
   account_id: z.string(),
   name: z.string(),

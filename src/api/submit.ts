@@ -5,12 +5,13 @@ import type { Kind, Model } from "../catalog/models.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
 import { toParameters, parseBody } from "../catalog/parse.ts";
 import { imagePrice, effectivePrice, taskPrice } from "../catalog/prices.ts";
+import { resolveRoles, resolveSize } from "../catalog/roles.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
 import { allowsPrivateNetwork, ownHosts, pricesAndRoutes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId, sha256Hex, toTaskId } from "../ids.ts";
 import { retry } from "../retry.ts";
-import { isUnhealthy, isOn, providerNamed } from "../providers/index.ts";
+import { isOn, providerNamed, unhealthyLast } from "../providers/index.ts";
 import type { GenerationRequest } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import { toRequest } from "../tasks/job.ts";
@@ -111,7 +112,7 @@ async function check(
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
   const kind = parsed.action as Kind;
   const isCharacter = kind === "character";
-  const { references, violations: badImages } =
+  const { references: given, violations: badImages } =
     isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, parsed.model?.id ?? "", urlRules);
   const film = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
@@ -128,14 +129,17 @@ async function check(
 
   const { model } = parsed;
   c.set("model", model.id);
-  const parameters = toParameters(parsed.output);
+  const references = resolveRoles(kind, given);
+  const resolved = toParameters(parsed.output);
+  const size = kind === "video" && body["size"] === undefined ? resolveSize(resolved.size, references) : resolved.size;
+  const parameters = { ...resolved, ...(size !== undefined && { size }) };
   const sourceId = videoId ?? parameters.from_task;
   const source =
     sourceId === undefined
       ? film.url !== undefined && { url: film.url }
       : await sourceFromTask(c, sourceId, videoId ? "video_id" : "from_task");
   const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
-  const routes = usableRoutes(env, model, (route) => toRequest(wanted, route));
+  const routes = usableRoutes(env, model, (route) => toRequest(wanted, route), imagesField(wanted, model));
   const prices = effectivePrice(model, pricesAndRoutes(env).prices);
   return {
     references,
@@ -158,23 +162,35 @@ async function check(
   };
 }
 
+/** The body's field that its images came in: what is named when no route can honour the images. */
+function imagesField(
+  { parameters: p, inputs, characters }: Pick<Submission, "parameters" | "inputs" | "characters">,
+  model: Model,
+): string {
+  if (inputs.length === 0 && characters.length > 0) return "prompt";
+  if (p.image_with_roles) return "image_with_roles";
+  if (!model.id.startsWith("vidD")) return "images";
+  return p.last_frame_image === undefined ? "metadata.first_frame_image" : "metadata.last_frame_image";
+}
+
 /**
- * The routes that can fulfil the request, those of a provider that is put aside last. A verdict on its content is the caller's
- * to hear, and so is the field that no route can honour.
+ * Returns the routes that can honour the request, those of unhealthy accounts last. Throws when there is none, naming the field that no
+ * route can honour (`images` is where the caller's images stand), and when the first would refuse the prompt for its content.
  */
-function usableRoutes(env: Env, model: Model, request: (route: Route) => GenerationRequest): Route[] {
+function usableRoutes(env: Env, model: Model, request: (route: Route) => GenerationRequest, images: string): Route[] {
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider));
-  const hindrances = routes.map((route) => providerNamed(env, route.provider).unsupportedField?.(request(route)));
-  const usable = routes.filter((_, at) => hindrances[at] === undefined);
+  const unsupported = routes.map((route) => providerNamed(env, route.provider).unsupportedField?.(request(route)));
+  const usable = routes.filter((_, at) => unsupported[at] === undefined);
   const [first] = usable;
   if (!first) {
-    const param = hindrances.find((field) => field !== undefined && field !== "model");
+    const found = unsupported.find((field) => field !== undefined && field !== "model");
+    const param = found === "images" ? images : found;
     throw param === undefined
       ? new ApiError("model_not_available", { violations: [{ param: "model", rule: "model_not_available" }] })
       : new ApiError("unsupported_parameter", { violations: [{ param, rule: "unsupported_parameter" }] });
   }
   if (providerNamed(env, first.provider).refuses?.(request(first).prompt)) throw new ApiError("content_policy_violation");
-  return [...usable.filter(({ provider }) => !isUnhealthy(provider)), ...usable.filter(({ provider }) => isUnhealthy(provider))];
+  return unhealthyLast(usable);
 }
 
 /**

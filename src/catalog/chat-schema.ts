@@ -1,42 +1,59 @@
-/** The body of a chat completion: OpenAI's, with the fields that the gateway forwards. */
+/** The body of a chat completion: one table with every field of OpenAI's client types (openai 7.55.0) and what becomes of it. */
 
 import * as z from "zod/mini";
+import type { Violation } from "../errors.ts";
 
-const roles = ["system", "developer", "user", "assistant", "tool"] as const;
+const roles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
 const part = z.union([
-  z.looseObject({ type: z.literal("text"), text: z.string() }),
-  z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: z.string() }) }),
-  z.looseObject({ type: z.enum(["input_audio", "file", "refusal"]) }),
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({
+    type: z.literal("image_url"),
+    image_url: z.object({ url: z.string(), detail: z.optional(z.enum(["auto", "low", "high", "original"])) }),
+  }),
+  z.object({ type: z.literal("input_audio"), input_audio: z.object({ data: z.string(), format: z.enum(["wav", "mp3"]) }) }),
+  z.object({
+    type: z.literal("file"),
+    file: z.object({ file_data: z.optional(z.string()), filename: z.optional(z.string()), file_id: z.optional(z.string()) }),
+  }),
+  z.object({ type: z.literal("refusal"), refusal: z.string() }),
 ]);
 
+export type ChatPart = z.infer<typeof part>;
+
+const custom = (path: PropertyKey[], rule: string) => ({ code: "custom" as const, path, params: { rule }, input: undefined });
+
 const message = z
-  .looseObject({
+  .object({
     role: z.enum(roles),
     content: z.optional(z.union([z.string(), z.array(part).check(z.minLength(1))])),
     name: z.optional(z.string()),
-    tool_calls: z.optional(z.array(z.looseObject({}))),
+    tool_calls: z.optional(z.array(z.looseObject({})).check(z.maxLength(512))),
     tool_call_id: z.optional(z.string()),
+    function_call: z.optional(z.looseObject({})),
+    refusal: z.optional(z.string()),
+    audio: z.optional(z.looseObject({})),
   })
-  .check(
-    // Only an assistant that calls tools may have nothing to say.
-    z.refine((one) => one.content !== undefined || (one.role === "assistant" && one.tool_calls !== undefined), {
-      path: ["content"],
-      params: { rule: "required" },
-    }),
-  );
+  .check(({ value, issues }) => {
+    const { content, role, tool_calls: calls, function_call: called, refusal, audio } = value;
+    const mayBeEmpty = role === "function" || (role === "assistant" && [calls, called, refusal, audio].some((one) => one !== undefined));
+    if (content === undefined && !mayBeEmpty) issues.push(custom(["content"], "required"));
+    // A file's id would name what another caller, or the operator, has stored at the upstream.
+    if (Array.isArray(content))
+      content.forEach((one, at) => {
+        if (one.type !== "file") return;
+        if (one.file.file_id !== undefined) issues.push(custom(["content", at, "file", "file_id"], "unsupported_parameter"));
+        else if (one.file.file_data === undefined) issues.push(custom(["content", at, "file", "file_data"], "required"));
+      });
+  });
 
 const between = (low: number, high: number) => z.optional(z.number().check(z.gte(low), z.lte(high)));
 const tokens = () => z.optional(z.int().check(z.gte(1), z.lte(1_000_000)));
+const maxBiases = 1024;
 
-/** Unknown fields are dropped; what is left goes to the upstream as it came. */
-export const chatBody = z.object({
-  messages: z.array(message).check(z.minLength(1)),
-  stream: z.optional(z.boolean()),
-  stream_options: z.optional(z.object({ include_usage: z.optional(z.boolean()) })),
-  max_tokens: tokens(),
-  max_completion_tokens: tokens(),
-  n: z.optional(z.literal(1)),
+/** Goes to the upstream. */
+const forwarded = {
+  messages: z.array(message).check(z.minLength(1), z.maxLength(2048)),
   temperature: between(0, 2),
   top_p: between(0, 1),
   presence_penalty: between(-2, 2),
@@ -45,37 +62,84 @@ export const chatBody = z.object({
   stop: z.optional(z.union([z.string(), z.array(z.string()).check(z.maxLength(4))])),
   logprobs: z.optional(z.boolean()),
   top_logprobs: z.optional(z.int().check(z.gte(0), z.lte(20))),
-  logit_bias: z.optional(z.record(z.string(), z.number())),
+  logit_bias: z.optional(
+    z
+      .record(z.string(), z.number())
+      .check(
+        z.refine((biases) => Object.keys(biases).length <= maxBiases, { params: { rule: "too_big_list", values: { maximum: maxBiases } } }),
+      ),
+  ),
   response_format: z.optional(z.looseObject({ type: z.enum(["text", "json_object", "json_schema"]) })),
-  tools: z.optional(z.array(z.looseObject({ type: z.string() })).check(z.maxLength(128))),
+  tools: z.optional(z.array(z.looseObject({ type: z.string() })).check(z.maxLength(512))),
   tool_choice: z.optional(z.union([z.string(), z.looseObject({})])),
   parallel_tool_calls: z.optional(z.boolean()),
-  reasoning_effort: z.optional(z.enum(["none", "minimal", "low", "medium", "high", "xhigh"])),
-});
+  functions: z.optional(z.array(z.looseObject({ name: z.string() })).check(z.maxLength(512))),
+  function_call: z.optional(z.union([z.string(), z.looseObject({})])),
+  reasoning_effort: z.optional(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
+  verbosity: z.optional(z.enum(["low", "medium", "high"])),
+};
+
+/** Means something to the gateway, which sends its own value where the upstream needs one. */
+const handled = {
+  stream: z.optional(z.boolean()),
+  stream_options: z.optional(z.object({ include_usage: z.optional(z.boolean()) })),
+  max_tokens: tokens(),
+  max_completion_tokens: tokens(),
+  n: z.optional(z.literal(1)),
+};
+
+/** Changes neither the price nor the kind of output: taken, not sent, and named in `x-dropped-params`. */
+const dropped = [
+  "audio", // how a spoken answer sounds; only with `modalities`, which is refused then
+  "metadata",
+  "prediction",
+  "prompt_cache_key",
+  "prompt_cache_options",
+  "prompt_cache_retention",
+  "safety_identifier",
+  "service_tier",
+  "store",
+  "user",
+] as const;
+
+/** Changes the kind of output and cannot be honoured: refused, unless the value asks for what comes anyway. */
+const refused = {
+  modalities: (value: unknown) => Array.isArray(value) && value.every((one) => one === "text"),
+  moderation: () => false,
+  web_search_options: () => false,
+} satisfies Record<string, (value: unknown) => boolean>;
+
+/** All of them; `model` is the gateway's own. A test compares it with the client's types. */
+export type ChatField = "model" | keyof typeof forwarded | keyof typeof handled | (typeof dropped)[number] | keyof typeof refused;
+
+export const chatBody = z.object({ ...forwarded, ...handled });
 
 export type ChatBody = z.infer<typeof chatBody>;
 
-/** What one answer may be long when the caller sets no limit, in tokens. */
-const defaultMaxTokens = 4096;
+/** The fields of a raw body that no upstream can honour. */
+export const refusedFields = (body: Record<string, unknown>): Violation[] =>
+  Object.entries(refused)
+    .filter(([field, isFine]) => body[field] !== undefined && !isFine(body[field]))
+    .map(([param]) => ({ param, rule: "unsupported_parameter" }));
 
-/** The most tokens the answer may have, as asked or by default. */
-export const maxTokens = (body: ChatBody) => body.max_completion_tokens ?? body.max_tokens ?? defaultMaxTokens;
-
-const encoder = new TextEncoder();
-
-/**
- * Tokens the prompt can have at most in practice: byte-level vocabularies give about four bytes a token for English and
- * three for Chinese; two leaves room. Pictures and other parts count as a flat 2000.
- */
-export function estimatePromptTokens(body: ChatBody): number {
-  let total = 16;
-  for (const one of body.messages) {
-    total += 16 + textTokens(one.tool_calls ? JSON.stringify(one.tool_calls) : "");
-    const parts = typeof one.content === "string" ? [{ type: "text", text: one.content }] : (one.content ?? []);
-    for (const item of parts) total += item.type === "text" ? textTokens(item.text) : 2000;
-  }
-  return total + textTokens(body.tools ? JSON.stringify(body.tools) : "");
+/** The names of what a raw body has that is taken but not sent. */
+export function droppedFields(body: Record<string, unknown>): string[] {
+  const names: string[] = dropped.filter((field) => body[field] !== undefined);
+  const { stream_options: options, messages } = body;
+  if (typeof options === "object" && options !== null && "include_obfuscation" in options && options.include_obfuscation === true)
+    names.push("stream_options.include_obfuscation");
+  // Names a spoken answer of an earlier turn, which the gateway never gave.
+  if (Array.isArray(messages) && messages.some((one: unknown) => typeof one === "object" && one !== null && "audio" in one && one.audio))
+    names.push("messages.audio");
+  return names;
 }
 
-/** A generous count of the tokens in a text. */
-export const textTokens = (text: string) => Math.ceil(encoder.encode(text).length / 2);
+/** What of a parsed body goes to an upstream. Empty lists say nothing, and makers refuse them. */
+export function toForwarded(body: ChatBody): Record<string, unknown> {
+  const fields = Object.entries(body).filter(([name, value]) => name in forwarded && !(Array.isArray(value) && value.length === 0));
+  const messages = body.messages.map(({ audio, ...one }) => ({
+    ...one,
+    ...(one.content === undefined && (one.role === "function" ? { content: null } : audio && !one.tool_calls && { content: "" })),
+  }));
+  return { ...Object.fromEntries(fields), messages };
+}

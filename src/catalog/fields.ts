@@ -41,6 +41,9 @@ export const word = <const T extends string>(allowed: readonly [T, ...T[]]) => z
 
 export const flag = () => z.optional(z.boolean());
 
+/** An image of a caller, decoded: the interface's "10MB". */
+export const maxImageBytes = 10 * 1024 * 1024;
+
 const imageReference = (kinds: string) => z.string().check(z.meta({ description: kinds }));
 const urlOrDataUri = "Public http(s) URL or data:image/{format};base64,{data}; at most 10 MiB; PNG, JPEG or WebP";
 
@@ -50,18 +53,19 @@ export const images = (maximum: number) => z.optional(z.array(imageReference(url
 const imageRoles = ["first_frame", "last_frame", "reference"] as const;
 export type ImageRole = (typeof imageRoles)[number];
 
-/** Pictures with a part to play: at most one first and one last frame. */
-export const imagesWithRoles = (maximum: number) =>
+type WithRole = { role: ImageRole };
+const isFrame = ({ role }: WithRole) => role !== "reference";
+const hasOneFrameEach = (list: WithRole[]) =>
+  ["first_frame", "last_frame"].every((role) => list.filter((image) => image.role === role).length <= 1);
+
+/** Images with roles: at most one first and one last frame. With `isEither` a list has frames or references, not both. */
+export const imagesWithRoles = (maximum: number, { isEither = false } = {}) =>
   z.optional(
     z
       .array(z.object({ url: imageReference(urlOrDataUri), role: z.enum(imageRoles) }))
       .check(z.maxLength(maximum))
-      .check(
-        z.refine(
-          (list) => ["first_frame", "last_frame"].every((role) => list.filter((image) => image.role === role).length <= 1),
-          rule("one_frame_each"),
-        ),
-      ),
+      .check(z.refine(hasOneFrameEach, rule("one_frame_each")))
+      .check(z.refine((list) => !isEither || list.every(isFrame) || !list.some(isFrame), rule("frames_or_references"))),
   );
 
 export const imageUrl = () => z.optional(z.string().check(z.meta({ description: "Public http(s) URL", format: "uri" })));

@@ -4,7 +4,7 @@ import type * as z from "zod/mini";
 import { type ErrorCode, maxViolations, type Violation } from "../errors.ts";
 import type { ImageRole } from "./fields.ts";
 import { allModels, type Action, type Family, type Model, modelNamed } from "./models.ts";
-import { chatBody } from "./chat-schema.ts";
+import { chatBody, refusedFields } from "./chat-schema.ts";
 import * as schemas from "./schemas.ts";
 import { findOversized } from "./sizes.ts";
 
@@ -37,7 +37,7 @@ export type Endpoint = "chat" | "image" | "video" | "remix";
 export interface Parsed {
   model: Model | undefined;
   action: Action;
-  /** The schema's output: resolved parameters, for a chat the body to forward. */
+  /** The schema's output: resolved parameters, or the fields of a chat that are not dropped. */
   output: Record<string, unknown>;
   code: Extract<ErrorCode, "invalid_request" | "model_not_found">;
   violations: Violation[];
@@ -95,9 +95,12 @@ function detectAction(body: Record<string, unknown>, endpoint: Endpoint, model: 
 
 const isCharacterBody = (body: Record<string, unknown>) => ["url", "from_task", "timestamps"].some((field) => body[field] !== undefined);
 
+/** Whether the model takes `image_with_roles`. */
+export const takesRoles = (model: string) => /^vid[ABC]/.test(model);
+
 /** Rules that bind two fields; they look at the raw body, so that they are told beside the others. */
 function crossRules(body: Record<string, unknown>, action: Action, model: Model | undefined): Violation[] {
-  const violations: Violation[] = [];
+  const violations: Violation[] = action === "chat" ? refusedFields(body) : [];
   if (action === "character") {
     if (body["url"] !== undefined && body["from_task"] !== undefined)
       violations.push({ param: "from_task", rule: "not_together", values: { other: "url" } });
@@ -105,7 +108,7 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
       violations.push({ param: "url", rule: "one_of_required", values: { fields: "url, from_task" } });
   }
   const roles = body["image_with_roles"];
-  if (action === "video" && roles !== undefined && model?.id.startsWith("vidC")) {
+  if (action === "video" && roles !== undefined && model && takesRoles(model.id)) {
     if (body["images"] !== undefined) violations.push({ param: "image_with_roles", rule: "not_together", values: { other: "images" } });
     const metadata = body["metadata"];
     if (

@@ -1,11 +1,14 @@
-/** Which provider serves which model: the operator's `[vars.ROUTES]` over the built-in default. Pure. */
+/** Which provider serves which model: `routes.json`, single models overridden by the operator's `[vars.ROUTES]`. Pure. */
 
 import { allModels } from "./models.ts";
+import builtIn from "./routes.json";
 
 /** One way to serve a model: a provider's name and the model id it knows. */
 export interface Route {
   provider: string;
   model: string;
+  /** What the provider's adapter has to know about this model. */
+  settings?: Record<string, string | number | boolean | string[]>;
 }
 
 /** Model -> its routes in the order they are tried. */
@@ -13,26 +16,32 @@ export type Routes = Record<string, Route[]>;
 
 const sandbox = "sandbox";
 
-/** Checks `[vars.ROUTES]`; throws a sentence that names the entry. Models it leaves out keep the sandbox. */
+/** Checks `[vars.ROUTES]` and puts it over `routes.json`, model by model. Throws a sentence that names a wrong entry. */
 export function checkRoutes(configured: unknown): Routes {
-  if (configured === undefined) return {};
+  if (configured === undefined) return builtIn;
   if (typeof configured !== "object" || configured === null) throw new TypeError("ROUTES is not a table");
   for (const [id, routes] of Object.entries(configured)) {
     if (!allModels().some((model) => model.id === id)) throw new TypeError(`ROUTES names an unknown model: ${id}`);
-    const isRoute = (route: unknown) =>
-      typeof route === "object" && route !== null && "provider" in route && "model" in route && typeof route.model === "string";
-    if (!Array.isArray(routes) || !routes.every(isRoute)) throw new TypeError(`ROUTES.${id} is not a list of {provider, model}`);
+    if (!Array.isArray(routes) || !routes.every(isRoute))
+      throw new TypeError(`ROUTES.${id} is not a list of {provider, model, settings?} whose settings are a table`);
   }
-  return configured as Routes;
+  return { ...builtIn, ...(configured as Routes) };
+}
+
+function isRoute(value: unknown): value is Route {
+  if (typeof value !== "object" || value === null) return false;
+  const { provider, model, settings = {} } = value as Partial<Record<keyof Route, unknown>>;
+  const isTable = typeof settings === "object" && settings !== null && !Array.isArray(settings);
+  return typeof provider === "string" && typeof model === "string" && isTable;
 }
 
 /** The routes of a model as they are configured. */
-export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? [{ provider: sandbox, model }];
+export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? [];
 
-/** The routes of a model whose providers are switched on; none means that it cannot be asked for. */
+/** The routes of a model whose providers are switched on; without any it cannot be asked for. */
 export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean): Route[] {
   const routes = configuredRoutes(model, configured).filter((route) => isOn(route.provider));
-  // Never beside a real one: who pays for the real thing gets no picture of a sandbox when that fails.
+  // The sandbox is never a fallback of a real provider: a caller who pays for the real thing must not get a sandbox image.
   const real = routes.filter((route) => route.provider !== sandbox);
   return real.length > 0 ? real : routes;
 }

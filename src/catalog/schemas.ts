@@ -24,6 +24,7 @@ export const vidA = (durations: readonly number[]) =>
     duration: seconds(durations, 10),
     size: size(["16:9", "9:16", "1:1"]),
     images: images(4),
+    image_with_roles: imagesWithRoles(4, { isEither: true }),
     metadata: metadata({
       style: word(["comic", "news", "anime", "selfie", "nostalgic", "thanksgiving"]),
       watermark: z._default(z.boolean(), false),
@@ -46,6 +47,7 @@ export const vidB = z.object({
   duration: seconds([8], 8),
   size: size(["16:9", "9:16"]),
   images: images(3),
+  image_with_roles: imagesWithRoles(3, { isEither: true }),
 });
 
 /** Mode D */

@@ -1,7 +1,7 @@
-/** The providers that are switched on. A new one is its own file and a line here. */
+/** The providers that are switched on, and their health. A new one is its own folder and a line here. */
 
 import { alert } from "../log.ts";
-import { google, googleSettings } from "./google/index.ts";
+import { google, googleAccount, googleSettings } from "./google/index.ts";
 import { cloudflare } from "./cloudflare/index.ts";
 import { fal } from "./fal/index.ts";
 import { media } from "./media/index.ts";
@@ -12,6 +12,12 @@ import { replicate } from "./replicate/index.ts";
 import { sandbox } from "./sandbox/index.ts";
 import { type Provider, ProviderError } from "./provider.ts";
 import { readBaseUrl } from "../variables.ts";
+
+/** A provider's name, and the model id to ask it for. */
+interface Route {
+  provider: string;
+  model: string;
+}
 
 const providers: Record<string, (env: Env) => Provider | undefined> = {
   cloudflare,
@@ -45,13 +51,26 @@ const checkAddresses = (env: Env, name: string) => addresses[name]?.forEach((var
 const cooldownMs = 60_000;
 const cooldowns = new Map<string, number>();
 
-/** The operator's credentials or money failed there: for a minute this isolate asks others first. */
-export function markUnhealthy(name: string): void {
-  cooldowns.set(name, Date.now() + cooldownMs);
-  alert("provider", { provider: name, outcome: "account_fault" });
+/** The account that a route bills, for providers that have more than one. */
+const accountFor = ({ provider, model }: Route): string => (provider === "google" ? googleAccount(model) : provider);
+
+/** Puts a route's account into a cool-down: its credentials or money failed. For a minute this isolate prefers other routes. */
+export function markUnhealthy(route: Route): void {
+  const account = accountFor(route);
+  cooldowns.set(account, Date.now() + cooldownMs);
+  alert("provider", { provider: route.provider, outcome: "account_fault", ...(account !== route.provider && { of: account }) });
 }
 
-export const isUnhealthy = (name: string): boolean => (cooldowns.get(name) ?? 0) > Date.now();
+const isCoolingDown = (account: string): boolean => (cooldowns.get(account) ?? 0) > Date.now();
+
+/** Whether the account of a route is in a cool-down. */
+export const isUnhealthy = (route: Route): boolean => isCoolingDown(accountFor(route));
+
+/** The same routes, those of unhealthy accounts last. */
+export const unhealthyLast = <T extends Route>(routes: T[]): T[] => [
+  ...routes.filter((route) => !isUnhealthy(route)),
+  ...routes.filter((route) => isUnhealthy(route)),
+];
 
 const hasSecrets = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
 
@@ -62,13 +81,17 @@ export function isOn(env: Env, name: string): boolean {
   return true;
 }
 
-/** Each provider that there is, and how it stands with this isolate. */
+/** All providers; `aside` while an account of the provider is in a cool-down in this isolate. */
 export const providerStates = (env: Env) =>
-  Object.keys(providers).map((name) => ({ name, on: hasSecrets(env, name), aside: isUnhealthy(name) }));
+  Object.keys(providers).map((name) => ({
+    name,
+    on: hasSecrets(env, name),
+    aside: [...cooldowns.keys()].some((account) => account.split(" ")[0] === name && isCoolingDown(account)),
+  }));
 
-/** The provider of a route. Throws when it was switched off since the route was chosen. */
+/** The provider of a route. Throws when it was switched off after the route was chosen. */
 export function providerNamed(env: Env, name: string): Provider {
   const provider = providers[name]?.(env);
-  if (!provider) throw new ProviderError(`the provider ${name} is switched off`, { retryable: false, nothingAccepted: true });
+  if (!provider) throw new ProviderError("refused", `the provider ${name} is switched off`);
   return provider;
 }

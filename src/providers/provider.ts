@@ -2,7 +2,9 @@
 
 import type { FailureCode } from "../errors.ts";
 
-/** An upstream's handle of work it accepted: opaque text, that only its adapter reads. */
+export { ProviderError } from "./provider-error.ts";
+
+/** An upstream's handle of work it accepted: opaque text that only its adapter reads. */
 export type Operation = string;
 
 /** What a task asks an upstream to make, in words. Values are resolved: every default is filled in. */
@@ -13,7 +15,7 @@ export interface GenerationRequest {
   prompt: string;
   /** Number of images; 1 for everything else. */
   n: number;
-  /** Aspect ratio, `16:9`; absent for characters. */
+  /** Aspect ratio, `16:9`, or `auto` for a video in the ratio of its first frame (16:9 where a route cannot follow it); absent for characters. */
   size?: string;
   /** Width and height that the interface names for the ratio; images. */
   pixels?: readonly [number, number];
@@ -27,53 +29,53 @@ export interface GenerationRequest {
   storyboard?: boolean;
   thumbnail?: boolean;
   promptOptimizer?: boolean;
-  /** Pictures that guide the generation, in the caller's order. */
-  images: { role?: ImageRole; url?: string }[];
-  /** Characters named in the prompt; those that the same provider made with its own handle of them. */
+  /** Images that guide the generation, in the caller's order. The part each plays was resolved when the submission was checked. */
+  images: { role: ImageRole; url?: string }[];
+  /** Characters named in the prompt. Those that this provider made itself have its handle. */
   characters: MadeCharacter[];
-  /** The provider's own handle of the remixed film, when the same provider made it. */
+  /** The provider's own handle of the remixed video, when the same provider made it. */
   sourceOperation?: Operation;
 }
 
 type ImageRole = "first_frame" | "last_frame" | "reference";
 
-/** A request, and the means to fulfil it. */
+/** A generation request, and its input files. */
 export interface Job extends GenerationRequest {
-  /** Unique for the task and stable over repeats: an upstream that knows idempotency keys gets this one. */
+  /** Unique for the task and the same at each repeat: the idempotency key for upstreams that take one. */
   key: string;
-  /** Milliseconds: when this provider was first asked for it. Set when that went wrong in a way nobody knows the outcome of. */
+  /** When this provider was first asked (milliseconds). Set only when the outcome of that is unknown. */
   askedAt?: number;
   images: InputImage[];
-  /** Each with its picture, for upstreams that take references. */
-  characters: (GenerationRequest["characters"][number] & { picture: InputImage })[];
-  /** The film that a character is taken from, or that a remix starts from. */
+  /** Each with its image as a reference, for upstreams that take references. */
+  characters: (GenerationRequest["characters"][number] & { image: InputImage })[];
+  /** The video that a character is taken from, or that a remix starts from. */
   source?: InputVideo;
   /** Character creation: the part of the source, in seconds. */
   range?: { start: number; end: number };
 }
 
 export interface InputImage {
-  role?: ImageRole;
+  role: ImageRole;
   /** The caller's public URL, absent for an inline image. */
   url?: string;
   /**
-   * Reads the picture, checked for size and type, for as long as `use` takes: its memory is given back then. One after the other: few fit in an
-   * isolate, and whoever waits for a second one keeps the others waiting. Throws `InputError`.
+   * Passes the image, checked for size and type, to `use`, and frees its memory afterwards. Read one image at a time: few fit in an
+   * isolate, and holding one while waiting for another blocks other tasks. Throws `InputError`.
    */
-  read<T>(use: (picture: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>): Promise<T>;
+  read<T>(use: (image: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>): Promise<T>;
 }
 
 export interface InputVideo {
   url?: string;
-  /** SHA-256 of a stored film, base64url. */
+  /** SHA-256 of a stored video, base64url. */
   digest?: string;
-  /** Opens the film as a stream, bounded in bytes. Throws `InputError`. */
+  /** Opens the video as a stream, bounded in bytes. Throws `InputError`. */
   open(): Promise<ReadableStream<Uint8Array>>;
 }
 
 /** Something the upstream says it made. */
 export interface Output {
-  /** Opens the bytes. May be called again after a broken read; never generates anew. */
+  /** Opens the bytes. May be called again after a broken download; never generates again. */
   open(): Promise<{ body: ReadableStream<Uint8Array>; type: string; length?: number }>;
   thumbnail?: Output;
 }
@@ -83,93 +85,61 @@ export type Succeeded = {
   status: "succeeded";
   outputs: Output[];
   character?: MadeCharacter;
-  /** Of a start that succeeded at once: what `poll` tells these outputs again by, so that a broken download is no second generation. */
+  /** Set by a start that succeeds at once: `poll` returns the same outputs for it, so that a broken download causes no second generation. */
   operation?: Operation;
 };
-/** `provider_error` gives way to the next route, every other code is the end of the task. */
+/** After `provider_error` the next route is tried; every other code ends the task. */
 export type Failed = { status: "failed"; code: FailureCode };
 interface MadeCharacter {
   username: string;
   displayName: string;
-  /** What the provider knows it by, where it keeps characters. */
+  /** The provider's own id of the character, where it keeps characters. */
   handle?: string;
 }
 
-/** The upstream took the job. `pollAfterMs` is when to ask first. */
+/** The upstream accepted the job. `pollAfterMs` is the delay before the first poll. */
 export type Accepted = { status: "accepted"; operation: Operation; pollAfterMs?: number };
-/** Still working. `progress` is 0 to 99 where the upstream tells it. */
+/** Still working. `progress` is 0 to 99 where the upstream reports it. */
 export type Pending = { status: "pending"; progress?: number; pollAfterMs?: number };
 
-/** Where a chat message comes from and goes to: OpenAI's chat completions, as parsed JSON or as server-sent events. */
+/** A chat completion in OpenAI's format, answered whole or as server-sent events. */
 interface ChatRequest {
-  /** OpenAI's request body with the upstream's model id. */
+  /** OpenAI's request body with the upstream's model id, fitted to its family (`chat-families.json`): the answer's limit is always in it. */
   body: Record<string, unknown>;
   stream: boolean;
+  /** Aborted when the answer takes too long, or some seconds after its caller has gone. */
   signal: AbortSignal;
 }
 
 export interface Provider {
   readonly name: string;
-  /** True when `start` may be repeated without making anything twice: the upstream knows `job.key`, or `start` looks an `askedAt` up. */
+  /** True when `start` may be repeated without generating twice: the upstream takes `job.key`, or `start` looks for work accepted since `askedAt`. */
   readonly repeatable: boolean;
-  /** The most time `start` may take for work of this kind, after which its outcome is unknown. */
+  /** Time limit of `start` for work of this kind; after it the outcome is unknown. */
   startTimeoutMs(kind: Job["kind"]): number;
-  /** `poll` tells how far the work is; otherwise progress is computed from the time that passed. */
+  /** `poll` reports progress; otherwise it is computed from the time that passed. */
   readonly reportsProgress: boolean;
   /** Seconds a task usually takes here, where that differs from the model's own time. */
   readonly typicalSeconds?: Partial<Record<Job["kind"], number>>;
   /**
-   * The caller's field that this provider cannot honour as it was asked for (`size`, `metadata.resolution`), or undefined
-   * when it can do it all. Asks nobody. Nothing is ever changed silently that a caller asked and pays for.
+   * The request field that this provider cannot honour (`size`, `metadata.resolution`), or undefined if it can honour all.
+   * Sends nothing. What a caller asked and pays for is never changed silently.
    */
   unsupportedField?(request: GenerationRequest): string | undefined;
-  /** Says without asking the upstream that it would refuse the prompt's content. */
+  /** Whether the upstream would refuse the prompt for its content, known without asking it. */
   refuses?(prompt: string): boolean;
   start(job: Job, signal: AbortSignal): Promise<Accepted | Succeeded | Failed>;
-  /** Short: one request. For an operation that is done it may be called any number of times. */
+  /** One short request. May be called any number of times, also for an operation that has ended. */
   poll(operation: Operation): Promise<Pending | Succeeded | Failed>;
   cancel?(operation: Operation): Promise<void>;
-  /** Answers an upstream response with OpenAI's body: JSON, or an event stream when `stream`. Throws `ProviderError`. */
+  /** Returns a response with OpenAI's body: JSON, or an event stream when `stream`. Throws `ProviderError`. */
   chat?(request: ChatRequest): Promise<Response>;
 }
 
-/** "Could not ask": the upstream gave no verdict. A returned value is a verdict, a throw never is. */
-export class ProviderError extends Error {
-  override readonly name = "ProviderError";
-  /** Whether the same call may succeed later. */
-  readonly retryable: boolean;
-  /** Whether the upstream certainly took nothing: it refused before accepting, or was never reached. */
-  readonly nothingAccepted: boolean;
-  /** The content of a chat was refused; asking elsewhere would not help. */
-  readonly contentPolicy: boolean;
-  /** The operator's credentials or money failed there: nobody's request would succeed. */
-  readonly account: boolean;
-  readonly retryAfterMs: number | undefined;
-
-  constructor(
-    message: string,
-    options: {
-      retryable: boolean;
-      nothingAccepted?: boolean;
-      contentPolicy?: boolean;
-      account?: boolean;
-      retryAfterMs?: number | undefined;
-      cause?: unknown;
-    },
-  ) {
-    super(message, { cause: options.cause });
-    this.retryable = options.retryable;
-    this.nothingAccepted = options.nothingAccepted ?? false;
-    this.contentPolicy = options.contentPolicy ?? false;
-    this.account = options.account ?? false;
-    this.retryAfterMs = options.retryAfterMs;
-  }
-}
-
-/** What the caller gave cannot be used: a picture that is none, an address that does not answer. The task fails as `invalid_input`. */
+/** What the caller gave cannot be used: an image that is none, an address that does not answer. The task fails as `invalid_input`. */
 export class InputError extends Error {
   override readonly name = "InputError";
-  /** The address may answer later. */
+  /** The URL may answer later. */
   readonly retryable: boolean;
 
   constructor(message: string, options: { retryable?: boolean; cause?: unknown } = {}) {

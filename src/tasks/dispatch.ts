@@ -87,7 +87,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
   const { provider: name } = currentRoute(task);
   const open = openJob(task, env);
   try {
-    if (step === "start" && isUnhealthy(name) && task.route + 1 < submission.routes.length)
+    if (step === "start" && isUnhealthy(currentRoute(task)) && task.route + 1 < submission.routes.length)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
     const answer =
@@ -140,12 +140,12 @@ function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): St
     return error.retryable
       ? { outcome: "fault", reason, retryable: true, isUntouched: true, code: "invalid_input" }
       : { outcome: "failed", code: "invalid_input" };
-  const { provider } = currentRoute(task);
-  if (error instanceof ProviderError && error.account) markUnhealthy(provider);
+  const route = currentRoute(task);
+  if (error instanceof ProviderError && error.account) markUnhealthy(route);
   if (step === "start") {
     const isUntouched = error instanceof ProviderError && error.nothingAccepted;
     // Accepted or not, nobody knows: asking again, here or elsewhere, could make and bill it twice.
-    if (!isUntouched && !providerNamed(env, provider).repeatable) return { outcome: "lost", reason };
+    if (!isUntouched && !providerNamed(env, route.provider).repeatable) return { outcome: "lost", reason };
   } else if (error instanceof TooLargeError || (error instanceof BadOutputError && task.faults >= 2))
     // It may have come broken: what is wrong three times is what the provider made.
     return { outcome: "lost", reason };

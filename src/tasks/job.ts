@@ -2,7 +2,7 @@
 
 import { type Asset, characterPicture, openAsset } from "../assets.ts";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
-import { imagePixels, parseTimestamps } from "../catalog/fields.ts";
+import { imagePixels, type ImageRole, maxImageBytes, parseTimestamps } from "../catalog/fields.ts";
 import { detectImageType } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { fetchPublic, type PublicFile } from "../net/fetch-public.ts";
@@ -10,11 +10,10 @@ import { NetError } from "../net/net-error.ts";
 import type { UrlRules } from "../net/public-url.ts";
 import { InputError, type InputImage, type InputVideo, type Job, ProviderError, type GenerationRequest } from "../providers/provider.ts";
 import { Semaphore } from "../concurrency.ts";
+import { resolveRoles } from "../catalog/roles.ts";
 import type { Route } from "../catalog/routes.ts";
 import { currentRoute, type Input, type Source, type Submission, type Task } from "./record.ts";
 
-/** An image of a caller, decoded: "10MB" of the interface. */
-export const maxImageBytes = 10 * 1024 * 1024;
 const maxSourceBytes = 64 * 1024 * 1024;
 const fetchTimeoutMs = 30_000;
 
@@ -45,7 +44,7 @@ export function toRequest(
     ...(p.storyboard !== undefined && { storyboard: p.storyboard }),
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
-    images: inputs.map(({ role, url }) => ({ ...(role && { role }), ...(url !== undefined && { url }) })),
+    images: inputs.map(({ role, url }) => ({ role, ...(url !== undefined && { url }) })),
     // A handle means something only to the provider that gave it.
     characters: characters.map(({ username, displayName, provider, handle }) => ({
       username,
@@ -63,25 +62,27 @@ export function openJob(task: Task, env: Env): OpenJob {
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
   let fault: unknown;
   const note = (error: unknown) => (fault ??= error);
-  const request = toRequest(submission, currentRoute(task));
+  // Records from before roles were resolved at submission have none.
+  const inputs = resolveRoles(submission.kind, submission.inputs);
+  const request = toRequest({ ...submission, inputs }, currentRoute(task));
   const job: Job = {
     ...request,
     key: task.id,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
-    images: submission.inputs.map((input) => toInputImage(input, rules, env)),
+    images: inputs.map((input) => toInputImage(input, rules, env)),
     characters: request.characters.map((character, at) => ({
       ...character,
-      picture: toInputImage({ key: characterPicture(submission.characters[at]!.id) }, rules, env),
+      image: toInputImage({ key: characterPicture(submission.characters[at]!.id), role: "reference" }, rules, env),
     })),
     ...(submission.source && { source: toInputVideo(submission.source, rules, env, note) }),
   };
   return { job, inputFault: () => fault };
 }
 
-function toInputImage(input: Input, rules: UrlRules, env: Env): InputImage {
+function toInputImage(input: Input & { role: ImageRole }, rules: UrlRules, env: Env): InputImage {
   return {
-    ...(input.role && { role: input.role }),
+    role: input.role,
     ...(input.url !== undefined && { url: input.url }),
     read: (use) =>
       input.key === undefined
@@ -91,7 +92,7 @@ function toInputImage(input: Input, rules: UrlRules, env: Env): InputImage {
           )
         : turns.take(
             () => usePicture(stored(input.key!, env), use),
-            () => new ProviderError("too many pictures are being read", { retryable: true, nothingAccepted: true }),
+            () => new ProviderError("busy", "too many pictures are being read"),
           ),
   };
 }
@@ -119,7 +120,7 @@ async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
     const object = await openAsset(env.ASSETS, key);
     if (object) return new Uint8Array(await object.arrayBuffer());
   } catch (error) {
-    throw new ProviderError("the stored input could not be read", { retryable: true, nothingAccepted: true, cause: error });
+    throw new ProviderError("busy", "the stored input could not be read", { cause: error });
   }
   throw new InputError("the stored input is gone");
 }

@@ -230,7 +230,7 @@ export class TaskObject extends DurableObject<Env> {
     } catch (error) {
       line("fault");
       if (!(error instanceof ProviderError) || !error.retryable) alert("poll", { ...logFields(task), outcome: "fault" }, error);
-      if (error instanceof ProviderError && error.account) markUnhealthy(currentRoute(task).provider);
+      if (error instanceof ProviderError && error.account) markUnhealthy(currentRoute(task));
       if (this.#task !== task) return;
       this.#commit(transitions.pollFailed(task, error instanceof ProviderError ? error.retryAfterMs : undefined, Date.now()));
     }

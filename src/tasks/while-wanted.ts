@@ -6,7 +6,7 @@ import { type InputImage, type InputVideo, type Job, ProviderError } from "../pr
 type IsWanted = () => Promise<boolean>;
 
 async function check(isWanted: IsWanted): Promise<void> {
-  if (!(await isWanted())) throw new ProviderError("the lease is over", { retryable: false, nothingAccepted: true });
+  if (!(await isWanted())) throw new ProviderError("refused", "the lease is over");
 }
 
 /** Begins the job unless its lease is over. Opening inputs can take half a minute: the lease is checked again before the provider gets each. */
@@ -36,7 +36,7 @@ export async function startWhileWanted<T>(job: Job, isWanted: IsWanted, start: (
   return start({
     ...job,
     images: job.images.map(image),
-    characters: job.characters.map((character) => ({ ...character, picture: image(character.picture) })),
+    characters: job.characters.map((character) => ({ ...character, image: image(character.image) })),
     ...(job.source && { source: video(job.source) }),
   });
 }

@@ -1,8 +1,10 @@
-/** The routes that wrangler.toml comes with. */
+/** The routes of `routes.json`, and how `[vars.ROUTES]` overrides them. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { allModels } from "../../src/catalog/models.ts";
+import builtIn from "../../src/catalog/routes.json";
+import { checkRoutes } from "../../src/catalog/routes.ts";
 import { pricesAndRoutes } from "../../src/config.ts";
 
 test("every model has routes, the last of them the sandbox's", () => {
@@ -13,4 +15,19 @@ test("every model has routes, the last of them the sandbox's", () => {
 test("providers are known ones", () => {
   const known = new Set(["openai", "cloudflare", "fal", "modelark", "minimax", "google", "replicate", "media", "sandbox"]);
   expect(Object.values(pricesAndRoutes(env).routes).flatMap((list) => list.filter(({ provider }) => !known.has(provider)))).toEqual([]);
+});
+
+test("the operator's routes replace those of single models, settings among them", () => {
+  const own = [{ provider: "fal", model: "x", settings: { reasoning: "none" } }];
+  expect(checkRoutes({ "imgA-4": own })).toEqual({ ...builtIn, "imgA-4": own });
+});
+
+test.each([
+  ["an unknown model", { "imgA-9": [] }],
+  ["no list", { "imgA-4": { provider: "fal", model: "x" } }],
+  ["a route without a model", { "imgA-4": [{ provider: "fal" }] }],
+  ["a provider that is no text", { "imgA-4": [{ provider: 1, model: "x" }] }],
+  ["settings that are no table", { "imgA-4": [{ provider: "fal", model: "x", settings: ["a"] }] }],
+])("%s is refused by a sentence that names the entry", (_, configured) => {
+  expect(() => checkRoutes(configured)).toThrow(/imgA-\d/);
 });

@@ -77,6 +77,32 @@ test("an assistant that calls tools needs no content", () => {
   return accepts([{ messages: [...messages, { role: "assistant", content: null, tool_calls }, reply] }]);
 });
 
+test("an assistant may have said nothing beside a refusal, an audio or a called function; a function's answer may be empty", () =>
+  accepts([
+    second({ role: "assistant", content: null, refusal: "No." }),
+    second({ role: "assistant", content: null, audio: { id: "audio_1" } }),
+    second({ role: "assistant", content: null, function_call: { name: "clock", arguments: "{}" } }),
+    second({ role: "function", name: "clock", content: null }),
+  ]));
+test("a file comes with its data: ids name what is stored elsewhere", async () => {
+  const file = (more: object) => second({ role: "user", content: [{ type: "file", file: { filename: "a.pdf", ...more } }] });
+  await accepts([file({ file_data: "data:application/pdf;base64,AAAA" })]);
+  await refuses("messages[1].content[0].file.file_id", [file({ file_id: "file-1" })]);
+  await refuses("messages[1].content[0].file.file_data", [file({})]);
+});
+test("what changes the kind of output and cannot be honoured is refused", async () => {
+  await accepts(each("modalities", [["text"], null]));
+  await refuses("modalities", each("modalities", [["text", "audio"], ["audio"], "text"]));
+  await refuses("web_search_options", [{ web_search_options: {} }]);
+  await refuses("moderation", [{ moderation: { model: "omni-moderation-latest" } }]);
+});
+test("lists have a limit", async () => {
+  const many = (length: number) => Array.from({ length }, (_, at) => at);
+  await refuses("messages", [{ messages: many(2049).map(() => messages[0]) }]);
+  await refuses("tools", [{ tools: many(513).map(() => ({ type: "function" })) }]);
+  await refuses("logit_bias", [{ logit_bias: Object.fromEntries(many(1025).map((at) => [at, 1])) }]);
+});
+
 test("stream is true or false", () => refuses("stream", each("stream", ["true", 1, 0, {}])));
 test("max_tokens is a whole number from 1", async () => {
   await accepts(each("max_tokens", [1, 4096, null]));

@@ -34,8 +34,31 @@ for (const [name, models, images] of [
   ["vidA", vidA, 4],
   ["vidB", vidB, 3],
 ] as const) {
-  test(`${name}: ${images} reference images pass`, () =>
-    accepts([1, images].flatMap((count) => rows([...models], { images: urls(count) }))));
+  test(`${name}: ${images} reference images pass`, () => accepts(rows([...models], { images: urls(images) })));
+  test(`${name}: one image is the first frame, and without a size the video follows its ratio`, () =>
+    accepts([
+      ...rows([...models], { images: urls(1) }, { images: urls(1), size: "auto" }),
+      ...rows([...models], { images: urls(1), size: "9:16" }),
+    ]));
+  const roles = (...list: string[]) => ({ image_with_roles: list.map((role, at) => ({ url: urls(at + 1)[at]!, role })) });
+  const references = Array.from({ length: images }, () => "reference");
+  test(`${name}: images with roles pass as frames or as up to ${images} references`, () =>
+    accepts([
+      ...rows([...models], roles(...references)),
+      ...rows([...models], roles("last_frame")),
+      ...["first_frame", "last_frame"]
+        .map((role) => [role, role === "first_frame" ? "last_frame" : "first_frame"])
+        .flatMap((both) => rows([...models], roles(...both), { ...roles(...both), size: "auto" })),
+    ]));
+  test(`${name}: images with roles do not pass as frames and references, twice the same frame, too many, or beside images`, () =>
+    refused([...models], "image_with_roles", [
+      roles("first_frame", "reference"),
+      roles("reference", "last_frame"),
+      roles("first_frame", "first_frame"),
+      roles(...references, "reference"),
+      { ...roles("reference"), images: urls(1) },
+    ]));
+  test(`${name}: a role that nothing knows does not pass`, () => refused([...models], "image_with_roles[0].role", [roles("hero")]));
   test(`${name}: ${images + 1} do not`, () => refused([...models], "images", [{ images: urls(images + 1) }]));
   test(`${name}: a prompt of 4000 code points passes`, () =>
     accepts(["x", "x".repeat(4000), "🦊".repeat(4000)].flatMap((text) => rows([...models], { prompt: text }))));
@@ -89,6 +112,4 @@ test("vidB: the two ratios pass", () => accepts(each("size", ["16:9", "9:16"]).f
 test("vidB: other sizes do not", () => refused(vidB, "size", each("size", ["1:1", "4:3", "3:4", "21:9", "", 1])));
 test("vidB: null counts as absent", () => accepts(rows(vidB, { duration: null, size: null, images: null }, {})));
 test("vidB: the fields of other models are ignored", () =>
-  accepts(
-    rows(vidB, { metadata: { resolution: "4k" }, image_with_roles: 5, url: "no URL", from_task: "no task", timestamps: "never" }, {}),
-  ));
+  accepts(rows(vidB, { metadata: { resolution: "4k" }, url: "no URL", from_task: "no task", timestamps: "never" }, {})));

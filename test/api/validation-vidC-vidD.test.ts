@@ -19,11 +19,15 @@ const withRoles = (...roles: unknown[]) => ({ image_with_roles: roles.map((role)
 const accepts = accepting(path);
 const refuses = refusing(path);
 
+/** Without `size` a video with a first frame follows its ratio. */
+const sizeWith = (body: { images?: unknown[] }) =>
+  body.images?.length === 1 || /"first_frame"|"first_frame_image":"/.test(JSON.stringify(body)) ? "auto" : "16:9";
+
 /** The body for each of the models; `told` is what it changes in the defaults. 1080p costs twice. */
 const rows = (models: Model[], body: object, told = body) =>
   models.map((model): Row => {
     const resolution = model === "vidD-02" ? "768p" : "720p";
-    const metadata = { kind: "video", prompt, duration: 5, size: "16:9", resolution, ...told };
+    const metadata = { kind: "video", prompt, duration: 5, size: sizeWith(body), resolution, ...told };
     return [{ model, prompt, ...body }, metadata, metadata.duration * seconds[model] * (metadata.resolution === "1080p" ? 2 : 1)];
   });
 const refused = (models: Model[], param: string, bodies: object[]) => refuses(param, ofModels(models, prompt, bodies));

@@ -21,7 +21,7 @@ const modes: [string, object, object, number][] = [
     7.5,
   ],
   ["vidB-3.1-fast", { size: "9:16" }, { duration: 8, size: "9:16" }, 1.2],
-  ["vidB-3.1-quality", { images: [image] }, { duration: 8, size: "16:9", images: [image] }, 3.2],
+  ["vidB-3.1-quality", { images: [image] }, { duration: 8, size: "auto", images: [image] }, 3.2],
   ["vidC-1-0-pro-fast", {}, { duration: 5, size: "16:9", resolution: "720p" }, 0.15],
   [
     "vidC-1-0-pro-quality",
@@ -33,7 +33,7 @@ const modes: [string, object, object, number][] = [
   [
     "vidD-02",
     { duration: 10, metadata: { resolution: "512p", first_frame_image: image, prompt_optimizer: true, watermark: false } },
-    { duration: 10, size: "16:9", resolution: "512p", first_frame_image: image, prompt_optimizer: true, watermark: false },
+    { duration: 10, size: "auto", resolution: "512p", first_frame_image: image, prompt_optimizer: true, watermark: false },
     0.5,
   ],
 ];

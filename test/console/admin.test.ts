@@ -319,7 +319,7 @@ test("the books are checked when asked, and what disagrees is named", async () =
 
 test("providers are shown with their state, without secrets and addresses", async () => {
   const vars = { FAL_KEY: "secret-of-fal", FAL_BASE_URL: "https://user:pass@fal.example", ARK_API_KEY: "secret-of-ark" };
-  markUnhealthy("fal");
+  markUnhealthy({ provider: "fal", model: "" });
   const page = await readWith(vars, `${root}/providers`);
   for (const text of ["secret-of", "fal.example", "user:pass", "test-admin", "test-signing-secret"]) expect(page).not.toContain(text);
   const row = (name: string) => new RegExp(`<tr><th scope="row">${name}</th>.*?</tr>`).exec(page)![0];

@@ -136,8 +136,10 @@ function keepRules(action: Action, body: Body, film: string): Body {
   const is1080p = (body["metadata"] as Body | undefined)?.["resolution"] === "1080p";
   const taken = new Set<string>();
   const kept = (roles as Role[]).filter(({ role }) => {
-    const isFine = role === "reference" ? !is1080p : !taken.has(role);
-    taken.add(role);
+    // vidA and vidB take frames or references; that is fine for vidC, too.
+    const isMixed = taken.size > 0 && taken.has("reference") !== (role === "reference");
+    const isFine = !isMixed && (role === "reference" ? !is1080p : !taken.has(role));
+    if (isFine) taken.add(role);
     return isFine;
   });
   return { ...rest, image_with_roles: kept };

@@ -14,7 +14,7 @@ test("a start that may not be repeated is leased until what it made at once is s
   });
   const work = await stubOf(body.id).claim();
   const { step } = work!.task;
-  // Forty seconds to store pictures behind whatever the upstream may take, and ten of grace.
+  // Forty seconds to store images behind whatever the upstream may take, and ten of grace.
   expect(step.at - Date.now()).toBeGreaterThan(90_000);
 });
 

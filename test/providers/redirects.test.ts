@@ -9,7 +9,7 @@ import { replicate } from "../../src/providers/replicate/index.ts";
 afterEach(() => vi.restoreAllMocks());
 
 const secret = "the-key";
-const film: Job = {
+const video: Job = {
   kind: "video",
   model: "gemini-omni-1.2-flash",
   prompt: "a pier",
@@ -20,21 +20,21 @@ const film: Job = {
   images: [],
   characters: [],
 };
-const picture: Job = { ...film, kind: "image", model: "gemini-3-pro-image", size: "1:1" };
+const image: Job = { ...video, kind: "image", model: "gemini-3-pro-image", size: "1:1" };
 const gemini = google({ gemini: { key: secret, baseUrl: "https://generativelanguage.googleapis.com" } });
 const chat = { body: { model: "gpt-5.5", messages: [] }, stream: false, signal: AbortSignal.timeout(60_000) };
 const interaction = JSON.stringify({ part: "omni", name: "interactions-1" });
 
 const cases: [string, (provider: Provider) => Promise<unknown> | undefined, Provider][] = [
-  ["openai: a picture", (one) => one.start({ ...picture, model: "gpt-image-2" }, chat.signal), openai({ key: secret })],
-  ["openai: a film", (one) => one.start({ ...film, model: "sora-2" }, chat.signal), openai({ key: secret })],
+  ["openai: an image", (one) => one.start({ ...image, model: "gpt-image-2" }, chat.signal), openai({ key: secret })],
+  ["openai: a video", (one) => one.start({ ...video, model: "sora-2" }, chat.signal), openai({ key: secret })],
   ["openai: a poll", (one) => one.poll(JSON.stringify({ id: "video_1" })), openai({ key: secret })],
   ["openai: a chat", (one) => one.chat?.(chat), openai({ key: secret })],
-  ["google: a picture", (one) => one.start(picture, chat.signal), gemini],
-  ["google: a film", (one) => one.start(film, chat.signal), gemini],
+  ["google: an image", (one) => one.start(image, chat.signal), gemini],
+  ["google: a video", (one) => one.start(video, chat.signal), gemini],
   ["google: a poll", (one) => one.poll(interaction), gemini],
   ["google: a cancellation", (one) => one.cancel?.(interaction), gemini],
-  ["replicate: a film", (one) => one.start({ ...film, model: "google/veo-3.1" }, chat.signal), replicate({ token: secret })],
+  ["replicate: a video", (one) => one.start({ ...video, model: "google/veo-3.1" }, chat.signal), replicate({ token: secret })],
   ["replicate: a poll", (one) => one.poll('["prediction-1"]'), replicate({ token: secret })],
 ];
 

@@ -21,7 +21,7 @@ const json =
 const cut = (status: number) => () =>
   new Response(new ReadableStream({ pull: (controller) => controller.error(new Error("gone")) }), { status });
 
-const picture: Job = {
+const image: Job = {
   kind: "image",
   model: "gemini-3-pro-image",
   prompt: "a pier",
@@ -32,18 +32,18 @@ const picture: Job = {
   images: [],
   characters: [],
 };
-const film: Job = { ...picture, kind: "video", model: "MiniMax-H3", duration: 10, size: "16:9" };
+const video: Job = { ...image, kind: "video", model: "MiniMax-H3", duration: 10, size: "16:9" };
 const gemini = google({ gemini: { key: "key", baseUrl: "https://generativelanguage.googleapis.com" } });
 const v2 = minimax({ key: "key", base: "https://api.minimax.io" });
 const queue = fal({ key: "key" });
-const seedream = { ...picture, model: "fal-ai/bytedance/seedream/v4" };
+const seedream = { ...image, model: "fal-ai/bytedance/seedream/v4" };
 const interaction = JSON.stringify({ part: "omni", name: "interactions-1" });
 
 test.each([
-  ["google", gemini, picture, 429],
-  ["google", gemini, picture, 400],
-  ["minimax", v2, film, 429],
-  ["minimax", v2, film, 400],
+  ["google", gemini, image, 429],
+  ["google", gemini, image, 400],
+  ["minimax", v2, video, 429],
+  ["minimax", v2, video, 400],
   ["fal", queue, seedream, 400],
 ])("%s: a refusal is one although its words break off", async (_, provider, job, status) => {
   answering(cut(status));
@@ -52,7 +52,7 @@ test.each([
 
 test("google: details that are no list are not read", async () => {
   answering(json({ error: { code: 429, status: "RESOURCE_EXHAUSTED", details: { "@type": 1 } } }, 429));
-  await expect(gemini.start(picture, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
+  await expect(gemini.start(image, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
 });
 
 test.each([
@@ -75,7 +75,7 @@ test.each([
   expect(await provider.poll(operation)).toMatchObject({ status: "failed" });
 });
 
-test("google: a key that is refused while a film within its answer is read is no end", async () => {
+test("google: a key that is refused while a video within its answer is read is no end", async () => {
   const ftyp = new TextEncoder().encode("\0\0\0\u0018ftypisom\0\0\0\0").toBase64();
   const steps = [{ type: "model_output", content: [{ type: "video", data: ftyp }] }];
   answering(json({ status: "completed", steps }), json({ error: { code: 403, status: "PERMISSION_DENIED" } }, 403));
@@ -84,7 +84,7 @@ test("google: a key that is refused while a film within its answer is read is no
   await expect(made.outputs[0]!.open()).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
 });
 
-test("google: a service account that is refused while a film is asked for is no end", async () => {
+test("google: a service account that is refused while a video is asked for is no end", async () => {
   const vertex = google({ vertex: { serviceAccount: "{}", baseUrl: "https://aiplatform.googleapis.com/v1/projects/p/locations/l" } });
   const poll = vertex.poll(JSON.stringify({ part: "veo", name: "operations/1", model: "veo-3.1" }));
   await expect(poll).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });

@@ -1,33 +1,33 @@
-/** The pictures and films that emulated upstreams make, and the host that serves them. */
+/** The images and videos that emulated upstreams make, and the host that serves them. */
 
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
 import { Hono } from "hono";
 import { isOrdered, record } from "./emulator.ts";
 
-const film = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
+const video = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 const made = new Map<string, { upstream: string; prompt: string; type: string; bytes: Uint8Array<ArrayBuffer> }>();
 
 /** Where the files' host is for the one who asks; emulators put it before what `publish` answers. */
 export const filesHeader = "x-emulator-files";
 
-/** A picture of this size in pixels, PNG. */
-export const picture = (width = 64, height = 64): Uint8Array<ArrayBuffer> =>
+/** An image of this size in pixels, PNG. */
+export const image = (width = 64, height = 64): Uint8Array<ArrayBuffer> =>
   new Uint8Array(encode({ width, height, data: new Uint8Array(width * height * 3).fill(120), channels: 3, depth: 8 }));
 
-/** A film of two seconds, 16:9, 480p, MP4. */
-export const filmBytes = (): Uint8Array<ArrayBuffer> => new Uint8Array(film);
+/** A video of two seconds, 16:9, 480p, MP4. */
+export const videoBytes = (): Uint8Array<ArrayBuffer> => new Uint8Array(video);
 
 /** Puts a file on the host: its path. It obeys the prompt: `[expired]` is 403, `[truncated]` breaks off half-way. */
-export function publish(upstream: string, prompt: string, kind: "picture" | "film"): string {
+export function publish(upstream: string, prompt: string, kind: "image" | "video"): string {
   const id = crypto.randomUUID();
   made.set(
     id,
-    kind === "film"
-      ? { upstream, prompt, type: "video/mp4", bytes: filmBytes() }
-      : { upstream, prompt, type: "image/png", bytes: picture() },
+    kind === "video"
+      ? { upstream, prompt, type: "video/mp4", bytes: videoBytes() }
+      : { upstream, prompt, type: "image/png", bytes: image() },
   );
-  return `/${id}.${kind === "film" ? "mp4" : "png"}`;
+  return `/${id}.${kind === "video" ? "mp4" : "png"}`;
 }
 
 /** Public: whoever sends credentials here gives them away, and is refused. */

@@ -1,8 +1,9 @@
 /** The JSON body that a filled form stands for, and what it will cost. Values that do not fit are left to the API, which says so best. Pure. */
 
-import { type ChatBody, estimatePromptTokens, maxTokens } from "../../catalog/chat-schema.ts";
+import type { ChatBody } from "../../catalog/chat-schema.ts";
+import { chatReservation } from "../../catalog/chat-tokens.ts";
 import { toParameters, parseBody } from "../../catalog/parse.ts";
-import { chatPrice, priceFromShown, taskPrice } from "../../catalog/prices.ts";
+import { priceFromShown, taskPrice } from "../../catalog/prices.ts";
 import { isDeeperThan, maxDepth } from "../../media/json-depth.ts";
 import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
@@ -83,8 +84,7 @@ export function holdOf({ model, action, fields, price: shown }: Choice, body: Re
   const price = priceFromShown(shown);
   if (action === "chat") {
     const { violations, output } = parseBody({ ...body, model }, "chat");
-    const chat = output as ChatBody;
-    return violations.length > 0 ? null : chatPrice(price, estimatePromptTokens(chat), maxTokens(chat));
+    return violations.length > 0 ? null : chatReservation(price, output as ChatBody).amount;
   }
   const defaults = Object.fromEntries(fields.flatMap(({ key, fallback }) => (fallback === undefined ? [] : [[key, fallback]])));
   const amount = taskPrice(price, action, { ...defaults, ...toParameters(body) });

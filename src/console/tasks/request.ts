@@ -23,7 +23,8 @@ export async function requestOf(c: ConsoleContext, { kind, model, parameters, so
 
 function nested(parameters: object, entry: ModelEntry | undefined): object {
   const within = entry?.parameters.properties["metadata"]?.properties ?? {};
-  const fields = Object.entries(parameters);
+  // `auto` is what a size that was not given resolves to.
+  const fields = Object.entries(parameters).filter(([name, value]) => name !== "size" || value !== "auto");
   const metadata = fields.filter(([name]) => name in within);
   return {
     ...Object.fromEntries(fields.filter(([name]) => !(name in within))),

@@ -1,4 +1,4 @@
-/** How Cloudflare's answers are read: results in whatever envelope they come, errors by their number. */
+/** Reads Cloudflare's answers: results in any of their envelopes, errors by their number. */
 
 import { toFault } from "../shared/http.ts";
 import { type Failed, ProviderError } from "../provider.ts";
@@ -15,7 +15,7 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 const toText = (value: unknown) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 
-/** The status that a number stands for (developers.cloudflare.com/workers-ai/platform/errors; 4006 is 3036 as accounts see it). */
+/** The HTTP status of each error number (developers.cloudflare.com/workers-ai/platform/errors; 4006 is 3036 as accounts see it). */
 const statuses: Record<string, number> = {
   "3003": 400,
   "3006": 413,
@@ -35,7 +35,11 @@ const statuses: Record<string, number> = {
   "5007": 404,
   "5016": 403,
   "5018": 403,
+  // The prompt and the longest answer exceed the context window.
+  "5021": 413,
   "5019": 405,
+  // AI Gateway's "User Input Error" on the third-party path (cloudflare/workers-sdk 14657).
+  "7003": 400,
   // The API's own "Authentication error".
   "10000": 403,
 };
@@ -43,18 +47,25 @@ const statuses: Record<string, number> = {
 /** AI Gateway's guardrails ("Prompt blocked", "Response blocked"), hosted models' filter (3030 and 8007, both shared with others), the makers' own words where they are passed on. */
 const contentCode =
   /^201[67]$|prompt contains NSFW|moderation_blocked|content_policy|content_filter|SensitiveContentDetected|PROHIBITED_CONTENT/;
-/** Not documented for the third-party path: words that codes of this kind have. */
+/** Undocumented for the third-party path: words that such codes have elsewhere. */
 const moneyCode = /credit|billing|payment|insufficient_(?:funds|balance|quota)/i;
 
-/** An error as a verdict or a fault. Its text stays out of messages: it may repeat the prompt. */
+/**
+ * The status of an error without one: those of the binding. Numbers of 2xxx, 5xxx and 7xxx, and HTTP's own 4xx, are refusals of the
+ * request, also unlisted ones; the others leave it open whether anything was made.
+ */
+const classStatus = (name: string): number => (/^(?:[257]\d{3}|4\d\d)$/.test(name) ? 400 : 500);
+
+/** Maps an error to a verdict or a fault. The error's text stays out of messages: it may repeat the prompt. */
 export function verdictOn({ code, message = "" }: Trouble, response?: { status: number; headers: Headers }): Failed | ProviderError {
-  const name = toText(code) || (/\b(\d{4,5}|[a-z]+(?:_[a-z]+)+): /.exec(message)?.[1] ?? "");
+  const name = toText(code) || (/\b(\d{3,5}|[a-z]+(?:_[a-z]+)+): /.exec(message)?.[1] ?? "");
   if (contentCode.test(name) || contentCode.test(message)) return { status: "failed", code: "content_policy_violation" };
-  const status = statuses[name] ?? (moneyCode.test(name) ? 402 : (response?.status ?? 500));
+  const isHttpRefusal = response === undefined && /^4\d\d$/.test(name);
+  const status = statuses[name] ?? (moneyCode.test(name) ? 402 : isHttpRefusal ? Number(name) : (response?.status ?? classStatus(name)));
   return toFault({ status, headers: response?.headers ?? new Headers() }, /^\w{1,40}$/.test(name) ? `run ${name}` : "run");
 }
 
-/** What is within `{result}` and `{state, result, gatewayMetadata}`, which may be nested, or the bare value; or why there is nothing. */
+/** Unwraps `{result}` and `{state, result, gatewayMetadata}`, which may be nested; returns the fields, or why there are none. */
 export function parseResult(value: unknown): { fields: Fields } | { failed: Failed } {
   let at = value;
   while (isFields(at)) {
@@ -65,15 +76,15 @@ export function parseResult(value: unknown): { fields: Fields } | { failed: Fail
   return { fields: {} };
 }
 
-/** The upstream says itself that it made nothing. */
+/** A failure that the upstream reports: it made nothing. */
 function toFailed(error: Fields): Failed {
   const verdict = verdictOn({ code: toText(error["code"]), message: toText(error["message"]) });
-  // The operator's money is no verdict on the work.
+  // Missing money of the operator is not a verdict on the request.
   if (verdict instanceof ProviderError && verdict.account) throw verdict;
   return verdict instanceof ProviderError ? { status: "failed", code: "provider_error" } : verdict;
 }
 
-/** The picture or film of a result. Throws when there is none: that it was made and billed is not excluded then. */
+/** Reads the image or video of a result. Throws when it has none: something may have been made and billed all the same. */
 export function parseMade(value: unknown): Made | Failed {
   const result = parseResult(value);
   if ("failed" in result) return result.failed;
@@ -84,7 +95,7 @@ export function parseMade(value: unknown): Made | Failed {
   const content = isFields(task["content"]) ? task["content"] : {};
   const [first] = Array.isArray(fields["images"]) ? (fields["images"] as unknown[]) : [];
   const text = [fields["image"], fields["video"], first, content["url"]].find((one) => typeof one === "string" && one !== "");
-  if (typeof text !== "string") throw new ProviderError("run: nothing in the result", { retryable: false });
+  if (typeof text !== "string") throw new ProviderError("unclear", "run: nothing in the result");
   if (/^https?:\/\//.test(text)) return { url: text };
   return { base64: text.replace(/^data:[^,]*,/, "") };
 }

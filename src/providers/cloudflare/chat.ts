@@ -15,22 +15,18 @@ interface Answer {
   tool_calls?: { id?: string; name?: string; arguments?: unknown; function?: object }[] | null;
   usage?: Usage | null;
   choices?: unknown[];
+  error?: unknown;
 }
 
-/** Workers AI stops after 256 tokens unless told otherwise. */
-const defaultMaxTokens = 4096;
-const maxTokens = (body: Record<string, unknown>) => Number(body["max_completion_tokens"] ?? body["max_tokens"] ?? defaultMaxTokens);
+/** The answer's limit: the request always names one. */
+const maxTokens = (body: Record<string, unknown>) => Number(body["max_completion_tokens"] ?? body["max_tokens"]);
 
 /** Third-party models and the hosted ones of these makers take and give OpenAI's words (workers-types: `ChatCompletionsInput`). */
 const speaksOpenAi = (model: string) => !model.startsWith("@cf/") || /^@cf\/(?:openai|zai-org|moonshotai)\//.test(model);
 
-/** OpenAI's body as `run` takes it. Other hosted models know fewer fields. */
-export function toInput(body: Record<string, unknown>): Record<string, unknown> {
-  const { model, max_completion_tokens: limit, ...rest } = body;
-  if (speaksOpenAi(String(model)))
-    return limit === undefined ? { max_tokens: defaultMaxTokens, ...rest } : { ...rest, max_completion_tokens: limit };
-  const { stream_options: _options, n: _n, parallel_tool_calls: _parallel, ...input } = rest;
-  return { ...input, max_tokens: maxTokens(body) };
+/** OpenAI's body as `run` takes it. Other hosted models give their usage without being asked. */
+export function toInput({ model, stream_options: options, ...input }: Record<string, unknown>): Record<string, unknown> {
+  return { ...input, ...(options !== undefined && speaksOpenAi(String(model)) && { stream_options: options }) };
 }
 
 const chatId = () => `chatcmpl-${crypto.randomUUID()}`;
@@ -51,11 +47,10 @@ const toText = (response: Answer["response"]) =>
 /** A whole answer. */
 export function toCompletion(value: unknown, body: Record<string, unknown>): object {
   const result = parseResult(value);
-  if ("failed" in result)
-    throw new ProviderError("chat: failed", { retryable: false, contentPolicy: result.failed.code !== "provider_error" });
+  if ("failed" in result) throw new ProviderError(result.failed.code === "provider_error" ? "unclear" : "content", "chat: failed");
   const answer: Answer = result.fields;
   if (Array.isArray(answer.choices)) return answer;
-  if (answer.response === undefined && !answer.tool_calls?.length) throw new ProviderError("chat: no answer", { retryable: false });
+  if (answer.response === undefined && !answer.tool_calls?.length) throw new ProviderError("unclear", "chat: no answer");
   const calls = answer.tool_calls?.length ? toToolCalls(answer.tool_calls).map(({ index: _index, ...call }) => call) : undefined;
   return {
     id: chatId(),
@@ -109,7 +104,7 @@ function converter(request: Record<string, unknown>): TransformStream<string, st
   const convert = (data: string): string => {
     if (data === "[DONE]") return `${isOpenAi ? "" : end()}data: [DONE]\n\n`;
     const event = parsed(data);
-    if (Array.isArray(event.choices)) {
+    if (event.error || Array.isArray(event.choices)) {
       isOpenAi = true;
       return `data: ${data}\n\n`;
     }
@@ -124,7 +119,9 @@ function converter(request: Record<string, unknown>): TransformStream<string, st
     transform(part, controller) {
       const lines = (rest + part).split(/\r?\n/);
       rest = lines.pop() ?? "";
-      for (const line of lines) if (line.startsWith("data:")) controller.enqueue(convert(line.slice(5).trim()));
+      for (const line of lines)
+        if (line.startsWith("data:")) controller.enqueue(convert(line.slice(5).trim()));
+        else if (line.startsWith(":")) controller.enqueue(":\n\n");
     },
     flush(controller) {
       if (rest.startsWith("data:")) controller.enqueue(convert(rest.slice(5).trim()));
@@ -136,6 +133,6 @@ function parsed(data: string): Answer {
   try {
     return JSON.parse(data) as Answer;
   } catch (error) {
-    throw new ProviderError("chat: an event is not JSON", { retryable: false, cause: error });
+    throw new ProviderError("unclear", "chat: an event is not JSON", { cause: error });
   }
 }

@@ -1,7 +1,8 @@
-/** The two doors to Cloudflare's models: the `AI` binding, and its REST twin for gateways without it. */
+/** The two ways to Cloudflare's models: the `AI` binding, and the REST API for gateways without it. */
 
 import { type Made, parseMade, verdictOn } from "./answers.ts";
 import { toCompletion, toEventStream, toInput } from "./chat.ts";
+import { toChatFault } from "../shared/chat-errors.ts";
 import { ask, readJson, jsonPost } from "../shared/http.ts";
 import { type Failed, type Provider, ProviderError } from "../provider.ts";
 
@@ -11,7 +12,7 @@ export interface Client {
   chat: NonNullable<Provider["chat"]>;
 }
 
-/** A repeat of the same words is a request for another picture: AI Gateway's cache must not answer it. */
+/** A repeated prompt asks for another image: AI Gateway's cache must not answer it. */
 const thirdParty = { gateway: { id: "default", skipCache: true } };
 const isHosted = (model: string) => model.startsWith("@cf/");
 
@@ -21,7 +22,7 @@ interface Runner {
 
 export function bindingClient(ai: Pick<Ai, "run">): Client {
   const call = async (model: string, input: Record<string, unknown>, signal: AbortSignal): Promise<unknown> => {
-    // Its types know the models of their day; ids come from the routes.
+    // Its types list the models of their date; ids come from the routes.
     return unlessAborted((ai as unknown as Runner).run(model, input, isHosted(model) ? {} : thirdParty), signal);
   };
   return {
@@ -42,7 +43,7 @@ export function bindingClient(ai: Pick<Ai, "run">): Client {
       try {
         const value = await call(model, toInput(body), signal);
         if (value instanceof ReadableStream) return toEventStream(value, body);
-        if (stream) throw new ProviderError("chat: no stream", { retryable: false });
+        if (stream) throw new ProviderError("unclear", "chat: no stream");
         return Response.json(toCompletion(value, body));
       } catch (error) {
         if (error instanceof ProviderError) throw error;
@@ -55,16 +56,15 @@ export function bindingClient(ai: Pick<Ai, "run">): Client {
 export function restClient(base: string, account: string, token: string): Client {
   // Workers AI models are reached through a named gateway only (developers.cloudflare.com/ai-gateway/usage/rest-api).
   const headers = { authorization: `Bearer ${token}`, "cf-aig-gateway-id": "default", "cf-aig-skip-cache": "true" };
-  // Redirects would take the token along.
   const post = (path: string, body: object, signal: AbortSignal) =>
-    ask(globalThis, `${base}/accounts/${account}/ai/${path}`, { ...jsonPost(body, headers), signal, redirect: "manual" });
+    ask(globalThis, `${base}/accounts/${account}/ai/${path}`, { ...jsonPost(body, headers), signal });
   return {
     async run(model, input, signal) {
       const response = await post("run", { model, input }, signal);
       if (response.ok && response.headers.get("content-type")?.startsWith("image/"))
         return { bytes: new Uint8Array(await response.arrayBuffer()) };
       const value = await readJson<Errors>(response);
-      // A run that failed tells so in an envelope of its own, whatever the status.
+      // A failed run has an envelope of its own, with any status.
       const isVerdict = value?.state === "Failed" && response.status >= 500;
       if (isVerdict || (response.ok && value?.success !== false)) return parseMade(value);
       const verdict = verdictOn(parseTrouble(value), response);
@@ -74,12 +74,14 @@ export function restClient(base: string, account: string, token: string): Client
     async chat({ body, signal }) {
       const response = await post("v1/chat/completions", body, signal);
       if (response.ok) return response;
-      throw chatFault(verdictOn(parseTrouble(await readJson<Errors>(response)), response));
+      const value = await readJson<Errors>(response);
+      const fault = chatFault(verdictOn(parseTrouble(value), response));
+      throw fault.malformed && value?.error ? toChatFault(value.error, response) : fault;
     },
   };
 }
 
-/** `errors` is the API's list, `error` OpenAI's object or a failed run's. */
+/** `errors` is the API's list; `error` is OpenAI's object, or that of a failed run. */
 interface Errors {
   success?: boolean;
   state?: string;
@@ -95,13 +97,13 @@ function parseTrouble(value: Errors | undefined): { code?: string | number | und
 }
 
 const chatFault = (verdict: Failed | ProviderError) =>
-  verdict instanceof ProviderError ? verdict : new ProviderError("chat: refused", { retryable: false, contentPolicy: true });
+  verdict instanceof ProviderError ? verdict : new ProviderError("content", "chat: refused");
 
-/** A call cannot be taken back: what the binding makes after the signal is made for nobody. */
+/** Rejects when the signal aborts. The binding's call itself cannot be cancelled; its result is dropped. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new ProviderError("no answer in time", { retryable: true }));
+    stop = () => reject(new ProviderError("unreachable", "no answer in time"));
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop);
   });

@@ -1,7 +1,8 @@
-/** Picture models behind Cloudflare: what each family takes (cloudflare-docs `catalog-models/*.json`, workers-types 5.20261117.1). */
+/** Image models behind Cloudflare: what each family takes (cloudflare-docs `catalog-models/*.json`, workers-types 5.20261117.1). */
 
-import { toAddress, toDataUri, type Family, inTurn, styled } from "./inputs.ts";
-import type { Job, GenerationRequest } from "../provider.ts";
+import { toUrl, toDataUri, type Family, inTurn } from "./inputs.ts";
+import { toPrompt } from "../shared/prompt.ts";
+import type { GenerationRequest, Job } from "../provider.ts";
 
 const isHd = ({ quality }: GenerationRequest) => quality === "hd";
 
@@ -18,9 +19,9 @@ const seedreamSteps = (model: string): { standard: string; hd?: string } =>
 const seedream: Family = {
   kind: "image",
   ids: /\/seedream-(?!5-pro)/,
-  unable: (request) => {
+  unsupportedField: (request) => {
     if (isHd(request) && seedreamSteps(request.model).hd === undefined) return "quality";
-    // 4.0 has no field for pictures here.
+    // 4.0 has no field for images here.
     return request.model.includes("-4.0") && request.images.length > 0 ? "images" : undefined;
   },
   async input(job) {
@@ -29,7 +30,7 @@ const seedream: Family = {
       prompt: job.prompt,
       aspect_ratio: job.size,
       size: isHd(job) ? hd : standard,
-      ...(job.images.length > 0 && { image_input: await inTurn(job.images, toAddress) }),
+      ...(job.images.length > 0 && { image_input: await inTurn(job.images, toUrl) }),
     };
   },
 };
@@ -38,24 +39,24 @@ const seedream: Family = {
 const seedreamPro: Family = {
   kind: "image",
   ids: /\/seedream-5-pro/,
-  // How many pixels it makes at most is not told.
-  unable: (request) => (isHd(request) && request.size !== "1:1" ? "quality" : undefined),
+  // The most pixels it makes are not documented.
+  unsupportedField: (request) => (isHd(request) && request.size !== "1:1" ? "quality" : undefined),
   async input(job) {
     return {
       prompt: job.prompt,
       size: isHd(job) ? "2K" : job.size === "1:1" ? "1K" : choosePixels(job).join("x"),
-      ...(job.images.length > 0 && { image: await inTurn(job.images, toAddress) }),
+      ...(job.images.length > 0 && { image: await inTurn(job.images, toUrl) }),
     };
   },
 };
 
 const gptSizes: Record<string, string> = { "1:1": "1024x1024", "3:2": "1536x1024", "2:3": "1024x1536" };
 
-/** Pictures go in base64 only. */
+/** Images go in base64 only. */
 const gptImage: Family = {
   kind: "image",
   ids: /\/gpt-image-/,
-  unable: ({ size = "1:1" }) => (gptSizes[size] === undefined ? "size" : undefined),
+  unsupportedField: ({ size = "1:1" }) => (gptSizes[size] === undefined ? "size" : undefined),
   async input(job) {
     return {
       prompt: job.prompt,
@@ -66,11 +67,11 @@ const gptImage: Family = {
   },
 };
 
-/** Takes strings as pictures without saying which: a data URI needs nobody to fetch it. */
+/** Takes strings as images without documenting which: a data URI needs no download. */
 const nanoBanana: Family = {
   kind: "image",
   ids: /\/nano-banana/,
-  unable: ({ images }) => (images.length > 3 ? "images" : undefined),
+  unsupportedField: ({ images }) => (images.length > 3 ? "images" : undefined),
   async input(job) {
     return {
       prompt: job.prompt,
@@ -86,18 +87,18 @@ const nanoBanana: Family = {
 const lucid: Family = {
   kind: "image",
   ids: /^@cf\/leonardo\/lucid/,
-  unable: promptOnly,
+  unsupportedField: promptOnly,
   input: ({ prompt, ...job }) => {
     const [width, height] = choosePixels(job);
     return Promise.resolve({ prompt, width, height });
   },
 };
 
-/** Hosted by Workers AI: no field but the prompt is common to all. flux-2 wants a multipart body, which is not spoken here. */
+/** Hosted by Workers AI: only the prompt is common to all. flux-2 takes multipart bodies, which are not supported here. */
 const hosted: Family = {
   kind: "image",
   ids: /^@cf\/(?!leonardo\/lucid|.*\/flux-2)/,
-  unable: (request) => (request.size !== "1:1" ? "size" : promptOnly(request)),
+  unsupportedField: (request) => (request.size !== "1:1" ? "size" : promptOnly(request)),
   input: ({ prompt }) => Promise.resolve({ prompt }),
 };
 
@@ -110,11 +111,11 @@ function promptOnly(request: GenerationRequest): string | undefined {
 function choosePixels({ size = "1:1" }: Pick<Job, "size">): [number, number] {
   const [width = 1, height = 1] = size.split(":").map(Number);
   const step = (side: number) => Math.round((1024 * side) / Math.min(width, height) / 16) * 16;
-  // 16:9 is 1792 wide here, as the gateway's callers are told.
+  // 16:9 is 1792 wide, the gateway's documented pixels.
   return width === 16 ? [1792, 1024] : height === 16 ? [1024, 1792] : [step(width), step(height)];
 }
 
 export const imageFamilies: Family[] = [seedream, seedreamPro, gptImage, nanoBanana, lucid, hosted].map((family) => ({
   ...family,
-  input: async (job) => family.input({ ...job, prompt: styled(job) }),
+  input: async (job) => family.input({ ...job, prompt: toPrompt(job) }),
 }));

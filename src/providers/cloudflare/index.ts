@@ -2,11 +2,10 @@
 
 import type { Made } from "./answers.ts";
 import { bindingClient, type Client, restClient } from "./client.ts";
-import { filmFamilies } from "./videos.ts";
+import { videoFamilies } from "./videos.ts";
 import { imageFamilies } from "./images.ts";
 import type { Family } from "./inputs.ts";
-import { outputAt, toOutput, several } from "../shared/http.ts";
-import { promptWithNames } from "../shared/prompt.ts";
+import { outputAt, makeSeveral, toOutput } from "../shared/http.ts";
 import { type InputImage, type Output, type Provider, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
 
 const defaultBase = "https://api.cloudflare.com/client/v4";
@@ -27,68 +26,63 @@ export function cloudflare(settings: CloudflareSettings): Provider | undefined {
 }
 
 const findFamily = ({ kind, model }: Pick<GenerationRequest, "kind" | "model">): Family | undefined =>
-  [...imageFamilies, ...filmFamilies].find((family) => family.kind === kind && family.ids.test(model));
+  [...imageFamilies, ...videoFamilies].find((family) => family.kind === kind && family.ids.test(model));
 
 const providerBehind = (client: Client): Provider => ({
   name: "cloudflare",
   repeatable: false,
   reportsProgress: false,
-  // Several pictures are made in one start; a film leaves a minute of its task's ten to be stored in.
+  // One start makes several images. A video leaves a minute of its task's ten for storing.
   startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 540_000),
 
   unsupportedField(request) {
     const family = findFamily(request);
-    if (!family) return "model";
-    const field = family.unable(request);
-    if (field !== undefined || request.characters.length === 0) return field;
-    const pictures = request.characters.map(() => ({ role: "reference" as const }));
-    return family.unable({ ...request, images: [...request.images, ...pictures] }) && "prompt";
+    return family ? family.unsupportedField(request) : "model";
   },
 
   async start(job, signal) {
     const family = findFamily(job);
-    if (!family) throw new ProviderError("not a model of this kind", { retryable: false, nothingAccepted: true });
-    const pictures = job.characters.map(({ picture }) => ({ ...picture, role: "reference" as const }));
-    const images = withinBytes([...job.images, ...pictures]);
-    const input = await family.input({ ...job, prompt: promptWithNames(job), images });
-    const made = await several(job.n, () => client.run(job.model, input, signal));
-    return Array.isArray(made) ? told(made) : made;
+    if (!family) throw new ProviderError("refused", "not a model of this kind");
+    const read = withinBytes();
+    const characters = job.characters.map((character) => ({ ...character, image: read(character.image) }));
+    const input = await family.input({ ...job, images: job.images.map(read), characters });
+    const made = await makeSeveral(job.n, () => client.run(job.model, input, signal));
+    return Array.isArray(made) ? toSucceeded(made) : made;
   },
 
-  poll: (operation) => Promise.resolve(told((JSON.parse(operation) as { urls: string[] }).urls.map((url) => ({ url })))),
+  poll: (operation) => Promise.resolve(toSucceeded((JSON.parse(operation) as { urls: string[] }).urls.map((url) => ({ url })))),
 
   chat: (request) => client.chat(request),
 });
 
-/** The binding's calls carry 32 MiB, and an input is in memory whole. A third more as Base64. */
-const mostPictureBytes = 22 * 1024 * 1024;
+/** The binding's calls carry 32 MiB, and an input is in memory whole. Base64 is a third longer. */
+const maxImageBytes = 22 * 1024 * 1024;
 
-/** The same pictures, that together are no more than it takes; others may take more. */
-function withinBytes(images: InputImage[]): InputImage[] {
-  let bytes = 0;
-  return images.map((image) => ({
+/** Limits the bytes of all images of a call together. Other routes may take more. */
+function withinBytes(): (image: InputImage) => InputImage {
+  let total = 0;
+  return (image) => ({
     ...image,
     read: (use) =>
-      image.read((picture) => {
-        bytes += picture.bytes.byteLength;
-        if (bytes > mostPictureBytes)
-          throw new ProviderError("start: more pictures than it takes", { retryable: false, nothingAccepted: true });
-        return use(picture);
+      image.read((read) => {
+        total += read.bytes.byteLength;
+        if (total > maxImageBytes) throw new ProviderError("refused", "start: more images than it takes");
+        return use(read);
       }),
-  }));
+  });
 }
 
-/** The outputs; URLs can be told again, bytes are all there is of them. */
-function told(made: Made[]): Succeeded {
+/** The outputs. URLs can be returned again by `poll`, bytes cannot. */
+function toSucceeded(made: Made[]): Succeeded {
   const urls = made.flatMap((one) => ("url" in one ? [one.url] : []));
   return {
     status: "succeeded",
-    outputs: made.map(outputOfMade),
+    outputs: made.map(openMade),
     ...(urls.length === made.length && { operation: JSON.stringify({ urls }) }),
   };
 }
 
-function outputOfMade(made: Made): Output {
+function openMade(made: Made): Output {
   if ("url" in made) return outputAt(made.url);
   if ("base64" in made) return toOutput(made.base64, "image/*");
   const { bytes } = made;

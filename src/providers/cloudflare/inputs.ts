@@ -1,34 +1,28 @@
-/** What the schemas of Cloudflare's model families share: how a family is told, and how a caller's pictures go into its input. */
+/** What Cloudflare's model families share: how a family is recognised, and how images go into its input. */
 
-import type { InputImage, Job, GenerationRequest } from "../provider.ts";
+import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 
-/** Models whose inputs have the same shape. They are told by their ids, which come from the operator's routes. */
+/** Models whose inputs have the same shape, recognised by their ids, which come from the routes. */
 export interface Family {
   kind: "image" | "video";
   ids: RegExp;
-  /** The caller's field that such a model cannot honour. */
-  unable(request: GenerationRequest): string | undefined;
+  /** The request field that such a model cannot honour. */
+  unsupportedField(request: GenerationRequest): string | undefined;
   /** The `input` of one call. */
   input(job: Job): Promise<Record<string, unknown>>;
 }
 
-export const base64Of = (image: InputImage): Promise<string> => image.read(({ bytes }) => Promise.resolve(bytes.toBase64()));
+export const toBase64 = (image: InputImage): Promise<string> => image.read(({ bytes }) => Promise.resolve(bytes.toBase64()));
 
 export const toDataUri = (image: InputImage): Promise<string> =>
   image.read(({ bytes, type }) => Promise.resolve(`data:${type};base64,${bytes.toBase64()}`));
 
-/** The caller's own address where there is one, for schemas that take either. */
-export const toAddress = async (image: InputImage): Promise<string> => image.url ?? toDataUri(image);
+/** The image's own URL where it has one, else a data URI. */
+export const toUrl = async (image: InputImage): Promise<string> => image.url ?? toDataUri(image);
 
-/** One after the other: few pictures fit in an isolate. */
+/** Writes one image after the other: few fit in an isolate. */
 export async function inTurn(images: InputImage[], write: (image: InputImage) => Promise<string>): Promise<string[]> {
   const written: string[] = [];
   for (const image of images) written.push(await write(image));
   return written;
-}
-
-/** The prompt with the style the caller wishes for, as far as both fit. */
-export function styled({ prompt, style }: GenerationRequest, maxLength = Infinity): string {
-  const text = style === undefined ? prompt : `${prompt}\n\nStyle: ${style}.`;
-  return text.length > maxLength ? prompt : text;
 }

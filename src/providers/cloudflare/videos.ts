@@ -1,157 +1,155 @@
-/** Film models behind Cloudflare: what each family takes (cloudflare-docs `catalog-models/*.json`). */
+/** Video models behind Cloudflare: what each family takes (cloudflare-docs `catalog-models/*.json`). */
 
-import { toAddress, base64Of, type Family, inTurn, styled } from "./inputs.ts";
-import type { GenerationRequest } from "../provider.ts";
+import { toUrl, toBase64, type Family, inTurn } from "./inputs.ts";
+import { fixedRatio, splitByRole } from "../shared/frames.ts";
+import { toPrompt } from "../shared/prompt.ts";
+import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 
-const sizes = (...ratios: string[]) => new Set(ratios);
-const isLong = ({ prompt }: GenerationRequest, most: number) => prompt.length > most;
+const setOf = (...values: string[]) => new Set(values);
+const isLong = ({ prompt }: GenerationRequest, max: number) => prompt.length > max;
 
-/** The pictures of a request by the part they play; those without a role are references, but a single one is where the film starts. */
-function splitByRole<T extends GenerationRequest["images"][number]>(
-  images: T[],
-): { first: T | undefined; last: T | undefined; references: T[] } {
-  const with_ = (role: string) => images.find((image) => image.role === role);
-  const [only] = images;
-  if (images.length === 1 && only && only.role === undefined) return { first: only, last: undefined, references: [] };
-  const references = images.filter(({ role }) => role === undefined || role === "reference");
-  return { first: with_("first_frame"), last: with_("last_frame"), references };
+/** The images of a job by role, its characters' among the references. */
+function frameImages({ images, characters }: Job): { first?: InputImage; last?: InputImage; references: InputImage[] } {
+  const all = [...images, ...characters.map(({ image }) => image)];
+  const { first, last, references } = splitByRole({ images, characters });
+  const at = (index: number | undefined) => (index === undefined ? undefined : all[index]);
+  const [firstImage, lastImage] = [at(first), at(last)];
+  return {
+    ...(firstImage && { first: firstImage }),
+    ...(lastImage && { last: lastImage }),
+    references: references.flatMap((index) => all[index] ?? []),
+  };
 }
 
-const veoSizes = sizes("16:9", "9:16", "1:1");
+const veoSizes = setOf("16:9", "9:16", "1:1", "auto");
 const veoSeconds = new Set([4, 6, 8]);
-const veoResolutions = sizes("720p", "1080p");
+const veoResolutions = setOf("720p", "1080p");
 
-/** One picture, in bare base64. Every other field is required. */
+/** Takes one image, the first frame, in bare base64. Every other field is required. */
 const veo: Family = {
   kind: "video",
   ids: /\/veo-/,
-  unable(request) {
-    const { last, references } = splitByRole(request.images);
+  unsupportedField(request) {
+    const { last, references } = splitByRole(request);
     if (!veoSizes.has(request.size ?? "")) return "size";
     if (!veoSeconds.has(request.duration ?? 0)) return "duration";
     if (!veoResolutions.has(request.resolution ?? "720p")) return "metadata.resolution";
     if (request.watermark) return "metadata.watermark";
-    if (last || references.length > 0) return references.some(({ role }) => role === undefined) ? "images" : "image_with_roles";
+    if (last !== undefined || references.length > 0) return "images";
     return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
   },
   async input(job) {
-    const { first } = splitByRole(job.images);
+    const { first } = frameImages(job);
     return {
-      prompt: styled(job),
+      prompt: toPrompt(job),
       duration: `${job.duration}s`,
-      aspect_ratio: job.size,
+      aspect_ratio: fixedRatio(job.size),
       resolution: job.resolution ?? "720p",
       generate_audio: true,
-      ...(first && { image_input: await base64Of(first) }),
+      ...(first && { image_input: await toBase64(first) }),
     };
   },
 };
 
-const seedanceSizes = sizes("16:9", "4:3", "1:1", "3:4", "9:16", "21:9");
-const seedanceMostPrompt = 2000;
+const seedanceSizes = setOf("16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "auto");
+const maxSeedancePrompt = 2000;
+const maxSeedanceReferences = 4;
 
 /** fast, mini and 2.5 end at 720p. */
 const seedanceResolutions = (model: string) =>
-  /-(?:fast|mini)|-2\.5/.test(model) ? sizes("480p", "720p") : sizes("480p", "720p", "1080p");
+  /-(?:fast|mini)|-2\.5/.test(model) ? setOf("480p", "720p") : setOf("480p", "720p", "1080p");
 
 const seedance: Family = {
   kind: "video",
   ids: /\/seedance-/,
-  unable(request) {
-    const { images, duration = 0, resolution = "720p" } = request;
-    const { first, last, references } = splitByRole(images);
-    const pictures = images.some(({ role }) => role) ? "image_with_roles" : "images";
-    if (isLong(request, seedanceMostPrompt)) return "prompt";
-    if (!seedanceSizes.has(request.size ?? "")) return "size";
+  unsupportedField(request) {
+    const { duration = 0, resolution = "720p", size = "" } = request;
+    const { first, last, references } = splitByRole(request);
+    if (isLong(request, maxSeedancePrompt)) return "prompt";
+    if (!seedanceSizes.has(size)) return "size";
     if (duration < 4 || duration > (request.model.includes("-2.5") ? 30 : 12)) return "duration";
     if (!seedanceResolutions(request.model).has(resolution)) return "metadata.resolution";
     if (request.promptOptimizer) return "metadata.prompt_optimizer";
     // "Only works if an image start frame is also given."
-    if (last && !first) return pictures;
-    if (references.length > 4) return pictures;
+    if (last !== undefined && first === undefined) return "images";
     // "Cannot be used with 1080p resolution or first/last frame images."
-    if (references.length > 0 && first) return pictures;
+    if (references.length > maxSeedanceReferences || (references.length > 0 && first !== undefined)) return "images";
     if (references.length > 0 && resolution === "1080p") return "metadata.resolution";
-    // "Ignored if an image is used": the film has the shape of its first frame. 16:9 is also what nobody asked for.
-    return first && request.size !== "16:9" ? "size" : undefined;
+    // "Ignored if an image is used": the video has the ratio of its first frame.
+    return first !== undefined && size !== "auto" ? "size" : undefined;
   },
   async input(job) {
-    const { first, last, references } = splitByRole(job.images);
+    const { first, last, references } = frameImages(job);
     return {
-      prompt: styled(job, seedanceMostPrompt),
+      prompt: toPrompt(job, maxSeedancePrompt),
       duration: job.duration,
       resolution: job.resolution ?? "720p",
-      aspect_ratio: job.size,
+      aspect_ratio: fixedRatio(job.size),
       fps: 24,
       camera_fixed: false,
       watermark: job.watermark ?? false,
-      ...(first && { image: await toAddress(first) }),
-      ...(last && { last_frame_image: await toAddress(last) }),
-      ...(references.length > 0 && { reference_images: await inTurn(references, toAddress) }),
+      ...(first && { image: await toUrl(first) }),
+      ...(last && { last_frame_image: await toUrl(last) }),
+      ...(references.length > 0 && { reference_images: await inTurn(references, toUrl) }),
     };
   },
 };
 
-const hailuoMostPrompt = 2000;
+const maxHailuoPrompt = 2000;
 
-/** No field for the shape: without a picture it is 16:9, with one it is the picture's. */
+/** It has no ratio field: a video is 16:9, or has the ratio of its first frame. */
 const hailuo: Family = {
   kind: "video",
   ids: /\/hailuo-/,
-  unable(request) {
-    const { first, last, references } = splitByRole(request.images);
-    if (isLong(request, hailuoMostPrompt)) return "prompt";
+  unsupportedField(request) {
+    const { first, last, references } = splitByRole(request);
+    if (isLong(request, maxHailuoPrompt)) return "prompt";
     if (request.duration !== 6 && request.duration !== 10) return "duration";
     if (request.resolution !== undefined && request.resolution !== "768p" && request.resolution !== "1080p") return "metadata.resolution";
-    // platform.minimax.io: 1080P films have six seconds.
+    // platform.minimax.io: 1080P videos have six seconds.
     if (request.resolution === "1080p" && request.duration === 10) return "metadata.resolution";
     if (request.watermark) return "metadata.watermark";
-    if (last) return "metadata.last_frame_image";
-    if (references.length > 0) return "images";
-    return request.size !== "16:9" && !(first && request.size === "9:16") ? "size" : undefined;
+    if (last !== undefined || references.length > 0) return "images";
+    return request.size !== "16:9" && first === undefined ? "size" : undefined;
   },
   async input(job) {
-    const { first } = splitByRole(job.images);
+    const { first } = frameImages(job);
     return {
-      prompt: styled(job, hailuoMostPrompt),
+      prompt: toPrompt(job, maxHailuoPrompt),
       duration: job.duration,
       resolution: (job.resolution ?? "768p").toUpperCase(),
       prompt_optimizer: job.promptOptimizer ?? true,
       fast_pretreatment: false,
-      ...(first && { first_frame_image: await toAddress(first) }),
+      ...(first && { first_frame_image: await toUrl(first) }),
     };
   },
 };
 
-const h3Sizes = sizes("21:9", "16:9", "4:3", "1:1", "3:4", "9:16");
+const h3Sizes = setOf("21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "auto");
 
-/** The prompt and the pictures are parts of `content`. */
+/** The prompt and the images are parts of `content`. A last frame may come alone. */
 const h3: Family = {
   kind: "video",
   ids: /\/h3/,
-  unable(request) {
+  unsupportedField(request) {
     const { duration = 0 } = request;
-    const { first, last, references } = splitByRole(request.images);
+    const { first, last, references } = splitByRole(request);
     if (!h3Sizes.has(request.size ?? "")) return "size";
     if (duration < 4 || duration > 15) return "duration";
     if (request.resolution !== undefined && request.resolution !== "768p") return "metadata.resolution";
     if (request.watermark) return "metadata.watermark";
     if (request.promptOptimizer) return "metadata.prompt_optimizer";
-    return references.length > 0 && (first ?? last) ? "image_with_roles" : undefined;
+    return references.length > 0 && (first ?? last) !== undefined ? "images" : undefined;
   },
   async input(job) {
-    const { first, last, references } = splitByRole(job.images);
-    const picture = async (image: (typeof job.images)[number], role: string) => ({
-      type: "image_url",
-      image_url: { url: await toAddress(image) },
-      role,
-    });
-    const content: unknown[] = [{ type: "text", text: styled(job) }];
-    if (first) content.push(await picture(first, "first_frame"));
-    if (last) content.push(await picture(last, "last_frame"));
-    for (const image of references) content.push(await picture(image, "reference_image"));
-    return { content, duration: job.duration, resolution: "768P", ratio: job.size };
+    const { first, last, references } = frameImages(job);
+    const toPart = async (image: InputImage, role: string) => ({ type: "image_url", image_url: { url: await toUrl(image) }, role });
+    const content: unknown[] = [{ type: "text", text: toPrompt(job) }];
+    if (first) content.push(await toPart(first, "first_frame"));
+    if (last) content.push(await toPart(last, "last_frame"));
+    for (const image of references) content.push(await toPart(image, "reference_image"));
+    return { content, duration: job.duration, resolution: "768P", ratio: job.size === "auto" ? "adaptive" : job.size };
   },
 };
 
-export const filmFamilies: Family[] = [veo, seedance, hailuo, h3];
+export const videoFamilies: Family[] = [veo, seedance, hailuo, h3];

@@ -1,24 +1,24 @@
-/** What the families of pictures behind the fal queue take. Pure. */
+/** What the image families behind the fal queue take. Pure. */
 
-import type { Plan, Unable } from "./plan.ts";
+import type { Plan, Unsupported } from "./plan.ts";
 import type { GenerationRequest } from "../provider.ts";
 
-export function imagePlan(request: GenerationRequest, family: string): Plan | Unable {
+export function planImage(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size = "1:1", pixels, images } = request;
   const isHd = request.quality === "hd";
-  if (!pixels) return { unable: "size" };
+  if (!pixels) return { unsupported: "size" };
   const [width, height] = pixels;
   const plan = (endings: [string, string], input: Record<string, unknown>): Plan => ({
     endpoint: family + (images.length > 0 ? endings[1] : endings[0]),
     input: { prompt: request.prompt, num_images: request.n, ...input },
-    pictures: images.length > 0 ? { image_urls: [...images.keys()] } : {},
+    images: images.length > 0 ? { image_urls: [...images.keys()] } : {},
   });
 
   if (family.includes("/seedream/")) return plan(["/text-to-image", "/edit"], { image_size: seedreamSize(family, size, pixels, isHd) });
   if (family.includes("/gpt-image-1")) {
     // Three sizes and no others.
     const only = ["1:1", "3:2", "2:3"].includes(size);
-    return only ? plan(["", "/edit"], { image_size: `${width}x${height}`, quality: isHd ? "high" : "medium" }) : { unable: "size" };
+    return only ? plan(["", "/edit"], { image_size: `${width}x${height}`, quality: isHd ? "high" : "medium" }) : { unsupported: "size" };
   }
   if (family.includes("/gpt-image-")) {
     // Any size whose sides are multiples of 16 (fal.ai, openai/gpt-image-2).
@@ -27,11 +27,11 @@ export function imagePlan(request: GenerationRequest, family: string): Plan | Un
   }
   if (/\/(?:nano-banana|gemini-)/.test(family)) {
     const hasResolution = !/\/(?:nano-banana|gemini-25[^/]*)$/.test(family);
-    if (isHd && !hasResolution) return { unable: "quality" };
+    if (isHd && !hasResolution) return { unsupported: "quality" };
     return plan(["", "/edit"], { aspect_ratio: size, ...(hasResolution && { resolution: isHd ? "2K" : "1K" }) });
   }
-  // What most endpoints call it. Whether an unknown one has a better quality nobody can say.
-  return isHd ? { unable: "quality" } : plan(["", "/edit"], { image_size: { width, height } });
+  // The field that most endpoints have. It is unknown whether this one has a better quality.
+  return isHd ? { unsupported: "quality" } : plan(["", "/edit"], { image_size: { width, height } });
 }
 
 /** 4.0 takes 960x960 to 4096x4096 pixels; later ones at least 2560x1440, and 5.0 at most 3072x3072. */

@@ -1,59 +1,82 @@
-/** What the families of films behind the fal queue take. Pure. */
+/** What the video families behind the fal queue take. Pure. */
 
-import { splitByRole, type Plan, picturesField, toPrompt, type Unable } from "./plan.ts";
+import { countCharacters, toPrompt } from "../shared/prompt.ts";
+import { splitByRole } from "../shared/frames.ts";
+import type { Plan, Unsupported } from "./plan.ts";
 import type { GenerationRequest } from "../provider.ts";
 
-export function veoPlan(request: GenerationRequest, family: string): Plan | Unable {
+const no = (unsupported: string): Unsupported => ({ unsupported });
+
+export function planVeo(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size = "16:9", duration = 8, resolution } = request;
   const { first, last, references } = splitByRole(request);
-  if (![4, 6, 8].includes(duration)) return { unable: "duration" };
-  if (!["16:9", "9:16"].includes(size)) return { unable: "size" };
-  if (resolution !== undefined && !["720p", "1080p"].includes(resolution)) return { unable: "metadata.resolution" };
+  if (![4, 6, 8].includes(duration)) return no("duration");
+  if (!["16:9", "9:16", "auto"].includes(size)) return no("size");
+  if (resolution !== undefined && !["720p", "1080p"].includes(resolution)) return no("metadata.resolution");
   const input = { prompt: toPrompt(request), aspect_ratio: size, duration: `${duration}s`, ...(resolution && { resolution }) };
   const hasFrames = first !== undefined || last !== undefined;
   if (references.length > 0) {
-    // Only the full model takes references, always for eight seconds as Google has it.
-    if (hasFrames || references.length > 3 || duration !== 8 || /\/(?:fast|lite)$/.test(family)) return { unable: picturesField(request) };
-    return { endpoint: `${family}/reference-to-video`, input, pictures: { image_urls: references } };
+    // Google's own limits: at most three references, for eight seconds; lite takes none.
+    if (hasFrames || references.length > 3 || duration !== 8 || family.endsWith("/lite")) return no("images");
+    return { endpoint: `${family}/reference-to-video`, input, images: { image_urls: references } };
   }
-  if (!hasFrames) return { endpoint: family, input, pictures: {} };
-  if (first === undefined) return { unable: picturesField(request) };
+  if (!hasFrames) return { endpoint: family, input, images: {} };
+  if (first === undefined) return no("images");
   return last === undefined
-    ? { endpoint: `${family}/image-to-video`, input, pictures: { image_url: first } }
-    : { endpoint: `${family}/first-last-frame-to-video`, input, pictures: { first_frame_url: first, last_frame_url: last } };
+    ? { endpoint: `${family}/image-to-video`, input, images: { image_url: first } }
+    : { endpoint: `${family}/first-last-frame-to-video`, input, images: { first_frame_url: first, last_frame_url: last } };
 }
 
-export function seedancePlan(request: GenerationRequest, family: string): Plan | Unable {
+interface SeedanceVersion {
+  seconds: [from: number, to: number];
+  resolutions: string[];
+  hasFirst: boolean;
+  hasLast: boolean;
+  /** The field of the references, where it takes any. */
+  references?: string;
+}
+const upTo720 = ["480p", "720p"];
+const upTo1080 = [...upTo720, "1080p"];
+const firstVersion: SeedanceVersion = { seconds: [2, 12], resolutions: upTo1080, hasFirst: true, hasLast: true };
+const secondVersion: SeedanceVersion = { ...firstVersion, seconds: [4, 15], references: "image_urls" };
+const seedanceVersions: [RegExp, SeedanceVersion][] = [
+  [/\/seedance-2\.5/, { ...secondVersion, seconds: [4, 30], resolutions: upTo720 }], // fal.ai/models/bytedance/seedance-2.5
+  [/\/seedance-.*\/(?:fast|mini|flash)$/, { ...secondVersion, resolutions: upTo720 }],
+  [/\/seedance-/, secondVersion],
+  [/\/seedance\/v1\/lite$/, { ...firstVersion, references: "reference_image_urls" }],
+  [/\/seedance\/v1\/pro\/fast$/, { ...firstVersion, hasLast: false }],
+  // Its image-to-video "has been redirected to seedance 1.0 pro fast" and ignores the last frame.
+  [/\/seedance\/v1\/pro$/, { ...firstVersion, hasFirst: false, hasLast: false }],
+];
+const otherVersion: SeedanceVersion = { ...firstVersion, seconds: [4, 12] };
+
+export function planSeedance(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size = "16:9", duration = 5, resolution } = request;
   const { first, last, references } = splitByRole(request);
-  const isFirst = /\/seedance\/v1(?:$|\/)/.test(family);
-  const isSecond = /\/seedance-/.test(family);
-  const isFast = /\/(?:fast|mini|flash)$/.test(family);
-  // fal.ai, bytedance/seedance-2.0: 4 to 15 seconds; its fast tier ends at 720p.
-  if (duration < (isFirst ? 2 : 4) || duration > (isSecond ? 15 : 12)) return { unable: "duration" };
-  if (!["21:9", "16:9", "4:3", "1:1", "3:4", "9:16"].includes(size)) return { unable: "size" };
-  const highest = !(isSecond && isFast) && !(family.endsWith("/lite") && references.length > 0);
-  if (resolution !== undefined && !["480p", "720p", ...(highest ? ["1080p"] : [])].includes(resolution))
-    return { unable: "metadata.resolution" };
+  const version = seedanceVersions.find(([pattern]) => pattern.test(family))?.[1] ?? otherVersion;
+  if (duration < version.seconds[0] || duration > version.seconds[1]) return no("duration");
+  if (!["21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "auto"].includes(size)) return no("size");
+  const isHighest = resolution === "1080p" && references.length > 0 && family.endsWith("/lite");
+  if (isHighest || (resolution !== undefined && !version.resolutions.includes(resolution))) return no("metadata.resolution");
   const input = { prompt: toPrompt(request), aspect_ratio: size, duration: String(duration), ...(resolution && { resolution }) };
   const hasFrames = first !== undefined || last !== undefined;
   if (references.length > 0) {
-    const field = isSecond ? "image_urls" : family.endsWith("/lite") ? "reference_image_urls" : undefined;
-    if (!field || hasFrames) return { unable: picturesField(request) };
-    return { endpoint: `${family}/reference-to-video`, input, pictures: { [field]: references } };
+    if (!version.references || hasFrames || references.length > 9) return no("images");
+    return { endpoint: `${family}/reference-to-video`, input, images: { [version.references]: references } };
   }
-  if (!hasFrames) return { endpoint: `${family}/text-to-video`, input, pictures: {} };
-  // The fast tier of 1.0 has no last frame.
-  if (first === undefined || (last !== undefined && isFirst && isFast)) return { unable: picturesField(request) };
+  if (!hasFrames) return { endpoint: `${family}/text-to-video`, input, images: {} };
+  if (first === undefined || !version.hasFirst || (last !== undefined && !version.hasLast)) return no("images");
   return {
     endpoint: `${family}/image-to-video`,
     input,
-    pictures: { image_url: first, ...(last !== undefined && { end_image_url: last }) },
+    images: { image_url: first, ...(last !== undefined && { end_image_url: last }) },
   };
 }
 
-/** `standard` makes 768p, and 512p from a first frame; `pro` makes 1080p and always six seconds. Films from text are landscape. */
-export function hailuoPlan(request: GenerationRequest, family: string): Plan | Unable {
+const maxHailuoPrompt = 2000;
+
+/** `standard` makes 768p, and 512p from a first frame; `pro` makes 1080p and always six seconds. Videos from text are landscape. */
+export function planHailuo(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size = "16:9", duration = 6, resolution = "768p", promptOptimizer } = request;
   const { first, last, references } = splitByRole(request);
   const model = family.replace(/\/(?:standard|pro)$/, "");
@@ -62,15 +85,15 @@ export function hailuoPlan(request: GenerationRequest, family: string): Plan | U
   const isOffered = isSmall ? resolution === "512p" : family === model || family === model + tier;
   const isMade =
     isSmall || resolution === "768p" || resolution === "1080p" || (resolution === "512p" && model.endsWith("-02") && first !== undefined);
-  if (!isOffered || !isMade) return { unable: "metadata.resolution" };
-  if (duration !== 6 && (duration !== 10 || tier === "/pro")) return { unable: "duration" };
-  if (references.length > 0) return { unable: picturesField(request) };
-  if (first === undefined && (last !== undefined || model.endsWith("-fast"))) return { unable: "metadata.first_frame_image" };
-  if (last !== undefined && !model.endsWith("-02")) return { unable: "metadata.last_frame_image" };
-  if (!["16:9", ...(first === undefined ? [] : ["9:16"])].includes(size)) return { unable: "size" };
+  if (countCharacters(request.prompt) > maxHailuoPrompt) return no("prompt");
+  if (!isOffered || !isMade) return no("metadata.resolution");
+  if (duration !== 6 && (duration !== 10 || tier === "/pro")) return no("duration");
+  if (references.length > 0 || (first === undefined && (last !== undefined || model.endsWith("-fast")))) return no("images");
+  if (last !== undefined && !model.endsWith("-02")) return no("images");
+  if (first === undefined && size !== "16:9") return no("size");
   const isFromFrame = first !== undefined;
   const input = {
-    prompt: toPrompt(request),
+    prompt: toPrompt(request, maxHailuoPrompt),
     ...(tier === "/standard" && { duration: String(duration) }),
     ...(promptOptimizer !== undefined && { prompt_optimizer: promptOptimizer }),
     ...(isFromFrame && tier === "/standard" && model.endsWith("-02") && { resolution: resolution.toUpperCase() }),
@@ -78,22 +101,23 @@ export function hailuoPlan(request: GenerationRequest, family: string): Plan | U
   return {
     endpoint: `${model}${isSmall ? "" : tier}/${isFromFrame ? "image" : "text"}-to-video`,
     input,
-    pictures: { ...(isFromFrame && { image_url: first }), ...(last !== undefined && { end_image_url: last }) },
+    images: { ...(isFromFrame && { image_url: first }), ...(last !== undefined && { end_image_url: last }) },
   };
 }
 
-/** A family that is not known here: asked in the words that most endpoints share, for what most can do. */
-export function otherFilmPlan(request: GenerationRequest, family: string): Plan | Unable {
+/** A family that is not known here: asked with the fields that most endpoints share, for what most can do. */
+export function planOtherVideo(request: GenerationRequest, family: string): Plan | Unsupported {
   const { size, duration, resolution } = request;
   const { first, last, references } = splitByRole(request);
-  if (last !== undefined || references.length > 0) return { unable: picturesField(request) };
+  if (last !== undefined || references.length > 0) return no("images");
   const input = {
     prompt: toPrompt(request),
-    ...(size !== undefined && { aspect_ratio: size }),
+    // `auto` is not common to all; left out, most follow their first frame.
+    ...(size !== undefined && size !== "auto" && { aspect_ratio: size }),
     ...(duration !== undefined && { duration: String(duration) }),
     ...(resolution !== undefined && { resolution }),
   };
   return first === undefined
-    ? { endpoint: `${family}/text-to-video`, input, pictures: {} }
-    : { endpoint: `${family}/image-to-video`, input, pictures: { image_url: first } };
+    ? { endpoint: `${family}/text-to-video`, input, images: {} }
+    : { endpoint: `${family}/image-to-video`, input, images: { image_url: first } };
 }

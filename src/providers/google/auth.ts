@@ -1,9 +1,9 @@
-/** Access tokens of a service account (RFC 7523): a signed assertion for a bearer token that lives an hour. */
+/** Access tokens of a service account (RFC 7523): a signed assertion is exchanged for a bearer token that is valid for an hour. */
 
 import { ask, toFault, readJson } from "../shared/http.ts";
 import { ProviderError } from "../provider.ts";
 
-/** The parts that we use of the JSON key that Google's console gives out. */
+/** The fields used here of the JSON key that Google's console issues. */
 interface ServiceAccount {
   client_email: string;
   private_key: string;
@@ -11,19 +11,19 @@ interface ServiceAccount {
   token_uri?: string;
 }
 
-// Both as google-auth-library has them.
+// The values of google-auth-library.
 const tokenUri = "https://oauth2.googleapis.com/token";
 const scope = "https://www.googleapis.com/auth/cloud-platform";
 const assertionSeconds = 3600;
 /** A token is not used in its last minute: a request under way must not outlive it. */
 const spareMs = 60_000;
 
-/** By the text of the account's key. Tokens and not promises: one request cannot wait for another's. */
+/** By the text of the account's key. Holds tokens, not promises: in Workers a request cannot await another request's promise. */
 const tokens = new Map<string, { token: string; until: number }>();
 
 /**
- * Asks with a token of the account; once more with a fresh one when the answer is 401, for the token may have been revoked.
- * A request that gets no answer throws as `send` does. Throws a fault of the account when there is no token to be had.
+ * Calls `send` with a token of the account, and again with a fresh one if the answer is 401: the token may have been revoked.
+ * Throws what `send` throws, and a fault of the account when no token is issued.
  */
 export async function withToken(account: string, send: (headers: { authorization: string }) => Promise<Response>): Promise<Response> {
   const first = await sendWith(account, send);
@@ -44,27 +44,27 @@ async function requestToken(account: string): Promise<string> {
   return token;
 }
 
-/** Whatever goes wrong here, the upstream itself was not asked. */
+/** Requests a token. No fault here means that anything was accepted: the upstream itself was not asked. */
 async function freshToken(account: string): Promise<{ token: string; seconds: number }> {
   const { uri, assertion } = await signAssertion(account).catch(() => {
-    // Without its cause: that could quote the key.
-    throw new ProviderError("the service account's key cannot be used", { retryable: false, nothingAccepted: true, account: true });
+    // Without the cause, which could quote the key.
+    throw new ProviderError("account", "the service account's key cannot be used");
   });
   try {
     const body = new URLSearchParams({ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion });
     const response = await ask(globalThis, uri, { method: "POST", body });
     if (!response.ok) {
       await response.body?.cancel();
-      const { retryable, retryAfterMs } = toFault(response, "token");
-      throw new ProviderError(`token: ${response.status}`, { retryable, account: !retryable, retryAfterMs });
+      const { message, retryable, retryAfterMs } = toFault(response, "token");
+      throw new ProviderError(retryable ? "busy" : "account", message, { retryAfterMs });
     }
     const answer = await readJson<{ access_token?: string; expires_in?: number | string }>(response);
-    if (!answer?.access_token) throw new ProviderError("token: none in the answer", { retryable: true });
+    if (!answer?.access_token) throw new ProviderError("unreachable", "token: none in the answer");
     return { token: answer.access_token, seconds: Number(answer.expires_in ?? assertionSeconds) };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    const { message, retryable, account: isAccount, retryAfterMs } = error;
-    throw new ProviderError(message, { retryable, account: isAccount, retryAfterMs, nothingAccepted: true, cause: error.cause });
+    const { message, account: isAccount, retryAfterMs, cause } = error;
+    throw new ProviderError(isAccount ? "account" : "busy", message, { retryAfterMs, cause });
   }
 }
 

@@ -1,16 +1,16 @@
-/** Pictures by the Gemini API's `generateContent`: one a call, synchronous, in base64. */
+/** Images by the Gemini API's `generateContent`: one a call, synchronous, in base64. */
 
 import { JsonBodyError } from "../../media/json-error.ts";
 import { readJsonSkeleton } from "../../media/json-skeleton.ts";
-import { postWithPictures, type PictureShape } from "../shared/google-body.ts";
+import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { refusedStart } from "./errors.ts";
 import type { GoogleSettings, Part } from "./part.ts";
-import { toOutput, several } from "../shared/http.ts";
+import { ask, makeSeveral, toOutput } from "../shared/http.ts";
 import { type Failed, type Job, type Output, ProviderError, type Succeeded } from "../provider.ts";
 
 interface Content {
   text?: string;
-  /** A draft on the way to the picture. */
+  /** A draft, not the final image. */
   thought?: boolean | null;
   inlineData?: { mimeType?: string; data?: string } | null;
 }
@@ -22,18 +22,18 @@ interface Answer {
 
 // @google/genai 3.1.0, types of ImageConfig.
 const ratios = new Set(["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]);
-/** Reasons that are about the content (@google/genai 3.1.0, FinishReason). The others say that it did not work. */
+/** Finish reasons about the content (@google/genai 3.1.0, FinishReason). All others are faults. */
 const contentReasons = new Set(
   "SAFETY PROHIBITED_CONTENT SPII RECITATION BLOCKLIST IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION".split(" "),
 );
 /** The second generation of models draws in one size only. */
 const hasOneSize = (model: string) => model.startsWith("gemini-2");
-const maxPictureBytes = 48 * 1024 * 1024;
-const shape: PictureShape = (mimeType, data) => ({ inlineData: { mimeType, data } });
+const maxImageBytes = 48 * 1024 * 1024;
+const toJson = (mimeType: string, data: string) => ({ inlineData: { mimeType, data } });
 
 export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]>): Part {
   return {
-    unable(request) {
+    unsupportedField(request) {
       if (request.kind !== "image") return "model";
       if (request.size !== undefined && !ratios.has(request.size)) return "size";
       if (request.quality === "hd" && hasOneSize(request.model)) return "quality";
@@ -41,7 +41,7 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
     },
 
     async start(job, signal): Promise<Succeeded | Failed> {
-      const made = await several(job.n, () => draw(job, signal));
+      const made = await makeSeveral(job.n, () => draw(job, signal));
       return Array.isArray(made) ? { status: "succeeded", outputs: made } : made;
     },
   };
@@ -52,15 +52,16 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
       ...(job.size !== undefined && { aspectRatio: job.size }),
       ...(!hasOneSize(job.model) && { imageSize: job.quality === "hd" ? "2K" : "1K" }),
     };
-    const response = await postWithPictures(
-      url,
-      { headers: { "x-goog-api-key": key }, signal },
-      (pictures) => ({
-        contents: [{ role: "user", parts: [{ text: job.prompt }, ...pictures] }],
+    const pieces = jsonPieces(
+      job.images,
+      (values) => ({
+        contents: [{ role: "user", parts: [{ text: job.prompt }, ...values] }],
         generationConfig: { responseModalities: ["IMAGE"], imageConfig },
       }),
-      { images: job.images, shape },
+      { passesUrl: () => false, toJson },
     );
+    const headers = { "x-goog-api-key": key };
+    const response = await postPieces((init) => ask(globalThis, url, init), pieces, { headers, signal });
     if (!response.ok || !response.body) return refusedStart(response, job.images.length > 0);
     const { answer, taken } = await readAnswer(response.body);
     return toImageOutput(answer, taken) ?? { status: "failed", code: isBlocked(answer) ? "content_policy_violation" : "provider_error" };
@@ -69,14 +70,14 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
 
 type Taken = Map<string, { bytes: Uint8Array<ArrayBuffer>; type: string }>;
 
-/** Large pictures are decoded while the answer is read; a placeholder stands for each. */
+/** Large images are decoded while the answer is read; a placeholder stands for each. */
 async function readAnswer(body: ReadableStream<Uint8Array>): Promise<{ answer: Answer; taken: Taken }> {
   const stored: { bytes: Uint8Array<ArrayBuffer>; type: string }[] = [];
   try {
     const { value, images } = await readJsonSkeleton(body, {
       maxBytes: 96 * 1024 * 1024,
       maxSkeletonBytes: 4 * 1024 * 1024,
-      maxImageBytes: maxPictureBytes,
+      maxImageBytes: maxImageBytes,
       maxImages: 8,
       maxDepth: 64,
       isImageAt: (path) => path.at(-1) === "data",
@@ -85,7 +86,7 @@ async function readAnswer(body: ReadableStream<Uint8Array>): Promise<{ answer: A
     const usable = images.filter((image) => !("problem" in image));
     return { answer: value ?? {}, taken: new Map(usable.map(({ placeholder }, at) => [placeholder, stored[at]!])) };
   } catch (cause) {
-    if (cause instanceof JsonBodyError) throw new ProviderError(`the answer: ${cause.reason}`, { retryable: true, cause });
+    if (cause instanceof JsonBodyError) throw new ProviderError("unreachable", `the answer: ${cause.reason}`, { cause });
     throw cause;
   }
 }
@@ -102,6 +103,6 @@ function toImageOutput({ candidates }: Answer, taken: Taken): Output | undefined
   return undefined;
 }
 
-/** Blocked answers come with 200: the prompt's as feedback without a candidate, the picture's as the reason of its end. */
+/** Blocked answers are 200: a blocked prompt has feedback and no candidate, a blocked image a finish reason. */
 const isBlocked = ({ candidates, promptFeedback }: Answer) =>
   Boolean(promptFeedback?.blockReason) || contentReasons.has(candidates?.[0]?.finishReason ?? "");

@@ -1,14 +1,14 @@
-/** Google as a provider: pictures and Omni films by the Gemini API, Veo films by Vertex AI. The route's model id says which. */
+/** Google as a provider: images and Omni videos by the Gemini API, Veo videos by Vertex AI. The route's model id says which. */
 
 import { geminiImages } from "./images.ts";
-import { omniFilms } from "./omni.ts";
-import { veoFilms } from "./veo.ts";
+import { omniVideos } from "./omni.ts";
+import { veoVideos } from "./veo.ts";
 import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part.ts";
 import { type Provider, ProviderError } from "../provider.ts";
 
 const geminiBaseUrl = "https://generativelanguage.googleapis.com";
 
-/** The settings that the environment has; undefined when none of Google's parts is switched on. */
+/** Reads the settings from the environment; undefined when none of Google's parts is switched on. */
 export function googleSettings(env: Env): GoogleSettings | undefined {
   const { GEMINI_API_KEY: key, GOOGLE_SERVICE_ACCOUNT: serviceAccount, VERTEX_BASE_URL: baseUrl } = env;
   const settings: GoogleSettings = {
@@ -18,36 +18,40 @@ export function googleSettings(env: Env): GoogleSettings | undefined {
   return settings.gemini || settings.vertex ? settings : undefined;
 }
 
+const isVertex = (model: string) => model.startsWith("veo-");
+
+/** The account that serves a model: a Gemini key and a Vertex account fail independently. */
+export const googleAccount = (model: string) => (isVertex(model) ? "google vertex" : "google gemini");
+
 export function google({ gemini, vertex }: GoogleSettings): Provider {
   const parts: Record<"images" | Handle["part"], Part | undefined> = {
     images: gemini && geminiImages(gemini),
-    omni: gemini && omniFilms(gemini),
-    veo: vertex && veoFilms(vertex),
+    omni: gemini && omniVideos(gemini),
+    veo: vertex && veoVideos(vertex),
   };
-  const partFor = (model: string) => parts[model.startsWith("veo-") ? "veo" : model.includes("omni") ? "omni" : "images"];
+  const partFor = (model: string) => parts[isVertex(model) ? "veo" : model.includes("omni") ? "omni" : "images"];
   const accepted = (operation: string): { part: Part; handle: Handle } => {
     const handle = parseHandle(operation);
     const part = handle && parts[handle.part];
-    if (!part) throw new ProviderError("the part of the provider that took this is switched off", { retryable: true });
+    if (!part) throw new ProviderError("unreachable", "the part of the provider that accepted this is switched off");
     return { part, handle };
   };
 
   return {
     name: "google",
     repeatable: false,
-    // A picture takes a few seconds to a minute, and several are made one after the other; a film is only taken.
+    // An image takes a few seconds to a minute, and several are made one after the other; a video is only taken.
     startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 120_000),
     reportsProgress: false,
 
     unsupportedField(request) {
       const part = partFor(request.model);
-      return part ? part.unable(request) : "model";
+      return part ? part.unsupportedField(request) : "model";
     },
 
     async start(job, signal) {
       const part = partFor(job.model);
-      if (!part)
-        throw new ProviderError("the part of the provider for this model is switched off", { retryable: false, nothingAccepted: true });
+      if (!part) throw new ProviderError("refused", "the part of the provider for this model is switched off");
       return part.start(job, signal);
     },
 

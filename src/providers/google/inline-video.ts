@@ -1,4 +1,4 @@
-/** Answers that hold a whole film in base64: looked at no further than to the film, and read as a stream when it is wanted. */
+/** Answers that hold a whole video in base64: a poll reads them up to the video, a download decodes the video as a stream. */
 
 import { JsonBodyError } from "../../media/json-error.ts";
 import { decodeString, type JsonPart, JsonScanner } from "../../media/json-scanner.ts";
@@ -7,34 +7,34 @@ import { ProviderError } from "../provider.ts";
 
 const maxAnswerBytes = 768 * 1024 * 1024;
 const maxDepth = 64;
-/** So much of a string is kept: an address fits, a film does not. */
+/** How much of each string is kept: enough for a URL. */
 const keptCharacters = 16 * 1024;
 /** Twelve bytes in base64: the size of the first box, `ftyp`, and a brand, as every MP4 file begins (ISO/IEC 14496-12, 4.3). */
 const startCharacters = 16;
 
-/** What an answer says: there is a film in it, or all of it. */
-export type FilmAnswer<T> = { film: true } | { film: false; value: T | undefined };
+/** An answer that holds a video, or the whole parsed answer. */
+export type VideoAnswer<T> = { video: true } | { video: false; value: T | undefined };
 
-/** Reads an answer until a film begins in it, or to its end. Throws a fault that may pass when it breaks off. */
-export async function lookForFilm<T>(body: ReadableStream<Uint8Array>): Promise<FilmAnswer<T>> {
+/** Reads an answer until a video begins in it, or to its end. Throws a retryable fault when it breaks off. */
+export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise<VideoAnswer<T>> {
   let rest = "";
   let string = 0;
   for await (const part of partsOf(body)) {
-    if (part === film) return { film: true };
+    if (part === video) return { video: true };
     if (part.kind === "string") {
       if (string + part.text.length <= keptCharacters) rest += part.text;
       string = part.ends ? 0 : string + part.text.length;
     } else rest += part.text;
   }
   try {
-    return { film: false, value: JSON.parse(rest) as T };
+    return { video: false, value: JSON.parse(rest) as T };
   } catch {
-    return { film: false, value: undefined };
+    return { video: false, value: undefined };
   }
 }
 
-/** The film in an answer, decoded piece by piece. Errors when the answer breaks off within it, or has none. */
-export function filmIn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+/** Decodes the video in an answer as a stream. The stream errors when the answer breaks off or holds no video. */
+export function videoIn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const pieces = decoded(body);
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -50,10 +50,10 @@ export function filmIn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Ar
 
 async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let carry = "";
-  let isFilm = false;
+  let isVideo = false;
   for await (const part of partsOf(body)) {
-    if (part === film) isFilm = true;
-    else if (isFilm && part.kind === "string") {
+    if (part === video) isVideo = true;
+    else if (isVideo && part.kind === "string") {
       const text = carry + decodeString(part.text);
       const whole = part.ends ? text.length : text.length - (text.length % 4);
       carry = text.slice(whole);
@@ -61,22 +61,22 @@ async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8A
       if (part.ends) return;
     }
   }
-  throw new ProviderError(isFilm ? "the film broke off" : "there is no film any more", { retryable: true });
+  throw new ProviderError("unreachable", isVideo ? "the video broke off" : "the answer holds no video");
 }
 
 function toBytes(text: string): Uint8Array {
   try {
     return Uint8Array.fromBase64(text);
   } catch (cause) {
-    throw new ProviderError("the film is not base64", { retryable: true, cause });
+    throw new ProviderError("unreachable", "the video is not base64", { cause });
   }
 }
 
-/** Stands before the parts of a string that is a film. */
-const film = Symbol("film");
+/** Marks that the next string is a video. */
+const video = Symbol("video");
 
-/** The parts of an answer. The start of each string comes in one part, long enough to tell whether it is a film. */
-async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonPart | typeof film, void> {
+/** The parts of an answer. The start of each string comes in one part, long enough to see whether it is a video. */
+async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonPart | typeof video, void> {
   const scanner = new JsonScanner(maxDepth);
   let head = "";
   let isStart = true;
@@ -93,18 +93,18 @@ async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonPa
           if (head.length < startCharacters && !part.ends) continue;
           written = head;
           head = "";
-          if (isFilm(written)) yield film;
+          if (isVideo(written)) yield video;
         }
         isStart = part.ends;
         yield { ...part, text: written };
       }
   } catch (cause) {
-    if (cause instanceof JsonBodyError) throw new ProviderError(`the answer: ${cause.reason}`, { retryable: true, cause });
+    if (cause instanceof JsonBodyError) throw new ProviderError("unreachable", `the answer: ${cause.reason}`, { cause });
     throw cause;
   }
 }
 
-function isFilm(text: string): boolean {
+function isVideo(text: string): boolean {
   if (!/^[A-Za-z0-9+/]{16}/.test(text)) return false;
   const bytes = Uint8Array.fromBase64(text.slice(0, startCharacters));
   return new TextDecoder().decode(bytes.subarray(4, 8)) === "ftyp";

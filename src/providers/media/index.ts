@@ -1,9 +1,9 @@
-/** Characters where no upstream has them: the gateway keeps a still of the clip, which other providers take as a reference picture. */
+/** Characters without an upstream: the gateway keeps a still of the clip, which other providers take as a reference image. */
 
 import { makePortrait } from "../shared/portrait.ts";
 import { type Provider, ProviderError, type Succeeded } from "../provider.ts";
 
-/** The platform's media transformations behind their binding. Nothing is generated or billed by a maker, so everything may be repeated. */
+/** The platform's media transformations behind their binding. No upstream generates or bills anything, so all calls may be repeated. */
 export function media(binding: MediaBinding): Provider {
   return {
     name: "media",
@@ -16,6 +16,6 @@ export function media(binding: MediaBinding): Provider {
 
     start: async (job): Promise<Succeeded> => ({ status: "succeeded", ...(await makePortrait(job, binding)) }),
 
-    poll: () => Promise.reject(new ProviderError("media: nothing is waited for", { retryable: false })),
+    poll: () => Promise.reject(new ProviderError("unclear", "media: it has no operations")),
   };
 }

@@ -1,9 +1,9 @@
-/** What MiniMax answers instead of a film: its codes come in the `base_resp` of an HTTP 200 (v1) or at the end of an error's message (v2). */
+/** MiniMax's refusals: codes come in the `base_resp` of an HTTP 200 (v1) or at the end of an error's message (v2). */
 
-import { toFault } from "../shared/http.ts";
+import { laterFault, toFault } from "../shared/http.ts";
 import { type Failed, ProviderError } from "../provider.ts";
 
-/** Of both versions, as far as refusals go. Everything may be missing. */
+/** What answers of both versions say about a refusal. Everything may be missing. */
 export interface Refusable {
   base_resp?: { status_code?: number | string | null; status_msg?: string | null } | null;
   error?: { code?: number | string | null; message?: string | null } | null;
@@ -25,10 +25,10 @@ const statuses: Record<string, number> = {
   "2056": 402, // the plan's allowance is used up
 };
 
-/** The input (1026) or the film (1027) was found sensitive. */
+/** The input (1026) or the video (1027) was found sensitive. */
 const sensitive = new Set(["1026", "1027"]);
 
-/** The code of a refusal; undefined when there is none. */
+/** Reads the code of a refusal; undefined when the answer is not a refusal. */
 export function readCode({ base_resp: base, error }: Refusable): string | undefined {
   const places = [base?.status_code, error?.code, /\((\d+)\)\s*$/.exec(error?.message ?? "")?.[1]];
   return places.map((code) => String(code ?? "")).find((code) => /^[1-9]\d{3,}$/.test(code));
@@ -36,33 +36,33 @@ export function readCode({ base_resp: base, error }: Refusable): string | undefi
 
 export const isSensitive = (code: string | undefined) => code !== undefined && sensitive.has(code);
 
-/** What went wrong with one of its answers, or undefined when it is no refusal. */
+/** Maps an answer to a verdict or a fault; undefined when it is not a refusal. */
 export function parseRefusal(
   step: string,
   response: Response,
   body: Refusable,
-  { hasPictures = false }: { hasPictures?: boolean } = {},
+  { hasImages = false }: { hasImages?: boolean } = {},
 ): Failed | ProviderError | undefined {
   const code = readCode(body);
   if (response.ok && code === undefined && !body.error) return undefined;
   // v2 has 422 for sensitive content and for nothing else.
   if (isSensitive(code) || (code === undefined && response.status === 422)) return { status: "failed", code: "content_policy_violation" };
-  // One code for everything that is wrong with a request: only its sentence tells a picture of the caller from a model that is gone.
+  // One code for everything that is wrong with a request: only its sentence tells an image of the caller from a model that is gone.
   const sentence = body.base_resp?.status_msg ?? body.error?.message ?? "";
-  if (hasPictures && code === "2013" && /image|frame|picture/i.test(sentence)) return { status: "failed", code: "invalid_input" };
+  if (hasImages && code === "2013" && /image|frame|image/i.test(sentence)) return { status: "failed", code: "invalid_input" };
   return toFault({ status: toStatus(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);
 }
 
-/** Codes that begin with 2 are about the request or the account: whichever it is, it says so instead of taking the work. */
+/** Codes that begin with 2 are about the request or the account: nothing was accepted. */
 function toStatus(response: Response, code: string | undefined): number {
   if (code === undefined) return response.status;
   return statuses[code] ?? (response.ok && code.startsWith("2") ? 422 : response.status);
 }
 
-/** The same for work that was accepted: unknown there is its end, everything else may pass, and the work is not given up for it. */
+/** The same for work that was accepted: if the upstream does not know it, it is lost; every other fault is retried. */
 export function parseLaterRefusal(step: string, response: Response, body: Refusable): Failed | ProviderError | undefined {
   const refusal = parseRefusal(step, response, body);
   if (!(refusal instanceof ProviderError)) return refusal;
   if ([400, 404].includes(toStatus(response, readCode(body)))) return { status: "failed", code: "provider_error" };
-  return new ProviderError(refusal.message, { retryable: true, account: refusal.account, retryAfterMs: refusal.retryAfterMs });
+  return laterFault(refusal, true);
 }

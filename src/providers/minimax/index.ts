@@ -2,8 +2,8 @@
 
 import { ask, outputAt, readText } from "../shared/http.ts";
 import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal } from "./errors.ts";
-import { toBody, isV2, unable } from "./request.ts";
-import { postWithPictures } from "../shared/measured-body.ts";
+import { toBody, isV2, unsupportedField } from "./request.ts";
+import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import { type Accepted, type Failed, type Output, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 
 interface Created extends Refusable {
@@ -29,11 +29,10 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
   const call = (path: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${key}`);
-    // A redirect is not followed: it could take the key elsewhere.
-    return ask(globalThis, base + path, { ...init, headers, redirect: "manual" });
+    return ask(globalThis, base + path, { ...init, headers });
   };
 
-  /** Asks about work that was accepted: the answer, or the verdict that it is lost. Throws what may pass. */
+  /** Asks about accepted work: the answer, or the verdict that it is lost. Throws retryable faults. */
   async function look<T extends Refusable>(step: string, path: string, isVerdict: (body: T) => boolean = () => false) {
     const response = await call(path);
     const body = await readAnswer<T>(response);
@@ -41,13 +40,13 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     const refusal = parseLaterRefusal(step, response, body ?? {});
     if (refusal instanceof ProviderError) throw refusal;
     if (refusal) return { refusal };
-    if (!body) throw new ProviderError(`${step}: no JSON`, { retryable: true });
+    if (!body) throw new ProviderError("unreachable", `${step}: no JSON`);
     return { body };
   }
 
   async function pollV1(id: string): Promise<Pending | Succeeded | Failed> {
     const path = `/v1/query/video_generation?task_id=${encodeURIComponent(id)}`;
-    // The code that tells why the work failed is the one that elsewhere tells why the question was refused.
+    // In a failed task's answer the code says why the work failed, not that this request was refused.
     const { body, refusal } = await look<QueryV1>("poll", path, ({ status }) => status === "Fail");
     if (refusal) return refusal;
     if (body.status === "Fail") return failedBy(readCode(body));
@@ -55,12 +54,12 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     return body.file_id ? { status: "succeeded", outputs: [toFileOutput(body.file_id)] } : failed;
   }
 
-  /** A film of v1 has no address but one that is asked for, and that does not last. */
+  /** A video of v1 has only a short-lived URL, which is requested each time it is opened. */
   const toFileOutput = (id: string): Output => ({
     async open() {
       const { body, refusal } = await look<Retrieved>("retrieve", `/v1/files/retrieve?file_id=${encodeURIComponent(id)}`);
-      if (refusal) throw new ProviderError("retrieve: the file is gone", { retryable: false });
-      if (!body.file?.download_url) throw new ProviderError("retrieve: no address", { retryable: true });
+      if (refusal) throw new ProviderError("unclear", "retrieve: the file is gone");
+      if (!body.file?.download_url) throw new ProviderError("unreachable", "retrieve: no URL");
       return outputAt(body.file.download_url).open();
     },
   });
@@ -84,21 +83,23 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
 
   return {
     name: "minimax",
-    // It knows no idempotency key.
+    // It takes no idempotency key.
     repeatable: false,
     startTimeoutMs: () => 60_000,
     reportsProgress: false,
-    unsupportedField: unable,
+    unsupportedField,
 
     async start(job, signal): Promise<Accepted | Failed> {
       const version = isV2(job.model) ? "v2" : "v1";
-      const post = await postWithPictures([...job.images, ...job.characters.map(({ picture }) => picture)], (urls) => toBody(job, urls));
-      const response = await post((init) => call(`/${version}/video_generation`, { ...init, signal }));
+      const images = [...job.images, ...job.characters.map(({ image }) => image)];
+      const pieces = jsonPieces(images, (urls) => toBody(job, urls));
+      const length = await measurePieces(pieces);
+      const response = await postPieces((init) => call(`/${version}/video_generation`, init), pieces, { length, signal });
       const body = (await readAnswer<Created>(response)) ?? {};
-      const refusal = parseRefusal("start", response, body, { hasPictures: job.images.length > 0 });
+      const refusal = parseRefusal("start", response, body, { hasImages: job.images.length > 0 });
       if (refusal instanceof ProviderError) throw refusal;
       if (refusal) return refusal;
-      if (!body.task_id) throw new ProviderError("start: no task id", { retryable: false });
+      if (!body.task_id) throw new ProviderError("unclear", "start: no task id");
       return { status: "accepted", operation: `${version}/${body.task_id}`, pollAfterMs: 10_000 };
     },
 
@@ -107,7 +108,7 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
       return version === "v2" ? pollV2(id) : pollV1(id);
     },
 
-    /** v2 takes back what it has not begun; what it has begun cannot be stopped, nor can anything of v1. */
+    /** v2 cancels what has not begun. Work that has begun, and anything of v1, cannot be stopped. */
     async cancel(operation) {
       const [version, id] = parseOperation(operation);
       if (version !== "v2") return;
@@ -123,7 +124,7 @@ function parseOperation(operation: string): [version: string, id: string] {
   return [operation.slice(0, slash), operation.slice(slash + 1)];
 }
 
-/** An answer's JSON body; undefined when it is none. Ids are int64, which a JSON number would round: they are made text before. */
+/** Reads an answer's JSON body; undefined when it is not JSON. Ids are int64, which JSON numbers would round: they are read as text. */
 async function readAnswer<T>(response: Response): Promise<T | undefined> {
   const text = await readText(response);
   try {

@@ -3,13 +3,16 @@
 import { toFault, readJson } from "../shared/http.ts";
 import { type Failed, ProviderError } from "../provider.ts";
 
-/** Optional and nullable all: nothing here is promised. */
+/** All fields are optional and nullable: the documentation promises none of them. */
 export interface WireError {
   code?: string | number | null;
   param?: string | null;
 }
 
-/** What an error is to the caller; undefined when it is the upstream's own matter. Codes: docs.byteplus.com/en/docs/ModelArk/1299023. */
+/** The account's own limits are used up: its trial quota, or the budget that its owner set. Waiting seconds does not help. */
+const accountCodes = new Set(["QuotaExceeded", "SetLimitExceeded"]);
+
+/** Maps an error to the caller's verdict; undefined when the caller did not cause it. Codes: docs.byteplus.com/en/docs/ModelArk/1299023. */
 export function toFailure(error: WireError | null | undefined): Failed | undefined {
   const code = String(error?.code ?? "");
   if (code.includes("SensitiveContentDetected")) return { status: "failed", code: "content_policy_violation" };
@@ -17,22 +20,20 @@ export function toFailure(error: WireError | null | undefined): Failed | undefin
   return undefined;
 }
 
-/** The refusal of a submission: a verdict on what the caller gave is returned, everything else is thrown. */
-export async function refusal(response: Response, what: string, hasPictures: boolean): Promise<Failed> {
+/** Reads the refusal of a submission. Returns a verdict on the caller's input, throws everything else. */
+export async function readRefusal(response: Response, what: string, hasImages: boolean): Promise<Failed> {
   const body = await readJson<WireError & { error?: WireError | null }>(response).catch(() => undefined);
   // Some refusals of images/generations come without the envelope (seen on ap-southeast, 2026-09-30).
   const error = body?.error ?? body ?? {};
   const code = typeof error.code === "string" ? error.code : "";
-  if (response.status >= 400 && response.status < 500) {
+  const { status } = response;
+  if (accountCodes.has(code.replace(/\..*/, ""))) throw new ProviderError("account", `${what} (${code}): ${status}`);
+  if (status >= 400 && status < 500) {
     const failed = toFailure({ code });
     if (failed) return failed;
-    // What we chose ourselves is told by `param`; what is left is the caller's picture.
-    const isOurs = /^(ratio|duration|resolution|size|model|watermark)/.test(error.param ?? "");
-    if (response.status === 400 && code.startsWith("InvalidParameter") && hasPictures && !isOurs)
-      return { status: "failed", code: "invalid_input" };
+    // Only `param` says which field is wrong. It may be empty (volcengine-go-sdk 144): then the cause is unknown, and another route may do.
+    const isImage = /^(?:image|content)/.test(error.param ?? "");
+    if (status === 400 && code.startsWith("InvalidParameter") && hasImages && isImage) return { status: "failed", code: "invalid_input" };
   }
-  const fault = toFault(response, what);
-  // The account's own allowance is used up: waiting seconds does not help.
-  if (code === "QuotaExceeded") throw new ProviderError(fault.message, { retryable: false, nothingAccepted: true, account: true });
-  throw fault;
+  throw toFault(response, what);
 }

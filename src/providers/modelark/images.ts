@@ -1,4 +1,4 @@
-/** Seedream: what its versions can do, and how a request for a picture is told to them. */
+/** Seedream: what its versions can do, and how a request for an image is told to them. */
 
 import type { GenerationRequest } from "../provider.ts";
 
@@ -13,7 +13,7 @@ const large: Record<string, readonly [number, number]> = {
   "2:3": [1664, 2496],
 };
 
-const mostPictures = 14;
+const maxImages = 14;
 /** The interface's own pixels, 0.9 to 4.2 megapixels, are what 4.0 and 5.0 pro take, too. */
 const hasSmallSizes = (model: string) => /seedream-(?:4-0|5-0-pro)/.test(model);
 
@@ -24,15 +24,15 @@ function chooseSize({ model, size = "1:1", pixels, quality }: GenerationRequest)
   return large[size]?.map((side) => side * scale).join("x");
 }
 
-/** The field of a request for pictures that cannot be honoured. */
-export function unablePicture(request: GenerationRequest): string | undefined {
+/** The field of a request for images that the model cannot honour. */
+export function unsupportedImage(request: GenerationRequest): string | undefined {
   if (chooseSize(request) === undefined) return "size";
-  if (request.images.length > mostPictures) return "images";
+  if (request.images.length > maxImages) return "images";
   return undefined;
 }
 
-/** The body of POST /images/generations, for one picture: there is no parameter for their number. */
-export const pictureBody = (request: GenerationRequest, urls: string[]) => ({
+/** The body of POST /images/generations, for one image: there is no parameter for their number. */
+export const imageBody = (request: GenerationRequest, urls: string[]) => ({
   model: request.model,
   prompt: request.prompt,
   ...(urls.length > 0 && { image: urls }),

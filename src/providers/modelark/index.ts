@@ -1,13 +1,13 @@
-/** BytePlus ModelArk (Volcengine Ark speaks the same): Seedream pictures at once, Seedance films as tasks. */
+/** BytePlus ModelArk (Volcengine Ark has the same API): Seedream images in the answer, Seedance videos as tasks. */
 
-import { ask, toFault, readJson, laterFault, outputAt, several } from "../shared/http.ts";
-import { filmBody, unableFilm } from "./videos.ts";
-import { pictureBody, unablePicture } from "./images.ts";
-import { toFailure, refusal, type WireError } from "./errors.ts";
-import { postWithPictures } from "../shared/measured-body.ts";
+import { ask, toFault, readJson, laterFault, outputAt, makeSeveral } from "../shared/http.ts";
+import { videoBody, unsupportedVideo } from "./videos.ts";
+import { imageBody, unsupportedImage } from "./images.ts";
+import { toFailure, readRefusal, type WireError } from "./errors.ts";
+import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import { type Accepted, type Failed, type Job, type Pending, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 
-interface WirePictures {
+interface WireImages {
   data?: ({ url?: string | null; error?: WireError | null } | null)[] | null;
   error?: WireError | null;
 }
@@ -19,7 +19,7 @@ interface WireTask {
   error?: WireError | null;
 }
 
-/** A film's task, or the pictures that came at once. */
+/** A video's task, or the URLs of images that are ready. */
 type Handle = { task: string } | { urls: string[] };
 
 const makersBase = "https://ark.ap-southeast.bytepluses.com/api/v3";
@@ -31,21 +31,19 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
     ask(globalThis, base + path, {
       ...init,
       headers: { ...(init.headers as Record<string, string> | undefined), authorization: `Bearer ${key}` },
-      // The key follows no redirect.
-      redirect: "manual",
     });
 
   return {
     name: "modelark",
-    // It knows no idempotency key, and its list of tasks does not tell their prompts.
+    // It takes no idempotency key, and its list of tasks does not show their prompts.
     repeatable: false,
-    // Of the 120 seconds of a picture task the rest is for storing; a film's task is made at once, but its pictures have to get there.
+    // Of the 120 seconds of an image task the rest is for storing; a video's task is made at once, but its images have to get there.
     startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
     reportsProgress: false,
 
     unsupportedField: (request) =>
-      request.kind === "image" ? unablePicture(request) : request.kind === "video" ? unableFilm(request) : "model",
-    start: (job, signal) => (job.kind === "image" ? makePictures(job, call, signal) : startFilm(job, call, signal)),
+      request.kind === "image" ? unsupportedImage(request) : request.kind === "video" ? unsupportedVideo(request) : "model",
+    start: (job, signal) => (job.kind === "image" ? makeImages(job, call, signal) : startVideo(job, call, signal)),
 
     async poll(operation): Promise<Pending | Succeeded | Failed> {
       const handle = JSON.parse(operation) as Handle;
@@ -54,7 +52,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       if (response.ok) return parseVerdict(await readJson<WireTask>(response));
       await response.body?.cancel();
       if (response.status === 400 || response.status === 404) return ownFailure;
-      // The task is there, whatever is wrong with us now.
+      // The task stays accepted, whatever is wrong with our account now.
       throw laterFault(toFault(response, "poll"), true);
     },
 
@@ -63,7 +61,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       if ("urls" in handle) return;
       const response = await call(`${tasks}/${handle.task}`, { method: "DELETE" });
       await response.body?.cancel();
-      // 409 is a task that runs (InvalidAction.RunningTaskDeletion): it cannot be stopped any more.
+      // 409: the task runs already and cannot be stopped (InvalidAction.RunningTaskDeletion).
       if (!response.ok && ![400, 404, 409].includes(response.status)) throw toFault(response, "cancel");
     },
   };
@@ -71,16 +69,17 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
 
 type Call = (path: string, init?: RequestInit) => Promise<Response>;
 
-async function makePictures(job: Job, call: Call, signal: AbortSignal): Promise<Succeeded | Failed> {
-  const post = await postWithPictures(job.images, (urls) => pictureBody(job, urls));
-  const urls = await several(job.n, async (): Promise<string | Failed> => {
-    const response = await post((init) => call("/images/generations", { ...init, signal }));
-    if (!response.ok) return refusal(response, "start", job.images.length > 0);
-    const body = await readJson<WirePictures>(response);
-    // Made, perhaps, and not to be had: nobody may make it again.
-    if (!body) throw new ProviderError("start: not JSON", { retryable: false });
-    const url = body.data?.find((picture) => picture?.url)?.url;
-    return url ?? toFailure(body.data?.find((picture) => picture?.error)?.error ?? body.error) ?? ownFailure;
+async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Succeeded | Failed> {
+  const pieces = jsonPieces(job.images, (urls) => imageBody(job, urls));
+  const length = await measurePieces(pieces);
+  const urls = await makeSeveral(job.n, async (): Promise<string | Failed> => {
+    const response = await postPieces((init) => call("/images/generations", init), pieces, { length, signal });
+    if (!response.ok) return readRefusal(response, "start", job.images.length > 0);
+    const body = await readJson<WireImages>(response);
+    // The image may be made and billed although the answer cannot be read: do not ask again.
+    if (!body) throw new ProviderError("unclear", "start: not JSON");
+    const url = body.data?.find((image) => image?.url)?.url;
+    return url ?? toFailure(body.data?.find((image) => image?.error)?.error ?? body.error) ?? ownFailure;
   });
   return Array.isArray(urls) ? made(urls) : urls;
 }
@@ -91,16 +90,17 @@ const made = (urls: string[]): Succeeded => ({
   operation: JSON.stringify({ urls } satisfies Handle),
 });
 
-async function startFilm(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
-  const post = await postWithPictures([...job.images, ...job.characters.map(({ picture }) => picture)], (urls) => filmBody(job, urls));
-  const response = await post((init) => call(tasks, { ...init, signal }));
-  if (!response.ok) return refusal(response, "start", job.images.length > 0);
+async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
+  const images = [...job.images, ...job.characters.map(({ image }) => image)];
+  const pieces = jsonPieces(images, (urls) => videoBody(job, urls));
+  const response = await postPieces((init) => call(tasks, init), pieces, { length: await measurePieces(pieces), signal });
+  if (!response.ok) return readRefusal(response, "start", job.images.length > 0);
   const task = (await readJson<WireTask>(response))?.id;
-  if (!task) throw new ProviderError("start: no task", { retryable: false });
+  if (!task) throw new ProviderError("unclear", "start: no task");
   return { status: "accepted", operation: JSON.stringify({ task } satisfies Handle), pollAfterMs: 5_000 };
 }
 
-/** Words that are not known yet are no end. */
+/** Treats unknown statuses as pending. */
 function parseVerdict(task: WireTask | undefined): Pending | Succeeded | Failed {
   switch (task?.status) {
     case "succeeded": {

@@ -1,8 +1,8 @@
-/** Characters by `/v1/videos/characters`: a clip and a name go in, an id comes back, which `POST /videos` takes beside the name in its prompt. */
+/** Characters by `/v1/videos/characters`: takes a clip and a name, returns an id, which `POST /videos` takes beside the name in its prompt. */
 
-import { readJson } from "../shared/http.ts";
-import { postPieces } from "../shared/openai-body.ts";
-import { refused } from "./errors.ts";
+import { ask, readJson } from "../shared/http.ts";
+import { postPieces } from "../shared/streamed-body.ts";
+import { readRefusal } from "./errors.ts";
 import type { Upstream } from "./upstream.ts";
 import { clipFor, makePortrait } from "../shared/portrait.ts";
 import { type Failed, type Job, ProviderError, type Succeeded } from "../provider.ts";
@@ -15,7 +15,7 @@ interface WireCharacter {
 }
 
 /**
- * Makes a character. Its picture comes out of the clip, for the format gives none. There is no list to look in: what becomes
+ * Makes a character. Its image is cut from the clip, because the format returns none. There is no list of characters: the outcome
  * of a request without an answer stays unknown.
  */
 export async function startCharacter(
@@ -26,22 +26,21 @@ export async function startCharacter(
 ): Promise<Succeeded | Failed> {
   const { outputs, character } = await makePortrait(job, media);
   const clip = await clipFor(job, media);
-  if (signal.aborted) throw new ProviderError("start: too late", { retryable: true, nothingAccepted: true });
+  if (signal.aborted) throw new ProviderError("busy", "start: too late");
   const part = (name: string, more: string) => `--${job.key}\r\nContent-Disposition: form-data; name="${name}"${more}`;
   const response = await postPieces(
-    `${base}/videos/characters`,
-    { ...headers, "content-type": `multipart/form-data; boundary=${job.key}` },
+    (init) => ask(globalThis, `${base}/videos/characters`, init),
     [
       part("name", `\r\n\r\n${character.displayName}\r\n`) + part("video", '; filename="clip.mp4"\r\nContent-Type: video/mp4\r\n\r\n'),
       clip,
       `\r\n--${job.key}--\r\n`,
     ],
-    signal,
+    { headers: { ...headers, "content-type": `multipart/form-data; boundary=${job.key}` }, signal },
   );
-  if (!response.ok) return refused(response, "start");
+  if (!response.ok) return readRefusal(response, "start");
   const made = await readJson<WireCharacter>(response);
-  if (typeof made?.id !== "string") throw new ProviderError("start: no id", { retryable: false });
-  // Prompts have to name it as the upstream does.
+  if (typeof made?.id !== "string") throw new ProviderError("unclear", "start: no id");
+  // Prompts must use the upstream's name for it.
   const named = [made.display_name, made.name].find((name) => typeof name === "string" && name !== "" && name.length <= 80);
   return { status: "succeeded", outputs, character: { ...character, ...(named && { displayName: named }), handle: made.id } };
 }

@@ -1,8 +1,8 @@
-/** Pictures in OpenAI's format: `/images/generations`, and `/images/edits` as JSON where the caller gives pictures. Both answer when they are done. */
+/** Images in OpenAI's format: `/images/generations`, and `/images/edits` as multipart where the request has images. Both answer with the images. */
 
-import { readJson, outputAt, toOutput } from "../shared/http.ts";
-import { type Piece, postPieces } from "../shared/openai-body.ts";
-import { refused } from "./errors.ts";
+import { ask, outputAt, readJson, toOutput } from "../shared/http.ts";
+import { type Piece, postPieces } from "../shared/streamed-body.ts";
+import { readRefusal } from "./errors.ts";
 import type { Upstream } from "./upstream.ts";
 import { type Failed, type Job, type Output, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
 
@@ -22,41 +22,56 @@ const firstFamilyRatios = new Set(["1:1", "3:2", "2:3"]);
 const chooseSize = ({ model, size = "1:1" }: GenerationRequest) =>
   firstFamily.test(model) && !firstFamilyRatios.has(size) ? undefined : sizes[size];
 
-/** The field of a picture's request that cannot be honoured. */
-export const unablePicture = (request: GenerationRequest) => (chooseSize(request) === undefined ? "size" : undefined);
+/** The field of an image's request that cannot be honoured. */
+export const unsupportedImage = (request: GenerationRequest) => (chooseSize(request) === undefined ? "size" : undefined);
 
 interface WireImages {
   data?: ({ b64_json?: string | null; url?: string | null } | null)[] | null;
   output_format?: string | null;
 }
 
-export async function startPicture(job: Job, signal: AbortSignal, { base, headers }: Upstream): Promise<Succeeded | Failed> {
+export async function startImage(job: Job, signal: AbortSignal, { base, headers }: Upstream): Promise<Succeeded | Failed> {
   const size = chooseSize(job);
-  if (size === undefined) throw new ProviderError("start: no such size", { retryable: false, nothingAccepted: true });
+  if (size === undefined) throw new ProviderError("refused", "start: no such size");
   const { model, prompt, n } = job;
-  const fields = JSON.stringify({ model, prompt, n, size, quality: job.quality === "hd" ? "high" : "medium" });
-  const pictures = job.images.flatMap((image, at): Piece[] => [at === 0 ? '{"image_url":' : '},{"image_url":', image]);
+  const fields = { model, prompt, n, size, quality: job.quality === "hd" ? "high" : "medium" };
+  const post = (path: string, type: string, pieces: Piece[]) =>
+    postPieces((init) => ask(globalThis, base + path, init), pieces, { headers: { ...headers, "content-type": type }, signal });
   const response =
-    pictures.length === 0
-      ? await postPieces(`${base}/images/generations`, headers, [fields], signal)
-      : await postPieces(`${base}/images/edits`, headers, [`${fields.slice(0, -1)},"images":[`, ...pictures, "}]}"], signal);
-  if (!response.ok) return refused(response, "start");
+    job.images.length === 0
+      ? await post("/images/generations", "application/json", [JSON.stringify(fields)])
+      : await post("/images/edits", `multipart/form-data; boundary=${job.key}`, toFormParts(fields, job));
+  if (!response.ok) return readRefusal(response, "start");
   const made = await readJson<WireImages>(response);
-  // Made and billed, perhaps, but not to be understood: nobody can say that nothing was.
-  if (!Array.isArray(made?.data)) throw new ProviderError("start: not an answer", { retryable: false });
+  // The images may be made and billed although the answer cannot be read.
+  if (!Array.isArray(made?.data)) throw new ProviderError("unclear", "start: not an answer");
   const outputs: Output[] = [];
   const urls: string[] = [];
   for (const image of made.data) {
     if (image?.b64_json) outputs.push(toOutput(image.b64_json, `image/${made.output_format ?? "png"}`));
     else if (image?.url) urls.push(image.url);
   }
-  // The maker always answers Base64; others of this format may answer URLs, which can be asked for again.
-  if (outputs.length === 0 && urls.length > 0) return picturesAt(urls);
+  // The maker always answers base64; others with this format may answer URLs, which can be opened again.
+  if (outputs.length === 0 && urls.length > 0) return outputsAt(urls);
   return outputs.length > 0 ? { status: "succeeded", outputs } : { status: "failed", code: "provider_error" };
 }
 
-/** Pictures behind URLs; the operation that tells them again. */
-export const picturesAt = (urls: string[]): Succeeded => ({
+/** A form: the JSON body of `/images/edits` takes three sizes only (openai/openai-openapi, August 2026). */
+function toFormParts(fields: Record<string, string | number>, { key, images }: Job): Piece[] {
+  const part = (name: string, rest: string) => `--${key}\r\nContent-Disposition: form-data; name="${name}"${rest}`;
+  return [
+    ...Object.entries(fields).map(([name, value]) => part(name, `\r\n\r\n${value}\r\n`)),
+    ...images.map((image, at): Piece => ({
+      image,
+      wrap: (type) => [part("image[]", `; filename="${at + 1}.${type.replace("image/", "")}"\r\nContent-Type: ${type}\r\n\r\n`), "\r\n"],
+      isRaw: true,
+    })),
+    `--${key}--\r\n`,
+  ];
+}
+
+/** Images behind URLs, and the operation by which `poll` returns them again. */
+export const outputsAt = (urls: string[]): Succeeded => ({
   status: "succeeded",
   outputs: urls.map((url) => outputAt(url)),
   operation: JSON.stringify({ images: urls }),

@@ -1,21 +1,22 @@
-/** Which films OpenAI's `/v1/videos` format can be asked for: it knows seconds, a size in pixels, one picture to begin with, and its own characters. Pure. */
+/** Which videos OpenAI's `/v1/videos` format can express: seconds, a size in pixels, a first frame, and its own characters. Pure. */
 
+import { fixedRatio } from "../shared/frames.ts";
 import type { GenerationRequest } from "../provider.ts";
 
-/** What a film was asked for with; kept in its operation, for a remix follows it. */
-export interface FilmFacts {
+/** The parameters of a video; kept in its operation, because a remix has the same. */
+export interface VideoFacts {
   model: string;
   seconds: string;
   /** Pixels, `1280x720`. */
   size: string;
 }
 
-/** Sora's own values (openai 7.55.0, `VideoSeconds`, `VideoSize`). The larger sizes there are 7:4, which nobody can ask for. */
+/** Sora's own values (openai 7.55.0, `VideoSeconds`, `VideoSize`). The larger sizes there are 7:4, which the interface does not have. */
 const soraFamily = /^sora-/;
 const soraSeconds = new Set([4, 8, 12]);
 const soraRatios = new Set(["16:9", "9:16"]);
 
-/** Width and height of a ratio at a resolution, where both are whole and even; 720p unless told. */
+/** Width and height of a ratio at a resolution; undefined unless both are whole and even. */
 function choosePixels(size: string, resolution = "720p"): string | undefined {
   const [width = 0, height = 0] = size.split(":").map(Number);
   const short = Number.parseInt(resolution, 10);
@@ -24,38 +25,38 @@ function choosePixels(size: string, resolution = "720p"): string | undefined {
   return width >= height ? `${long}x${short}` : `${short}x${long}`;
 }
 
-/** What the format would be asked for. Only for wishes that `unableFilm` lets pass. */
-export const requestFacts = (request: GenerationRequest): FilmFacts => ({
+/** The parameters to send. Only for requests that `unsupportedVideo` accepts. */
+export const requestFacts = (request: GenerationRequest): VideoFacts => ({
   model: request.model,
   seconds: String(request.duration ?? 8),
-  size: choosePixels(request.size ?? "16:9", request.resolution) ?? "",
+  size: choosePixels(fixedRatio(request.size), request.resolution) ?? "",
 });
 
 /**
- * The field of a film's request that cannot be honoured. `isMaker`: it is asked for at the maker's own address, where Sora takes
- * 4, 8 or 12 seconds; others serve models of that name with more.
+ * The field of a request for a video that cannot be honoured. `isMaker`: the base URL is the maker's own, where Sora takes 4, 8 or 12
+ * seconds; other upstreams serve models of that name with more.
  */
-export function unableFilm(request: GenerationRequest, source: FilmFacts | undefined, isMaker: boolean): string | undefined {
-  // It knows its own characters alone, two to a film (developers.openai.com, "Video generation"), and none in a remix.
-  const mostCharacters = request.kind === "remix" ? 0 : 2;
-  if (request.characters.length > mostCharacters || request.characters.some(({ handle }) => handle === undefined)) return "prompt";
+export function unsupportedVideo(request: GenerationRequest, source: VideoFacts | undefined, isMaker: boolean): string | undefined {
+  // It takes only its own characters, two in a video (developers.openai.com, "Video generation"), and none in a remix.
+  const maxCharacters = request.kind === "remix" ? 0 : 2;
+  if (request.characters.length > maxCharacters || request.characters.some(({ handle }) => handle === undefined)) return "prompt";
   if (request.watermark === true) return "metadata.watermark";
   if (request.promptOptimizer === true) return "metadata.prompt_optimizer";
-  if (request.kind === "remix") return unableRemix(request, source);
-  const { size = "16:9", duration = 8 } = request;
+  if (request.kind === "remix") return unsupportedRemix(request, source);
+  const { duration = 8 } = request;
+  const size = fixedRatio(request.size);
   if (soraFamily.test(request.model)) {
     if (!soraRatios.has(size)) return "size";
     if (request.resolution !== undefined && request.resolution !== "720p") return "metadata.resolution";
     if (isMaker && !soraSeconds.has(duration)) return "duration";
   }
   if (choosePixels(size, request.resolution) === undefined) return "metadata.resolution";
-  // `input_reference` is one picture, and the film begins with it.
-  if (request.images.some(({ role }) => role !== undefined && role !== "first_frame")) return "image_with_roles";
-  return request.images.length > 1 ? "images" : undefined;
+  // `input_reference` is one image, the first frame.
+  return request.images.some(({ role }) => role !== "first_frame") ? "images" : undefined;
 }
 
-/** A remix takes a prompt alone: model, seconds and size are those of its source. */
-function unableRemix(request: GenerationRequest, source: FilmFacts | undefined): string | undefined {
+/** A remix takes only a prompt: model, seconds and size are those of its source. */
+function unsupportedRemix(request: GenerationRequest, source: VideoFacts | undefined): string | undefined {
   const wanted = requestFacts(request);
   if (!source || source.model !== wanted.model) return "model";
   if (source.size !== wanted.size) return "size";

@@ -1,21 +1,20 @@
-/** Films in OpenAI's `/v1/videos` format. The maker shut its own down on 2026-09-24 (developers.openai.com); others serve theirs by it. */
+/** Videos in OpenAI's `/v1/videos` format. The maker shut its own down on 2026-09-24 (developers.openai.com); other upstreams use the format. */
 
-import { ask, toFault, readJson, laterFault } from "../shared/http.ts";
-import { type Piece, postPieces } from "../shared/openai-body.ts";
-import { contentBehindKey } from "../shared/openai-content.ts";
-import { isContentCode, refused } from "./errors.ts";
-import { type FilmFacts, requestFacts } from "./video-request.ts";
+import { ask, jsonPost, laterFault, outputBehindKey, readJson, toFault } from "../shared/http.ts";
+import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
+import { isContentCode, readRefusal } from "./errors.ts";
+import { type VideoFacts, requestFacts } from "./video-request.ts";
 import type { Upstream } from "./upstream.ts";
-import { promptWithNames } from "../shared/prompt.ts";
+import { toPrompt } from "../shared/prompt.ts";
 import { type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
-/** What is kept of a film that was accepted. */
-export interface FilmOperation extends FilmFacts {
+/** An accepted video, as its operation holds it. */
+export interface VideoOperation extends VideoFacts {
   id: string;
   thumbnail?: true;
 }
 
-/** `Video` in openai 7.55.0; whatever is missing elsewhere is missing here. */
+/** `Video` in openai 7.55.0; other upstreams may leave out any field. */
 interface WireVideo {
   id?: string | null;
   status?: string | null;
@@ -29,19 +28,16 @@ interface WireVideo {
   error?: { code?: string | null } | null;
 }
 
-/** When the clocks of two machines agree. */
+/** The most that the two clocks may differ. */
 const clocksMs = 5_000;
 const lookupMs = 10_000;
 /** For the submission itself; the lookup after it has its own. */
 const submitMs = 75_000;
-export const filmStartMs = submitMs + lookupMs + 5_000;
+export const videoStartMs = submitMs + lookupMs + 5_000;
 
-/** A style has no field here; a few words of prompt are as near as it gets. */
-const toPrompt = (job: Job) => promptWithNames(job) + (job.style === undefined ? "" : `\n\nStyle: ${job.style}.`);
-
-export async function startFilm(
+export async function startVideo(
   job: Job,
-  source: FilmOperation | undefined,
+  source: VideoOperation | undefined,
   signal: AbortSignal,
   upstream: Upstream,
 ): Promise<Accepted | Failed> {
@@ -49,13 +45,13 @@ export async function startFilm(
   const facts = job.kind === "remix" && source ? { model: source.model, seconds: source.seconds, size: source.size } : requestFacts(job);
   const accepted = (id: string): Accepted => ({
     status: "accepted",
-    operation: JSON.stringify({ id, ...facts, ...(job.thumbnail && { thumbnail: true }) } satisfies FilmOperation),
+    operation: JSON.stringify({ id, ...facts, ...(job.thumbnail && { thumbnail: true }) } satisfies VideoOperation),
   });
   try {
     const response = await submit(job, facts, source, AbortSignal.any([signal, AbortSignal.timeout(submitMs)]), upstream);
-    if (!response.ok) return await refused(response, "start");
+    if (!response.ok) return await readRefusal(response, "start");
     const video = await readJson<WireVideo>(response);
-    if (typeof video?.id !== "string") throw new ProviderError("start: no id", { retryable: false });
+    if (typeof video?.id !== "string") throw new ProviderError("unclear", "start: no id");
     return video.status === "failed" ? toFailure(video) : accepted(video.id);
   } catch (fault) {
     if (!(fault instanceof ProviderError) || fault.nothingAccepted) throw fault;
@@ -67,39 +63,39 @@ export async function startFilm(
 
 function submit(
   job: Job,
-  facts: FilmFacts,
-  source: FilmOperation | undefined,
+  facts: VideoFacts,
+  source: VideoOperation | undefined,
   signal: AbortSignal,
   { base, headers }: Upstream,
 ): Promise<Response> {
   const prompt = toPrompt(job);
   if (job.kind === "remix") {
-    if (!source) throw new ProviderError("start: no source", { retryable: false, nothingAccepted: true });
-    return postPieces(`${base}/videos/${encodeURIComponent(source.id)}/remix`, headers, [JSON.stringify({ prompt })], signal);
+    if (!source) throw new ProviderError("refused", "start: no source");
+    return ask(globalThis, `${base}/videos/${encodeURIComponent(source.id)}/remix`, { ...jsonPost({ prompt }, headers), signal });
   }
   // openai 7.55.0 does not type the characters; its maker's guide to video generation has them.
   const characters = job.characters.map(({ handle }) => ({ id: handle }));
-  const fields = JSON.stringify({
-    model: facts.model,
+  const { model, seconds, size } = facts;
+  const toBody = ([image_url]: string[]) => ({
+    model,
     prompt,
-    seconds: facts.seconds,
-    size: facts.size,
+    seconds,
+    size,
     ...(characters.length > 0 && { characters }),
+    ...(image_url !== undefined && { input_reference: { image_url } }),
   });
-  const [image] = job.images;
-  const pieces: Piece[] = image ? [`${fields.slice(0, -1)},"input_reference":{"image_url":`, image, "}}"] : [fields];
-  return postPieces(`${base}/videos`, headers, pieces, signal);
+  const pieces = jsonPieces(job.images, toBody, { passesUrl: (url) => url.startsWith("https://") });
+  return postPieces((init) => ask(globalThis, `${base}/videos`, init), pieces, { headers, signal });
 }
 
 /**
- * The film that a submission without an answer made after all: the only one in the list that fits it. None is no proof that
- * there will be none, for the request may be under way and the list behind, so nothing is ever submitted again. With
- * pictures a film of somebody else's picture could fit: there is no looking then.
+ * Finds the video of a submission whose answer was lost: the only one in the list that matches. If none matches, the request may
+ * still be under way, so nothing is submitted again. With images this returns undefined: a video from another image could match.
  */
 async function lookUp(
   job: Job,
-  facts: FilmFacts,
-  source: FilmOperation | undefined,
+  facts: VideoFacts,
+  source: VideoOperation | undefined,
   askedAt: number,
   { base, headers }: Upstream,
 ): Promise<string | undefined> {
@@ -123,7 +119,7 @@ async function lookUp(
     );
     return fitting.length === 1 ? (fitting[0]!.id ?? undefined) : undefined;
   } catch {
-    // The submission's own fault is told instead.
+    // The submission's own fault is reported instead.
     return undefined;
   }
 }
@@ -133,7 +129,7 @@ const toFailure = (video: WireVideo): Failed => ({
   code: isContentCode(video.error?.code) ? "content_policy_violation" : "provider_error",
 });
 
-export async function pollFilm({ id, thumbnail }: FilmOperation, { base, headers }: Upstream): Promise<Pending | Succeeded | Failed> {
+export async function pollVideo({ id, thumbnail }: VideoOperation, { base, headers }: Upstream): Promise<Pending | Succeeded | Failed> {
   const url = `${base}/videos/${encodeURIComponent(id)}`;
   const response = await ask(globalThis, url, { headers });
   if (!response.ok) {
@@ -142,11 +138,11 @@ export async function pollFilm({ id, thumbnail }: FilmOperation, { base, headers
     throw laterFault(toFault(response, "poll"), true);
   }
   const video = await readJson<WireVideo>(response);
-  if (!video) throw new ProviderError("poll: not an answer", { retryable: true });
+  if (!video) throw new ProviderError("unreachable", "poll: not an answer");
   if (video.status === "failed") return toFailure(video);
   if (video.status === "completed") {
-    const still = thumbnail && { thumbnail: contentBehindKey(`${url}/content?variant=thumbnail`, headers) };
-    return { status: "succeeded", outputs: [{ ...contentBehindKey(`${url}/content`, headers), ...still }] };
+    const still = thumbnail && { thumbnail: outputBehindKey(`${url}/content?variant=thumbnail`, headers) };
+    return { status: "succeeded", outputs: [{ ...outputBehindKey(`${url}/content`, headers), ...still }] };
   }
   const progress = Number(video.progress ?? Number.NaN);
   return { status: "pending", ...(Number.isFinite(progress) && { progress: Math.min(99, Math.max(0, progress)) }) };

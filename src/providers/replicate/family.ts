@@ -1,4 +1,4 @@
-/** What is known of a family of models on Replicate. */
+/** What a family of models on Replicate takes. */
 
 import type { GenerationRequest } from "../provider.ts";
 
@@ -8,7 +8,7 @@ export type Input = Record<string, unknown>;
 export interface Family {
   of: RegExp;
   kind: "image" | "video";
-  unable(request: GenerationRequest): string | undefined;
-  /** `pictures` are the request's images in their order, then one of each character, as URLs or data URIs. */
-  input(request: GenerationRequest, pictures: string[]): Input;
+  unsupportedField(request: GenerationRequest): string | undefined;
+  /** `images` are the request's images in their order, then one of each character, as URLs or data URIs. */
+  input(request: GenerationRequest, images: string[]): Input;
 }

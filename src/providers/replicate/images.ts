@@ -1,19 +1,19 @@
-/** The models on Replicate that make pictures: one input schema for each family. */
+/** The models on Replicate that make images: one input schema for each family. */
 
 import type { Family } from "./family.ts";
 
 const aspectRatios = new Set(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "21:9"]);
 
-/** replicate.com/bytedance/seedream-4.5/versions/…/api; nothing is known of what the fifth calls its larger size. */
+/** replicate.com/bytedance/seedream-4.5/versions/…/api; the name of the fifth version's larger size is unknown. */
 export const seedream: Family = {
   of: /^bytedance\/seedream-[4-9]/,
   kind: "image",
-  unable: ({ model, quality, size }) =>
+  unsupportedField: ({ model, quality, size }) =>
     quality === "hd" && !/seedream-4/.test(model) ? "quality" : aspectRatios.has(size ?? "1:1") ? undefined : "size",
-  input: ({ size, quality }, pictures) => ({
+  input: ({ size, quality }, images) => ({
     size: quality === "hd" ? "4K" : "2K",
     aspect_ratio: size,
-    ...(pictures.length > 0 && { image_input: pictures }),
+    ...(images.length > 0 && { image_input: images }),
   }),
 };
 
@@ -22,23 +22,23 @@ const hasResolution = (model: string) => /nano-banana-(?:pro|[2-9])/.test(model)
 export const nanoBanana: Family = {
   of: /^google\/nano-banana/,
   kind: "image",
-  unable: ({ model, quality, size }) =>
+  unsupportedField: ({ model, quality, size }) =>
     quality === "hd" && !hasResolution(model) ? "quality" : aspectRatios.has(size ?? "1:1") ? undefined : "size",
-  input: ({ model, size, quality }, pictures) => ({
+  input: ({ model, size, quality }, images) => ({
     aspect_ratio: size,
     ...(hasResolution(model) && { resolution: quality === "hd" ? "2K" : "1K" }),
-    ...(pictures.length > 0 && { image_input: pictures }),
+    ...(images.length > 0 && { image_input: images }),
   }),
 };
 
-/** replicate.com/openai/gpt-image-2: three ratios, and a count that is limited to 1. */
+/** replicate.com/openai/gpt-image-2: five ratios, and a count that is limited to 1. */
 export const gptImage: Family = {
   of: /^openai\/gpt-image/,
   kind: "image",
-  unable: ({ size }) => (["1:1", "3:2", "2:3"].includes(size ?? "1:1") ? undefined : "size"),
-  input: ({ size, quality }, pictures) => ({
+  unsupportedField: ({ size }) => (["1:1", "3:2", "2:3", "16:9", "9:16"].includes(size ?? "1:1") ? undefined : "size"),
+  input: ({ size, quality }, images) => ({
     aspect_ratio: size,
     quality: quality === "hd" ? "high" : "medium",
-    ...(pictures.length > 0 && { input_images: pictures }),
+    ...(images.length > 0 && { input_images: images }),
   }),
 };

@@ -1,7 +1,7 @@
-/** Replicate's predictions: created by model name, polled, cancelled; several pictures are several predictions. */
+/** Replicate's predictions: created by model name, polled, cancelled; makeSeveral images are makeSeveral predictions. */
 
-import { ask, toFault, readJson, laterFault, outputAt, toOutput, several } from "../shared/http.ts";
-import { toInput, unable } from "./inputs.ts";
+import { ask, toFault, readJson, laterFault, outputAt, toOutput, makeSeveral } from "../shared/http.ts";
+import { toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
 import {
   type Accepted,
@@ -14,9 +14,9 @@ import {
   type Succeeded,
 } from "../provider.ts";
 
-/** The limit of the official client for pictures within a request (replicate 1.4.0, `MAX_DATA_URI_SIZE`). */
-const mostInlineBytes = 10_000_000;
-/** Seedance says "flagged as sensitive (E005)", others name their content policy or NSFW; there is no code (replicate.com/docs). */
+/** The limit of the official client for images within a request (replicate 1.4.0, `MAX_DATA_URI_SIZE`). */
+const maxInlineBytes = 10_000_000;
+/** Seedance writes "flagged as sensitive (E005)", others name their content policy or NSFW; there is no code (replicate.com/docs). */
 const contentPolicy = /flagged|sensitive|\bE005\b|nsfw|content policy/i;
 
 export function replicate({ token, base = "https://api.replicate.com/v1" }: { token: string; base?: string | undefined }): Provider {
@@ -25,13 +25,13 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     ask(globalThis, base + path, { ...init, headers: { ...headers, authorization } });
   const predictionPath = (id: string) => `/predictions/${encodeURIComponent(id)}`;
 
-  /** Throws a fault that may pass when the answer has no id: it may have been accepted. */
+  /** Throws a retryable fault when the answer has no id: the prediction may have been created. */
   async function create(model: string, body: string, signal: AbortSignal): Promise<string> {
     const headers = { "content-type": "application/json" };
     const response = await call(`/models/${model}/predictions`, { method: "POST", headers, body, signal });
     if (!response.ok) throw await parseRefusal(response, "start");
     const id = (await readJson<Prediction>(response))?.id;
-    if (!id) throw new ProviderError("start: no id", { retryable: true });
+    if (!id) throw new ProviderError("unreachable", "start: no id");
     return id;
   }
 
@@ -39,9 +39,10 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     const response = await call(cursor === undefined ? "/predictions" : `/predictions?cursor=${encodeURIComponent(cursor)}`, { signal });
     const page = response.ok ? await readJson<{ results?: Prediction[]; next?: string | null }>(response) : undefined;
     if (page?.results) return page;
-    const { retryable, account, retryAfterMs } = await parseRefusal(response, "list");
-    // Whatever is the matter with the list: what was asked before may have been accepted.
-    throw new ProviderError(`list: ${response.status}`, { retryable: retryable || response.ok, account, retryAfterMs });
+    const refusal = await parseRefusal(response, "list");
+    // Whatever is wrong with the list: the earlier submission may have been accepted.
+    if (refusal.account) throw new ProviderError("accountUnclear", refusal.message);
+    throw laterFault(refusal, refusal.retryable || response.ok);
   }
 
   return {
@@ -49,20 +50,20 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     repeatable: true,
     reportsProgress: false,
     startTimeoutMs: (kind) => (kind === "image" ? 45_000 : 60_000),
-    unsupportedField: unable,
+    unsupportedField,
 
     async start(job, signal): Promise<Accepted | Failed> {
       const { model, n, askedAt } = job;
-      const input = toInput(job, await imageAddresses(job));
+      const input = toInput(job, await imageUrls(job));
       const accepted = (ids: string[]): Accepted => ({ status: "accepted", operation: JSON.stringify(ids), pollAfterMs: 3_000 });
       const left = askedAt !== undefined && (await leftBy({ model, input, n, askedAt }, (cursor) => listed(cursor, signal)));
       if (left) return accepted(left);
       const body = JSON.stringify({ input });
-      const made = await several(n, () => create(model, body, signal));
+      const made = await makeSeveral(n, () => create(model, body, signal));
       return Array.isArray(made) ? accepted(made) : made;
     },
 
-    /** One request while it works: the predictions after one that is not done need not be asked yet. */
+    /** Stops at the first prediction that is not done: the ones after it are polled later. */
     async poll(operation): Promise<Pending | Succeeded | Failed> {
       const outputs: Output[] = [];
       let failure: Failed = { status: "failed", code: "provider_error" };
@@ -70,12 +71,12 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         const response = await call(predictionPath(id));
         const isGone = [400, 404, 410].includes(response.status);
         if (!response.ok && !isGone) {
-          // What was accepted stays accepted, whatever is wrong with us now.
+          // Accepted work stays accepted, whatever is wrong with our account now.
           throw laterFault(await parseRefusal(response, "poll"), true);
         }
         const prediction = await readJson<Prediction>(response);
         if (isGone) continue;
-        if (!prediction) throw new ProviderError("poll: not JSON", { retryable: true });
+        if (!prediction) throw new ProviderError("unreachable", "poll: not JSON");
         switch (prediction.status) {
           case "succeeded":
             outputs.push(...toOutputs(prediction.output));
@@ -106,7 +107,7 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
-/** Its throttle tells in words when it ends, `Your rate limit resets in ~30s.` (replicate.com/docs), and not always in a header. */
+/** Reads a refusal. The throttle's end may stand only in its text, `Your rate limit resets in ~30s.` (replicate.com/docs). */
 async function parseRefusal(response: Response, step: string): Promise<ProviderError> {
   const body = response.bodyUsed ? undefined : await readJson<{ detail?: unknown } | null>(response);
   const [, seconds] = /resets in ~?(\d+)\s*s/i.exec(toText(body?.detail)) ?? [];
@@ -115,30 +116,27 @@ async function parseRefusal(response: Response, step: string): Promise<ProviderE
   return toFault({ status: response.status, headers }, step);
 }
 
-/** The caller's pictures, then those of the characters: URLs as they are, others as data URIs. */
-async function imageAddresses(job: Job): Promise<string[]> {
-  const pictures: string[] = [];
+/** The request's images, then those of its characters: URLs as they are, others as data URIs. */
+async function imageUrls(job: Job): Promise<string[]> {
+  const urls: string[] = [];
   let inlineBytes = 0;
-  for (const image of [...job.images, ...job.characters.map(({ picture }) => picture)]) {
+  for (const image of [...job.images, ...job.characters.map((character) => character.image)]) {
     if (image.url !== undefined) {
-      pictures.push(image.url);
+      urls.push(image.url);
       continue;
     }
-    const picture = await image.read(async ({ bytes, type }) => {
+    const url = await image.read(async ({ bytes, type }) => {
       inlineBytes += bytes.byteLength;
-      if (inlineBytes > mostInlineBytes)
-        throw new ProviderError("start: more inline pictures than it takes", {
-          retryable: false,
-          nothingAccepted: job.askedAt === undefined,
-        });
+      if (inlineBytes > maxInlineBytes)
+        throw new ProviderError(job.askedAt === undefined ? "refused" : "unclear", "start: more inline images than it takes");
       return `data:${type};base64,${bytes.toBase64()}`;
     });
-    pictures.push(picture);
+    urls.push(url);
   }
-  return pictures;
+  return urls;
 }
 
-/** A URL or a list of them, at a host of its own that is asked without the token; small files may come as data URIs. */
+/** Reads a URL or a list of them, which are asked for without the token; small files may come as data URIs. */
 function toOutputs(output: unknown): Output[] {
   return [output].flat().flatMap((file) => {
     if (typeof file !== "string") return [];

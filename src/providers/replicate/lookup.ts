@@ -1,8 +1,8 @@
-/** Finds out whether predictions were accepted whose answer never came: by their model, input and time, for Replicate knows no keys. */
+/** Finds predictions that were accepted although the answer was lost: by model, input and time, for Replicate takes no idempotency keys. */
 
 import { ProviderError } from "../provider.ts";
 
-/** A prediction as Replicate tells it (types of replicate 1.4.0), read leniently. */
+/** A prediction (types of replicate 1.4.0), read leniently. */
 export interface Prediction {
   id?: string | null;
   model?: string | null;
@@ -18,25 +18,25 @@ interface Page {
   next?: string | null;
 }
 
-/** How much the two clocks may differ. */
+/** The most that the two clocks may differ. */
 const slackMs = 5_000;
 /** A page has 100. */
-const mostPages = 5;
+const maxPages = 5;
 
 /**
- * The ids of the predictions that an earlier start left, or undefined when it left none. Throws a fault that does not pass when
- * that cannot be told: other tasks may have asked for the same thing at the same time.
+ * Returns the ids of the predictions that an earlier start created, or undefined if it created none. Throws a lasting fault when
+ * that is not certain: other tasks may have asked for the same at the same time.
  */
 export async function leftBy(
   asked: { model: string; input: object; n: number; askedAt: number },
   page: (cursor: string | undefined) => Promise<Page>,
 ): Promise<string[] | undefined> {
-  const unclear = (why: string) => new ProviderError(`start: outcome unknown, ${why}`, { retryable: false });
+  const toFault = (why: string) => new ProviderError("unclear", `start: outcome unknown, ${why}`);
   const found: string[] = [];
   let alike = 0;
   let cursor: string | undefined;
   for (let pages = 0; ; pages++) {
-    if (pages === mostPages) throw unclear("too many predictions since");
+    if (pages === maxPages) throw toFault("too many predictions since");
     const { results, next } = await page(cursor);
     let isOlder = false;
     for (const { id, model, input, created_at } of results ?? []) {
@@ -47,16 +47,16 @@ export async function leftBy(
       if (likeness === "same" && id && !Number.isNaN(createdAt)) found.push(id);
       if (likeness !== "other") alike++;
     }
-    // Only the cursor is taken from it: where the credentials go is not for an answer to say.
+    // Only the cursor is read from the URL: an answer must not decide where the credentials go.
     cursor = next && URL.canParse(next) ? (new URL(next).searchParams.get("cursor") ?? undefined) : undefined;
     if (isOlder || cursor === undefined) break;
   }
   if (alike === 0) return undefined;
   if (found.length === asked.n && alike === asked.n) return found;
-  throw unclear(`${found.length} of ${alike} similar predictions match, ${asked.n} wanted`);
+  throw toFault(`${found.length} of ${alike} similar predictions match, ${asked.n} wanted`);
 }
 
-/** "similar" where it cannot be told: inline pictures may come back as something else, defaults filled in, data removed. */
+/** "similar" where it is uncertain: inline images may come back changed, defaults filled in, data removed. */
 function compareInputs(sent: object, given: unknown): "same" | "similar" | "other" {
   if (typeof given !== "object" || given === null || Object.keys(given).length === 0) return "similar";
   const theirs = given as Record<string, unknown>;

@@ -1,17 +1,10 @@
-/** The built-in sandbox Worker as a provider. Its wire format is written down in `src/sandbox/worker.ts`. */
+/** The built-in sandbox Worker as a provider. `src/sandbox/worker.ts` documents its wire format. */
 
 import type { FailureCode } from "../../errors.ts";
+import { readChatFault } from "../shared/chat-errors.ts";
+import { fixedRatio } from "../shared/frames.ts";
 import { ask, toFault } from "../shared/http.ts";
-import {
-  type Accepted,
-  type Failed,
-  type Job,
-  type Output,
-  type Provider,
-  ProviderError,
-  type Pending,
-  type Succeeded,
-} from "../provider.ts";
+import { type Accepted, type Failed, type Job, type Output, type Provider, type Pending, type Succeeded } from "../provider.ts";
 
 interface WireOutput {
   url: string;
@@ -32,7 +25,7 @@ interface WireOperation {
 const base = "http://sandbox";
 const failureCodes: Record<string, FailureCode> = { content_policy_violation: "content_policy_violation", invalid_input: "invalid_input" };
 
-/** The sandbox behind its service binding. It keys operations, so that a repeated start makes nothing twice. */
+/** The sandbox behind its service binding. It takes idempotency keys: a repeated start makes nothing twice. */
 export function sandbox(fetcher: Fetcher): Provider {
   const call = (path: string, init: RequestInit = {}) => ask(fetcher, base + path, init);
   const json = async (path: string, init: RequestInit = {}): Promise<WireOperation> => {
@@ -104,9 +97,7 @@ export function sandbox(fetcher: Fetcher): Provider {
     async chat({ body, signal }) {
       const response = await call("/v1/chat/completions", { ...jsonBody(body), signal });
       if (response.ok) return response;
-      await response.body?.cancel();
-      if (response.status === 422) throw new ProviderError("chat: refused", { retryable: false, contentPolicy: true });
-      throw toFault(response, "chat");
+      throw await readChatFault(response);
     },
   };
 }
@@ -117,15 +108,16 @@ const jsonBody = (body: unknown): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-/** Pictures are read, so that unusable ones are found out, and go along as what they are: type and digest. */
+/** Reads the images, so that unusable ones are refused, and sends their type, digest and role. */
 async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestInit> {
   const references = [];
   for (const image of job.images) {
-    const picture = await image.read(async ({ bytes, type }) => ({
+    const reference = await image.read(async ({ bytes, type }) => ({
       sha256: new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex(),
       type,
+      role: image.role,
     }));
-    references.push({ ...picture, ...(image.role && { role: image.role }) });
+    references.push(reference);
   }
   const body = {
     key: job.key,
@@ -133,7 +125,7 @@ async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestI
     model: job.model,
     prompt: job.prompt,
     n: job.n,
-    size: job.size,
+    size: job.size === undefined ? undefined : fixedRatio(job.size),
     quality: job.quality,
     duration: job.duration,
     resolution: job.resolution,

@@ -1,8 +1,9 @@
-/** What every HTTP upstream has in common: how it is asked, how its answers become faults, how its files are read. */
+/** What all HTTP upstreams share: sending requests, turning answers into faults, reading files. */
 
 import { type Failed, type Output, ProviderError } from "../provider.ts";
+import type { ProviderErrorKind } from "../provider-error.ts";
 
-/** Seconds or a date, as `Retry-After` has them, in milliseconds from now; undefined when there is none worth waiting for. */
+/** `Retry-After`, seconds or a date, in milliseconds from now; undefined when it is absent or more than a minute away. */
 function retryAfterMs(headers: Headers): number | undefined {
   const value = headers.get("retry-after");
   if (!value) return undefined;
@@ -10,41 +11,46 @@ function retryAfterMs(headers: Headers): number | undefined {
   return ms > 0 && ms <= 60_000 ? ms : undefined;
 }
 
-/**
- * An answer that is no verdict, as a fault: 408, 429 and 5xx may pass, the rest will not; 401, 402 and 403 are the
- * operator's account. For a submission, 429 and 503 say that nothing was accepted, and so does every other 4xx.
- */
-export function toFault(response: { status: number; headers: Headers }, message: string): ProviderError {
-  const { status, headers } = response;
-  return new ProviderError(`${message}: ${status}`, {
-    retryable: status === 408 || status === 429 || status >= 500,
-    nothingAccepted: status === 503 || (status >= 400 && status < 500 && status !== 408),
-    account: status === 401 || status === 402 || status === 403,
-    retryAfterMs: retryAfterMs(headers),
-  });
+/** The kind of fault that an HTTP status means for a submission. A redirect is not followed, so its outcome is unclear. */
+function kindOfStatus(status: number): ProviderErrorKind {
+  if (status === 401 || status === 402 || status === 403) return "account";
+  if (status === 429 || status === 503) return "busy";
+  if (status === 408 || status >= 500) return "unreachable";
+  return status >= 400 ? "refused" : "unclear";
 }
 
-/** A fault after the work was accepted: it stays accepted, and credentials may be put right. */
-export const laterFault = ({ message, retryable, account, retryAfterMs, cause }: ProviderError, mayPass = retryable || account) =>
-  new ProviderError(message, { retryable: mayPass, account, retryAfterMs, cause });
+/** Turns an answer that is no verdict into a fault. 400, 413 and 422 refuse a chat as malformed for this model. */
+export const toFault = ({ status, headers }: { status: number; headers: Headers }, message: string): ProviderError =>
+  new ProviderError(kindOfStatus(status), `${message}: ${status}`, {
+    retryAfterMs: retryAfterMs(headers),
+    ...([400, 413, 422].includes(status) && {
+      malformed: { code: status === 413 ? "context_length_exceeded" : "invalid_request", onlyHere: true },
+    }),
+  });
 
-/** Asks an upstream; a request that gets no answer at all is a fault that may pass. A redirect is not followed: it could take the key elsewhere. */
+/** Turns a fault into one after the work was accepted: it stays accepted, and credentials may be mended. `isRetryable` defaults to the fault's own. */
+export const laterFault = (
+  { message, retryable, account, retryAfterMs, cause }: ProviderError,
+  isRetryable = retryable || account,
+): ProviderError => new ProviderError(account ? "accountLater" : isRetryable ? "unreachable" : "unclear", message, { retryAfterMs, cause });
+
+/** Sends a request. Throws a retryable fault when no answer comes. Does not follow redirects: they could carry the key elsewhere. */
 export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetcher.fetch(url, { redirect: "manual", ...init });
   } catch (error) {
-    throw new ProviderError("no answer", { retryable: true, cause: error });
+    throw new ProviderError("unreachable", "no answer", { cause: error });
   }
 }
 
-/** An answer's text. Throws a fault that may pass when it breaks off; its status still tells whether it was a refusal. */
+/** Reads an answer's text. Throws a retryable fault when it breaks off; its status still says whether anything was accepted. */
 export const readText = (response: Response): Promise<string> =>
   response.text().catch((error: unknown) => {
     const { nothingAccepted } = toFault(response, "");
-    throw new ProviderError("the answer broke off", { retryable: true, nothingAccepted, cause: error });
+    throw new ProviderError(nothingAccepted ? "busy" : "unreachable", "the answer broke off", { cause: error });
   });
 
-/** An answer's JSON body; `undefined` when it is none. Throws as `textOf` does. */
+/** Reads an answer's JSON body; undefined when it is not JSON. Throws as `readText` does. */
 export async function readJson<T>(response: Response): Promise<T | undefined> {
   const text = await readText(response);
   try {
@@ -54,7 +60,7 @@ export async function readJson<T>(response: Response): Promise<T | undefined> {
   }
 }
 
-/** A POST of JSON. */
+/** Builds a POST of JSON. */
 export const jsonPost = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
   method: "POST",
   headers: { "content-type": "application/json", ...headers },
@@ -62,38 +68,60 @@ export const jsonPost = (body: unknown, headers: Record<string, string> = {}): R
 });
 
 /**
- * A file behind a URL that an upstream gave. It is asked without credentials unless `headers` has them. A file that is gone
- * (403, 404, 410: signed URLs expire) is a fault that does not pass.
+ * A file behind a URL that an upstream gave, asked for without credentials. A file that is gone (403, 404, 410: signed URLs expire) is
+ * a fault that stays.
  */
-export function outputAt(url: string, headers: Record<string, string> = {}): Output {
+export function outputAt(url: string): Output {
   return {
     async open() {
-      const response = await ask(globalThis, url, { headers, redirect: "follow" });
+      const response = await ask(globalThis, url, { redirect: "follow" });
       if (!response.ok || !response.body) {
         await response.body?.cancel();
-        throw new ProviderError(`output: ${response.status}`, { retryable: response.status === 429 || response.status >= 500 });
+        const mayPass = response.status === 429 || response.status >= 500;
+        throw new ProviderError(mayPass ? "unreachable" : "unclear", `output: ${response.status}`);
       }
-      return opened(response, response.body);
+      return toOpened(response, response.body);
     },
   };
 }
 
-/** A file as it comes, with the length that was announced. */
-export function opened({ headers }: Response, body: ReadableStream<Uint8Array>): Awaited<ReturnType<Output["open"]>> {
+/** A file that only the operator's key opens. The key goes to the upstream's own origin; storage that it redirects to is asked without it. */
+export function outputBehindKey(url: string, headers: Record<string, string>, maxRedirects = 3): Output {
+  return {
+    async open() {
+      const response = await ask(globalThis, url, { headers });
+      const location = response.headers.get("location");
+      if (response.status >= 300 && response.status < 400 && location !== null && maxRedirects > 0) {
+        await response.body?.cancel();
+        const target = new URL(location, url);
+        const isOwn = target.origin === new URL(url).origin;
+        return (isOwn ? outputBehindKey(target.href, headers, maxRedirects - 1) : outputAt(target.href)).open();
+      }
+      if (!response.ok || !response.body) {
+        await response.body?.cancel();
+        throw laterFault(toFault(response, "output"));
+      }
+      return toOpened(response, response.body);
+    },
+  };
+}
+
+/** The body of an answer as an opened file, with the announced length. */
+function toOpened({ headers }: Response, body: ReadableStream<Uint8Array>): Awaited<ReturnType<Output["open"]>> {
   const length = headers.get("content-length");
   const isWhole = headers.get("content-encoding") === null;
   const type = headers.get("content-type") ?? "application/octet-stream";
   return { body, type, ...(length !== null && isWhole && { length: Number(length) }) };
 }
 
-/** A file that came in base64 within an answer. */
+/** Decodes a file that came in base64 within an answer. */
 export function toOutput(base64: string, type: string): Output {
   const bytes = Uint8Array.fromBase64(base64);
   return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type, length: bytes.byteLength }) };
 }
 
-/** One after the other, for upstreams that make one picture a call. What was made counts; when nothing was, the last failure does. */
-export async function several<T>(n: number, make: () => Promise<T | Failed>): Promise<T[] | Failed> {
+/** Makes up to `n` things one after the other. Stops at the first failure and returns what was made, or the failure if nothing was. */
+export async function makeSeveral<T>(n: number, make: () => Promise<T | Failed>): Promise<T[] | Failed> {
   const made: T[] = [];
   for (let at = 0; at < n; at++) {
     try {
@@ -111,14 +139,14 @@ export async function several<T>(n: number, make: () => Promise<T | Failed>): Pr
   return made;
 }
 
-/** Rejects with a fault that may pass when the promise takes longer. What it waited for goes on, unheard. */
+/** Rejects with a retryable fault when the promise takes longer than `ms`. The work behind the promise is not stopped. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
   const timeout = new AbortController();
   try {
     return await Promise.race([
       promise,
       scheduler.wait(ms, { signal: timeout.signal }).then(() => {
-        throw new ProviderError("no answer in time", { retryable: true });
+        throw new ProviderError("unreachable", "no answer in time");
       }),
     ]);
   } finally {

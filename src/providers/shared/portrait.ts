@@ -1,24 +1,24 @@
-/** A character's picture, clip and name, out of the part of a film that it is taken from. Nothing is made or billed by a maker. */
+/** A character's image, clip and name, cut from its source video. No upstream generates or bills anything. */
 
 import { cutClip, isAudible, StillError, cutStill } from "../../media/still.ts";
 import { InputError, type Job, ProviderError, type Succeeded } from "../provider.ts";
 
 type Portrait = Required<Pick<Succeeded, "outputs" | "character">>;
 
-/** A still from the middle of the range, and a name. Throws `InputError` when nobody is heard or seen there. */
+/** Makes a still from the middle of the range, and a name. Throws `InputError` when the clip has no sound or no image. */
 export async function makePortrait(job: Job, media: MediaBinding): Promise<Portrait> {
   const { start, end } = job.range!;
-  const picture = await look(async () => {
+  const image = await look(async () => {
     if (!(await isAudible(media, await job.source!.open(), start, end))) throw new InputError("the clip has no sound");
     return cutStill(media, await job.source!.open(), (start + end) / 2);
   });
   return {
-    outputs: [{ open: () => Promise.resolve({ body: new Blob([picture]).stream(), type: "image/png", length: picture.byteLength }) }],
+    outputs: [{ open: () => Promise.resolve({ body: new Blob([image]).stream(), type: "image/png", length: image.byteLength }) }],
     character: await makeName(job.key),
   };
 }
 
-/** The range and nothing else, as MP4: upstreams cut where they like. Throws as `portraitOf` does, also while it is read. */
+/** Cuts the range out of the source, as MP4. Throws as `makePortrait` does, also while the clip is read. */
 export async function clipFor(job: Job, media: MediaBinding): Promise<AsyncIterable<Uint8Array>> {
   const { start, end } = job.range!;
   const clip = await look(async () => cutClip(media, await job.source!.open(), start, end));
@@ -39,10 +39,10 @@ const look = <T>(work: () => Promise<T>): Promise<T> =>
 function toFault(error: unknown): Error {
   if (error instanceof InputError || error instanceof ProviderError) return error;
   if (error instanceof StillError) return new InputError("the clip cannot be used", { cause: error });
-  return new ProviderError("media: character", { retryable: true, nothingAccepted: true, cause: error });
+  return new ProviderError("busy", "media: character", { cause: error });
 }
 
-/** A name of its own for each task, the same when it is asked again. */
+/** A name unique to the task, the same at each call. */
 async function makeName(key: string): Promise<Portrait["character"]> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
   const tag = new Uint8Array(digest).toHex().slice(0, 10);

@@ -2,11 +2,26 @@
 
 import type { GenerationRequest } from "../provider.ts";
 
-/** The prompt with each character's display name in the place of its `@username`, for upstreams that know no such names. */
-export function promptWithNames({ prompt, characters }: Pick<GenerationRequest, "prompt" | "characters">): string {
+type Prompted = Pick<GenerationRequest, "prompt" | "characters" | "style">;
+
+/** Replaces each `@username` by the character's display name, for upstreams that do not know the names. */
+function replaceUsernames({ prompt, characters }: Prompted): string {
   let text = prompt;
   for (const { username, displayName } of characters)
     text = text.replace(new RegExp(`@${username.replaceAll(/[.\\-]/g, "\\$&")}(?![A-Za-z0-9_])`, "gi"), () => displayName);
   const [newest] = characters;
   return characters.length === 1 && newest ? text.replace(/@character(?![A-Za-z0-9_.-])/gi, () => newest.displayName) : text;
+}
+
+export const countCharacters = (text: string): number => Array.from(text).length;
+
+/**
+ * The prompt with the characters' display names, and the style in words: no upstream has a field for it. A style that does not fit
+ * into `maxCharacters` is left out, for it is advice only.
+ */
+export function toPrompt(request: Prompted, maxCharacters = Infinity): string {
+  const prompt = replaceUsernames(request);
+  if (request.style === undefined) return prompt;
+  const styled = `${prompt}\n\nStyle: ${request.style}.`;
+  return countCharacters(styled) > maxCharacters ? prompt : styled;
 }

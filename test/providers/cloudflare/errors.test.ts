@@ -12,7 +12,7 @@ holdTime();
 const model = "imgA-4";
 const seedream = "bytedance/seedream-4.5";
 const flux = "@cf/black-forest-labs/flux-1-schnell";
-const film = { model: "vidD-02", duration: 10 };
+const video = { model: "vidD-02", duration: 10 };
 
 /** What the prompt orders, of which model, how the task ends, and what was asked. */
 const ends: [string, string, string, string[]][] = [
@@ -42,7 +42,7 @@ for (const door of doors)
 
 test.each(doors)("through the %s what the maker calls a failure is one", async (door) => {
   const prompt = `${unique()} [maker-fails]`;
-  const { account, data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...film, prompt } as never);
+  const { account, data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...video, prompt } as never);
   expect(data.error.code).toBe("provider_error");
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
@@ -54,6 +54,9 @@ for (const door of doors)
     ["[retired 1]", ["refused", "start", "file"]],
     ["[misfit 1]", ["refused", "start", "file"]],
     ["[wallet 1]", ["refused", "start", "file"]],
+    ["[user-error 1]", ["refused", "start", "file"]],
+    ["[unlisted 1]", ["refused", "start", "file"]],
+    ["[http-number 1]", ["refused", "start", "file"]],
     ["[fails 1]", ["start", "start", "file"]],
   ])(`through the ${door} %s gives way to the next route`, async (order, calls) => {
     const prompt = `${unique()} ${order}`;
@@ -77,15 +80,15 @@ test("through REST 503 says that nothing was accepted; the binding tells no stat
 
 test.each(doors)("through the %s a broken connection is no second generation, with a route to spare", async (door) => {
   const prompt = `${unique()} [drop]`;
-  const { account, data } = await generateBy(door, ["minimax/hailuo-2.3", "minimax/h3"], videos, { ...film, prompt } as never);
+  const { account, data } = await generateBy(door, ["minimax/hailuo-2.3", "minimax/h3"], videos, { ...video, prompt } as never);
   expect(data.error.code).toBe("provider_error");
   expect(await callsOf(prompt)).toEqual(["start"]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test.each(doors)("through the %s a film that came broken is fetched again, not made again", async (door) => {
+test.each(doors)("through the %s a video that came broken is fetched again, not made again", async (door) => {
   const prompt = `${unique()} [truncated 1]`;
-  const { data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...film, prompt } as never);
+  const { data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...video, prompt } as never);
   expect(data.status).toBe("completed");
   expect(await headsOf(data.result.videos[0].url)).toEqual([expect.stringContaining("ftyp")]);
   expect(await callsOf(prompt)).toEqual(["start", "file", "file"]);
@@ -121,7 +124,7 @@ test("wrong credentials put the provider aside, alert the operator, and are told
   const vars = { ...varsOf("rest"), WORKERS_AI_API_TOKEN: "wrong-token" };
   const { account, data } = await generateBy(vars, [seedream], images, { model, prompt } as never);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(isUnhealthy("cloudflare")).toBe(true);
+  expect(isUnhealthy({ provider: "cloudflare", model: "" })).toBe(true);
   expect(texts.map((text) => JSON.parse(text) as object)).toContainEqual({
     unit: "provider",
     provider: "cloudflare",

@@ -1,9 +1,9 @@
-/** Pictures through Cloudflare: what each family is asked, and what comes of it, through both doors. */
+/** Images through Cloudflare: what each family is asked, and what comes of it, through both doors. */
 
 import { expect, test } from "vitest";
 import { books, holdTime, unique } from "../../support/gateway.ts";
 import { callsOf } from "../support.ts";
-import { doors, generateBy, headsOf, images, inline, png, publicPicture, startsOf } from "./support.ts";
+import { doors, generateBy, headsOf, images, inline, png, publicImage, startsOf } from "./support.ts";
 
 holdTime();
 
@@ -47,7 +47,7 @@ for (const door of doors)
   });
 
 test.each(doors)("through the %s a caller's URL goes along where the model fetches, and as data where it does not", async (door) => {
-  const url = await publicPicture();
+  const url = await publicImage();
   const fetching = unique();
   await generateBy(door, ["bytedance/seedream-4.5"], images, { model: "imgA-4", prompt: fetching, images: [url] } as never);
   expect((await startsOf(fetching))[0]!.input["image_input"]).toEqual([url]);
@@ -61,7 +61,7 @@ test.each(doors)("through the %s a caller's URL goes along where the model fetch
   expect((await startsOf(reading))[0]!.input["images"]).toEqual([expect.stringMatching(/^data:image\/png;base64,iVBOR/)]);
 });
 
-test.each(doors)("through the %s several pictures are as many calls, none of them answered from the cache", async (door) => {
+test.each(doors)("through the %s several images are as many calls, none of them answered from the cache", async (door) => {
   const prompt = unique();
   const { data } = await generateBy(door, ["bytedance/seedream-4.5"], images, { model: "imgA-4", prompt, n: 3 } as never);
   expect(data.result.images).toHaveLength(3);
@@ -70,7 +70,7 @@ test.each(doors)("through the %s several pictures are as many calls, none of the
   expect(calls).toEqual(["start", "start", "start", "file", "file", "file"]);
 });
 
-test.each(doors)("through the %s fewer pictures than asked for cost less", async (door) => {
+test.each(doors)("through the %s fewer images than asked for cost less", async (door) => {
   const prompt = `${unique()} [only 1]`;
   const body = { model: "imgC-3-pro-image-preview", prompt, n: 3 };
   const { account, data } = await generateBy(door, ["google/nano-banana-pro"], images, body);

@@ -43,16 +43,16 @@ export const png = "PNG\r\n\u001a\n";
 export const images = "/v1/images/generations";
 export const videos = "/v1/videos/generations";
 
-/** A picture as callers send it inline. */
+/** An image as callers send it inline. */
 export const inline =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** A public picture, which Cloudflare made: its address. */
-export async function publicPicture(): Promise<string> {
+/** A public image, which Cloudflare made: its address. */
+export async function publicImage(): Promise<string> {
   const response = await fetch("https://api.cloudflare.com/client/v4/accounts/test-account/ai/run", {
     method: "POST",
     headers: { authorization: "Bearer test-cloudflare-token", "content-type": "application/json" },
-    body: JSON.stringify({ model: "bytedance/seedream-4.0", input: { prompt: `a public picture ${crypto.randomUUID()}` } }),
+    body: JSON.stringify({ model: "bytedance/seedream-4.0", input: { prompt: `a public image ${crypto.randomUUID()}` } }),
   });
   return (await response.json<{ result: { image: string } }>()).result.image;
 }

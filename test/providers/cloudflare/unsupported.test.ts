@@ -9,7 +9,7 @@ holdTime();
 
 type Body = Record<string, unknown>;
 const roles = (...all: string[]) => ({ image_with_roles: all.map((role) => ({ url: inline, role })) });
-const picture = { metadata: { first_frame_image: "https://pictures.example/a.png" } };
+const image = { metadata: { first_frame_image: "https://images.example/a.png" } };
 
 const refused: [string, string, Body, string][] = [
   ["openai/gpt-image-2", "imgB-4o-image", { size: "16:9" }, "size"],
@@ -65,15 +65,15 @@ test.each(refused)("%s as %s cannot do %o: %s", async (upstream, model, body, pa
 test.each([
   ["some/unheard-of", "imgA-4", {}],
   ["@cf/black-forest-labs/flux-2-dev", "imgA-4", {}],
-  ["bytedance/seedance-2.0", "vidA-2", { prompt: undefined, url: "https://films.example/a.mp4", timestamps: "0,2" }],
+  ["bytedance/seedance-2.0", "vidA-2", { prompt: undefined, url: "https://videos.example/a.mp4", timestamps: "0,2" }],
 ])("%s is no model for %s %o", async (upstream, model, body) => {
   const routes = { [model]: [{ provider: "cloudflare", model: upstream }] };
   const answer = await submitTo(routes, model.startsWith("img") ? images : videos, { model, prompt: unique(), ...body });
   expect(answer.body.error.code).toBe("model_not_available");
 });
 
-test("with a first frame a film has its shape: 9:16 is not refused then", async () => {
+test("with a first frame a video has its shape: 9:16 is not refused then", async () => {
   const routes = { "vidD-02": [{ provider: "cloudflare", model: "minimax/hailuo-2.3" }] };
-  const body = { model: "vidD-02", prompt: unique(), duration: 10, size: "9:16", ...picture };
+  const body = { model: "vidD-02", prompt: unique(), duration: 10, size: "9:16", ...image };
   expect((await submitTo(routes, videos, body)).status).toBe(200);
 });

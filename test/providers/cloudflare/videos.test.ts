@@ -1,9 +1,9 @@
-/** Films through Cloudflare: one long call each. What each family is asked, and what comes of it, through both doors. */
+/** Videos through Cloudflare: one long call each. What each family is asked, and what comes of it, through both doors. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";
 import { generate } from "../support.ts";
-import { doors, generateBy, headsOf, inline, publicPicture, startsOf, videos } from "./support.ts";
+import { doors, generateBy, headsOf, inline, publicImage, startsOf, videos } from "./support.ts";
 
 holdTime();
 
@@ -53,16 +53,16 @@ for (const door of doors)
     const prompt = unique();
     const { account, data } = await generateBy(door, [model], videos, { ...body, prompt } as never);
     expect(data).toMatchObject({ status: "completed" });
-    const [film] = data.result.videos;
-    expect(film).toMatchObject({ duration: 2 });
-    expect(await headsOf(film.url)).toEqual([expect.stringContaining("ftyp")]);
+    const [video] = data.result.videos;
+    expect(video).toMatchObject({ duration: 2 });
+    expect(await headsOf(video.url)).toEqual([expect.stringContaining("ftyp")]);
     expect(await startsOf(prompt)).toEqual([{ door, model, input: { prompt, ...input } }]);
     expect(await books(account)).toMatchObject({ reserved: 0, used: expect.any(Number) });
   });
 
 test.each(doors)("through the %s h3 takes prompt and frames as content, and makes five seconds", async (door) => {
   const prompt = unique();
-  const url = await publicPicture();
+  const url = await publicImage();
   const body = { model: "vidD-02", prompt, size: "9:16", metadata: { first_frame_image: url, last_frame_image: url } };
   const { data } = await generateBy(door, ["minimax/h3"], videos, body);
   expect(data.status).toBe("completed");
@@ -77,7 +77,7 @@ test("a style is a word at the prompt's end", async () => {
   expect((await startsOf(prompt))[0]!.input["prompt"]).toBe(`${prompt}\n\nStyle: anime.`);
 });
 
-test("a character goes along as a reference picture, its name in the prompt", async () => {
+test("a character goes along as a reference image, its name in the prompt", async () => {
   vi.spyOn(globalThis, "fetch").mockImplementationOnce(
     async () => new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }),
   );
@@ -85,7 +85,7 @@ test("a character goes along as a reference picture, its name in the prompt", as
     async () => new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }),
   );
   const routes = { "vidA-2": ["media:character", "cloudflare:bytedance/seedance-2.0"].map(routeOf) };
-  const made = await generate(routes, videos, { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0,2" });
+  const made = await generate(routes, videos, { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0,2" });
   vi.restoreAllMocks();
   const [{ username, display_name: name }] = made.data.result.data.characters;
   const word = unique();

@@ -16,12 +16,12 @@ const images = "/v1/images/generations";
 const route = (...ids: string[]) => routesTo("fal", "imgA-4", ...ids);
 const v4 = "fal-ai/bytedance/seedream/v4";
 const v45 = "fal-ai/bytedance/seedream/v4.5";
-const picture = (order: string) => ({ model: "imgA-4", prompt: `a quay ${order} ${unique()}` });
+const image = (order: string) => ({ model: "imgA-4", prompt: `a quay ${order} ${unique()}` });
 
 test.each([
   ["refused at submission", "[moderated]", "content_policy_violation"],
   ["COMPLETED, then 422 with content_policy_violation in detail[]", "[moderated-later]", "content_policy_violation"],
-  ["COMPLETED, then 422 about the caller's picture", "[bad-picture]", "invalid_input"],
+  ["COMPLETED, then 422 about the caller's image", "[bad-image]", "invalid_input"],
   ["COMPLETED, then 422 with a detail that is a string", "[string-detail]", "invalid_input"],
   ["COMPLETED, then 422 that is X-Fal-Retryable", "[retryable]", "provider_error"],
   ["COMPLETED, then 422 about a field that no caller gave", "[misfit]", "provider_error"],
@@ -35,7 +35,7 @@ test.each([
   ["a submission that is redirected elsewhere", "[redirected]", "provider_error"],
   ["a result whose URL has expired", "[expired]", "provider_error"],
 ])("%s: the task fails and its money returns", async (_, order, code) => {
-  const body = picture(order);
+  const body = image(order);
   const { account, data } = await generate(route(v4), images, body, 120);
   expect(data).toMatchObject({ status: "failed", error: { code } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
@@ -43,9 +43,9 @@ test.each([
 });
 
 test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[garbled 2]"])(
-  "%s passes, and one picture is made",
+  "%s passes, and one image is made",
   async (order) => {
-    const body = picture(order);
+    const body = image(order);
     const { account, data } = await generate(route(v4), images, body);
     expect(data.status, JSON.stringify(data)).toBe("completed");
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
@@ -54,7 +54,7 @@ test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[g
 );
 
 test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 1]"])("%s gives way to the second route", async (order) => {
-  const body = picture(order);
+  const body = image(order);
   const { account, data } = await generate(route(v4, v45), images, body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect(await countOf(body.prompt, "start")).toBe(2);
@@ -62,14 +62,14 @@ test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 
 });
 
 test("refused content is not tried elsewhere", async () => {
-  const body = picture("[moderated-later 1]");
+  const body = image("[moderated-later 1]");
   const { data } = await generate(route(v4, v45), images, body);
   expect(data.error.code).toBe("content_policy_violation");
   expect(await countOf(body.prompt, "start")).toBe(1);
 });
 
 test.each(["[drop]", "[broken]", "[foreign]"])("%s: nobody knows what became of it, so nothing is made a second time", async (order) => {
-  const body = picture(order);
+  const body = image(order);
   const { account, data } = await generate(route(v4, v45), images, body);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
@@ -77,7 +77,7 @@ test.each(["[drop]", "[broken]", "[foreign]"])("%s: nobody knows what became of 
 });
 
 test("status, result and cancel URLs on a foreign origin get neither a request nor the key", async () => {
-  const body = picture("[foreign]");
+  const body = image("[foreign]");
   const asked = vi.spyOn(globalThis, "fetch");
   await generate(route(v4), images, body);
   const addresses = asked.mock.calls.map(([address]) => address as string);
@@ -86,7 +86,7 @@ test("status, result and cancel URLs on a foreign origin get neither a request n
 });
 
 test("an answer without URLs is asked after as the official client does", async () => {
-  const { data } = await generate(route(v4), images, picture("[bare]"));
+  const { data } = await generate(route(v4), images, image("[bare]"));
   expect(data.status).toBe("completed");
 });
 
@@ -100,7 +100,7 @@ test("a download that breaks off is fetched again without a second generation", 
 });
 
 test("a file without a length is stored whole", async () => {
-  const body = picture("[unknown-length]");
+  const body = image("[unknown-length]");
   const { data } = await generate(route(v4), images, body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
   const stored = await call(data.result.images[0].url[0]);
@@ -108,7 +108,7 @@ test("a file without a length is stored whole", async () => {
 });
 
 test("a task that is cancelled is cancelled in the queue", async () => {
-  const body = picture("[queued]");
+  const body = image("[queued]");
   const { account, body: made } = await submitTo(route(v4), images, body);
   await deliver(made.id);
   await pass(made.id, 3);
@@ -120,7 +120,7 @@ test("a task that is cancelled is cancelled in the queue", async () => {
 });
 
 test("a task that is never done is cancelled in the queue at its deadline", async () => {
-  const body = picture("[running]");
+  const body = image("[running]");
   const { account, data } = await generate(route(v4), images, body, 120);
   expect(data.error.code).toBe("deadline_exceeded");
   expect((await callsOf(body.prompt)).at(-1)).toBe("cancel");
@@ -129,12 +129,12 @@ test("a task that is never done is cancelled in the queue at its deadline", asyn
 
 test.each(["a wrong key", "an empty wallet"])("%s puts the provider aside, and the operator is told", async (fault) => {
   vi.setSystemTime(Date.now() + 61_000);
-  expect(isUnhealthy("fal")).toBe(false);
+  expect(isUnhealthy({ provider: "fal", model: "" })).toBe(false);
   const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
-  const body = picture(fault === "a wrong key" ? "" : "[wallet]");
+  const body = image(fault === "a wrong key" ? "" : "[wallet]");
   const { account, body: made } = await submitTo(route(v4), images, body);
   await deliver(made.id, "gateway-dispatch", fault === "a wrong key" ? { FAL_KEY: "wrong-key" } : {});
-  expect(isUnhealthy("fal")).toBe(true);
+  expect(isUnhealthy({ provider: "fal", model: "" })).toBe(true);
   const lines = alerts.mock.calls.map(([line]) => JSON.parse(line as string) as object);
   expect(lines).toContainEqual({ unit: "provider", provider: "fal", outcome: "account_fault" });
   const { data } = (await finish(account, made.id)).body;
@@ -145,7 +145,7 @@ test.each(["a wrong key", "an empty wallet"])("%s puts the provider aside, and t
 test("the key is in no log line, record or answer", async () => {
   const texts = capture();
   for (const order of ["", "[broken]", "[foreign]", "[wallet]", "[timeout]", "[hiccup 1]", "[expired]", "[drop]"]) {
-    const body = picture(order);
+    const body = image(order);
     const { account, id } = await generate(route(v4), images, body);
     texts.push(JSON.stringify((await call(`/v1/tasks/${id}`, { key: account.key })).body));
     const object = env.TASKS.get(toObjectId(env.TASKS, id)!);
@@ -157,7 +157,7 @@ test("the key is in no log line, record or answer", async () => {
 });
 
 test("a key that is refused while the result is fetched does not lose what was made", async () => {
-  const body = picture("");
+  const body = image("");
   const { account, body: made } = await submitTo(route(v4), images, body);
   await deliver(made.id);
   await pass(made.id, 3);

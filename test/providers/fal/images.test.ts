@@ -1,4 +1,4 @@
-/** Pictures by the fal queue: what is asked of each family, and that it arrives. */
+/** Images by the fal queue: what is asked of each family, and that it arrives. */
 
 import { expect, test } from "vitest";
 import { books, call, holdTime, unique } from "../../support/gateway.ts";
@@ -9,7 +9,7 @@ import { asked, callsOf, generate, routesTo, submitTo } from "../support.ts";
 holdTime();
 
 const images = "/v1/images/generations";
-const url = "https://pictures.example/a.png";
+const url = "https://images.example/a.png";
 const inline = `data:image/png;base64,${base64.png}`;
 
 const seedream = "fal-ai/bytedance/seedream/v4";
@@ -95,13 +95,13 @@ test.each([
   expect(await asked(prompt)).toEqual([]);
 });
 
-test("a family of films makes no picture", async () => {
+test("a family of videos makes no image", async () => {
   const { status, body } = await submitTo(routesTo("fal", "imgA-4", "fal-ai/veo3.1"), images, { model: "imgA-4", prompt: unique() });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });
 });
 
-test("large inline pictures arrive whole, in their order among URLs", async () => {
+test("large inline images arrive whole, in their order among URLs", async () => {
   const prompt = unique();
   const large = (fill: number) => {
     const bytes = new Uint8Array(3 * 1024 * 1024).fill(fill);

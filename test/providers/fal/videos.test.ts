@@ -1,4 +1,4 @@
-/** Films by the fal queue: what is asked of each family, what it cannot do, and that it arrives. */
+/** Videos by the fal queue: what is asked of each family, what it cannot do, and that it arrives. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";
@@ -9,9 +9,9 @@ import { asked, countOf, generate, routesTo, submitTo } from "../support.ts";
 holdTime();
 
 const videos = "/v1/videos/generations";
-const url = "https://pictures.example/a.png";
-const other = "https://pictures.example/b.png";
-const third = "https://pictures.example/c.png";
+const url = "https://images.example/a.png";
+const other = "https://images.example/b.png";
+const third = "https://images.example/c.png";
 const inline = `data:image/png;base64,${base64.png}`;
 const first = { url, role: "first_frame" };
 const last = { url: other, role: "last_frame" };
@@ -27,14 +27,15 @@ const [vidB, vidC, vidD] = ["vidB-3.1-fast", "vidC-1-0-pro-fast", "vidD-02"];
 
 const cases: [string, string, object, string, object][] = [
   [vidB, `${veo}/fast`, { size: "9:16" }, `${veo}/fast`, { ...veoInput, aspect_ratio: "9:16" }],
-  [vidB, `${veo}/fast`, { images: [inline] }, `${veo}/fast/image-to-video`, { ...veoInput, image_url: inline }],
+  [vidB, `${veo}/fast`, { images: [inline] }, `${veo}/fast/image-to-video`, { ...veoInput, aspect_ratio: "auto", image_url: inline }],
   [
     vidB,
     `${veo}/fast`,
-    { images: [url, other] },
+    { image_with_roles: [last, first] },
     `${veo}/fast/first-last-frame-to-video`,
-    { ...veoInput, first_frame_url: url, last_frame_url: other },
+    { ...veoInput, aspect_ratio: "auto", first_frame_url: url, last_frame_url: other },
   ],
+  [vidB, `${veo}/fast`, { images: [url, other] }, `${veo}/fast/reference-to-video`, { ...veoInput, image_urls: [url, other] }],
   ["vidB-3.1-quality", veo, { images: [url, other, third] }, `${veo}/reference-to-video`, { ...veoInput, image_urls: [url, other, third] }],
   [
     vidC,
@@ -48,14 +49,14 @@ const cases: [string, string, object, string, object][] = [
     `${seedance}/fast`,
     { image_with_roles: [first], metadata: { resolution: "1080p" } },
     `${seedance}/fast/image-to-video`,
-    { ...seedanceInput, resolution: "1080p", image_url: url },
+    { ...seedanceInput, aspect_ratio: "auto", resolution: "1080p", image_url: url },
   ],
   [
     "vidC-1-0-pro-quality",
-    seedance,
+    second,
     { image_with_roles: [last, first] },
-    `${seedance}/image-to-video`,
-    { ...seedanceInput, image_url: url, end_image_url: other },
+    `${second}/image-to-video`,
+    { ...seedanceInput, aspect_ratio: "auto", image_url: url, end_image_url: other },
   ],
   [
     vidC,
@@ -82,12 +83,13 @@ const cases: [string, string, object, string, object][] = [
     `${hailuo}/standard/image-to-video`,
     { duration: "10", prompt_optimizer: true, resolution: "512P", image_url: url, end_image_url: other },
   ],
+  ["vidA-2", "fal-ai/wan/v2.7", { images: [url] }, "fal-ai/wan/v2.7/image-to-video", { duration: "10", image_url: url }],
   [
-    "vidA-2",
-    "fal-ai/wan/v2.7",
-    { images: [url] },
-    "fal-ai/wan/v2.7/image-to-video",
-    { aspect_ratio: "16:9", duration: "10", image_url: url },
+    "vidA-2-pro",
+    "bytedance/seedance-2.5",
+    { duration: 25 },
+    "bytedance/seedance-2.5/text-to-video",
+    { aspect_ratio: "16:9", duration: "25" },
   ],
   ["vidA-2", second, { duration: 15, size: "1:1" }, `${second}/text-to-video`, { aspect_ratio: "1:1", duration: "15" }],
 ];
@@ -105,25 +107,25 @@ test.each(cases)("%s by %s: %o", async (publicModel, model, request, endpoint, i
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("a character's picture is a reference, and its display name stands in the prompt", async () => {
+test("a character's image is a reference, and its display name stands in the prompt", async () => {
   const routes = { "vidA-2": [{ provider: "media", model: "character" }, ...routesTo("fal", "vidA-2", second)["vidA-2"]!] };
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("....ftypisom")));
-  const clip = { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" };
+  const clip = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
   const { account, data: made } = await generate(routes, videos, clip);
   vi.restoreAllMocks();
   const [character] = made.result.data.characters;
   const word = unique();
-  const body = { model: "vidA-2", prompt: `${word} @${character.username} waves`, images: [url] };
+  const body = { model: "vidA-2", prompt: `${word} @${character.username} waves`, image_with_roles: [reference] };
   const submitted = await call(videos, { key: account.key, body, vars: { ROUTES: routesTo("fal", "vidA-2", `${second}/fast`) } });
   const { data } = (await finish(account, submitted.body.id, 20)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect(await submissionOf(word)).toMatchObject({
     endpoint: `${second}/fast/reference-to-video`,
-    input: { prompt: `${word} ${character.display_name} waves`, image_urls: [url, expect.stringMatching(/^data:image\/png;base64,/)] },
+    input: { prompt: `${word} ${character.display_name} waves`, image_urls: [third, expect.stringMatching(/^data:image\/png;base64,/)] },
   });
   const refused = await call(videos, {
     key: account.key,
-    body: { ...body, images: [] },
+    body: { ...body, image_with_roles: [] },
     vars: { ROUTES: routesTo("fal", "vidA-2", "fal-ai/wan/v2.7") },
   });
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "prompt" });
@@ -140,7 +142,10 @@ const large = { metadata: { resolution: "1080p" } };
 test.each<[string, string, object, string]>([
   ["vidA-2", veo, {}, "duration"],
   ["vidA-2", second, { metadata: { watermark: true } }, "metadata.watermark"],
-  [vidB, `${veo}/fast`, { images: [url, other, third] }, "images"],
+  [vidB, `${veo}/lite`, { images: [url, other, third] }, "images"],
+  [vidC, seedance, { images: [url] }, "images"],
+  [vidC, seedance, { image_with_roles: [first, last] }, "image_with_roles"],
+  ["vidD-02", hailuo, { duration: 10, prompt: "x".repeat(2001) }, "prompt"],
   [vidC, `${seedance}/fast`, { image_with_roles: [first, last] }, "image_with_roles"],
   [vidC, seedance, { image_with_roles: [last] }, "image_with_roles"],
   [vidC, seedance, { image_with_roles: [reference] }, "image_with_roles"],
@@ -153,7 +158,7 @@ test.each<[string, string, object, string]>([
   [vidD, hailuo, { duration: 10, ...small }, "metadata.resolution"],
   [vidD, `${hailuo}/standard`, { duration: 10, ...large }, "metadata.resolution"],
   [vidD, hailuo, { duration: 10, metadata: { watermark: true } }, "metadata.watermark"],
-  [vidD, hailuo, { duration: 10, metadata: { last_frame_image: url } }, "metadata.first_frame_image"],
+  [vidD, hailuo, { duration: 10, metadata: { last_frame_image: url } }, "metadata.last_frame_image"],
   [
     vidD,
     "fal-ai/minimax/hailuo-2.3",
@@ -169,8 +174,8 @@ test.each<[string, string, object, string]>([
   expect(await asked(prompt)).toEqual([]);
 });
 
-test("characters are not made here, and a family of pictures makes no film", async () => {
-  const character = { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" };
+test("characters are not made here, and a family of images makes no video", async () => {
+  const character = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
   for (const [model, body] of [
     [second, character],
     ["fal-ai/nano-banana-pro", { model: "vidA-2", prompt: unique() }],

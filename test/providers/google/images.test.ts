@@ -1,4 +1,4 @@
-/** Pictures by the Gemini API: what it is asked, what it answers, and what becomes of the task and its money. */
+/** Images by the Gemini API: what it is asked, what it answers, and what becomes of the task and its money. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ const google = { provider: "google", model: "gemini-3-pro-image" };
 const routes = { [id]: [google] };
 const twoRoutes = { [id]: [google, { provider: "google", model: "gemini-3.1-flash-image" }] };
 
-/** Width and height that a stored picture has. */
+/** Width and height that a stored image has. */
 async function pixels(url: string): Promise<[number, number]> {
   const { status, body } = await call(url);
   expect(status).toBe(200);
@@ -29,7 +29,7 @@ async function pixels(url: string): Promise<[number, number]> {
 function serve(body: BodyInit): void {
   const real = globalThis.fetch.bind(globalThis);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
-    new Request(input).url.startsWith("https://pictures.example/") ? new Response(body) : real(input, init),
+    new Request(input).url.startsWith("https://images.example/") ? new Response(body) : real(input, init),
   );
 }
 
@@ -41,7 +41,7 @@ async function endsAs(code: string, prompt: string, starts: number, body: object
   expect(await callsOf(prompt)).toEqual(Array.from({ length: starts }, () => "start"));
 }
 
-test("a picture is drawn and stored: ratio and size arrive as they were asked for", async () => {
+test("an image is drawn and stored: ratio and size arrive as they were asked for", async () => {
   const prompt = `a house ${unique()}`;
   const { account, data } = await generate(routes, path, { model: "imgC-alias-pro", prompt, size: "3:2" });
   expect(data.status).toBe("completed");
@@ -63,40 +63,40 @@ test("hd is imageSize 2K", async () => {
   expect((await asked(prompt))[0]!.body).toMatchObject({ generationConfig: { imageConfig: { imageSize: "2K" } } });
 });
 
-test("n pictures are n calls", async () => {
+test("n images are n calls", async () => {
   const prompt = unique();
   const { data } = await generate(routes, path, { model: id, prompt, n: 3 });
   expect(data.result.images).toHaveLength(3);
   expect(await callsOf(prompt)).toEqual(["start", "start", "start"]);
 });
 
-test("what was made counts when a later picture is blocked: fewer are charged", async () => {
+test("what was made counts when a later image is blocked: fewer are charged", async () => {
   const prompt = `[first 1] ${unique()}`;
   const { account, data } = await generate(routes, path, { model: id, prompt, n: 3 });
   expect(data.result.images).toHaveLength(1);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
 });
 
-test("pictures of the caller go as inlineData, by URL and inline alike, in their order", async () => {
+test("images of the caller go as inlineData, by URL and inline alike, in their order", async () => {
   const prompt = unique();
   serve(Uint8Array.fromBase64(png));
-  const images = ["https://pictures.example/a.png", `data:image/png;base64,${png}`];
+  const images = ["https://images.example/a.png", `data:image/png;base64,${png}`];
   const { data } = await generate(routes, path, { model: id, prompt, images });
   expect(data.status).toBe("completed");
   const inlineData = { mimeType: "image/png", data: png };
   expect((await asked(prompt))[0]!.body).toMatchObject({ contents: [{ parts: [{ text: prompt }, { inlineData }, { inlineData }] }] });
 });
 
-test("a picture that is none ends the task as invalid_input: the half request is taken for nothing", async () => {
+test("an image that is none ends the task as invalid_input: the half request is taken for nothing", async () => {
   const prompt = unique();
-  serve("no picture");
-  const { account, data } = await generate(routes, path, { model: id, prompt, images: ["https://pictures.example/a.png"] });
+  serve("no image");
+  const { account, data } = await generate(routes, path, { model: id, prompt, images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   expect(await callsOf(prompt)).toEqual([]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a large picture in the answer is decoded while it is read", async () => {
+test("a large image in the answer is decoded while it is read", async () => {
   const { data } = await generate(routes, path, { model: id, prompt: `[large] ${unique()}` });
   expect(await pixels(data.result.images[0].url[0])).toEqual([2048, 1024]);
 });
@@ -115,8 +115,8 @@ test.each(["NO_IMAGE", "words", "broken", "drop"])("%s ends as provider_error, a
   endsAs("provider_error", `[${word}] ${unique()}`, word === "broken" ? 0 : 1),
 );
 
-test("a picture that Google cannot process is the caller's", () =>
-  endsAs("invalid_input", `[bad-picture] ${unique()}`, 0, { images: [`data:image/png;base64,${png}`] }));
+test("an image that Google cannot process is the caller's", () =>
+  endsAs("invalid_input", `[bad-image] ${unique()}`, 0, { images: [`data:image/png;base64,${png}`] }));
 
 test.each(["[limit 1]", "[limit 1] [wrapped]", "[unavailable 1]"])("%s: asked again, for nothing was accepted", async (orders) => {
   const prompt = `${orders} ${unique()}`;
@@ -148,7 +148,7 @@ test("a verdict on the content gives way to nobody", async () => {
   expect(await callsOf(prompt)).toEqual(["start"]);
 });
 
-test("hd is refused for a model that draws in one size, and a route to a film model is none", async () => {
+test("hd is refused for a model that draws in one size, and a route to a video model is none", async () => {
   for (const [model, code, param] of [
     ["gemini-2.5-flash-image", "unsupported_parameter", "quality"],
     ["veo-3.1-generate-001", "model_not_available", "model"],
@@ -164,10 +164,12 @@ test("hd is refused for a model that draws in one size, and a route to a film mo
 test.each(["[wallet]", "[region]"])("%s puts the provider aside and tells the operator", async (orders) => {
   const { account, body } = await submitTo(routes, path, { model: id, prompt: `${orders} ${unique()}` });
   vi.setSystemTime(Date.now() + 61_000);
-  expect(isUnhealthy("google")).toBe(false);
+  expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(false);
   const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
   await deliver(body.id as string);
-  expect(isUnhealthy("google")).toBe(true);
+  expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(true);
+  // The Vertex account is another one.
+  expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(false);
   expect(lines.mock.calls.flat().join()).toContain(`"unit":"provider","provider":"google","outcome":"account_fault"`);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
@@ -178,7 +180,7 @@ test("a wrong key, which is 400 INVALID_ARGUMENT, puts the provider aside; no li
   const prompt = unique();
   const { account, body } = await submitTo(routes, path, { model: id, prompt });
   await deliver(body.id as string, undefined, { GEMINI_API_KEY: "wrong-key" });
-  expect(isUnhealthy("google")).toBe(true);
+  expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(true);
   const { data } = (await finish(account, body.id as string)).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });

@@ -1,9 +1,9 @@
-/** Answers with a film in them: how much of them is read, and what comes out. */
+/** Answers with a video in them: how much of them is read, and what comes out. */
 
 import { expect, test } from "vitest";
-import { filmIn, lookForFilm } from "../../../src/providers/google/inline-video.ts";
+import { videoIn, lookForVideo } from "../../../src/providers/google/inline-video.ts";
 
-test("the answer is read no further than to the film, and its film piece by piece", async () => {
+test("the answer is read no further than to the video, and its video piece by piece", async () => {
   const bytes = new Uint8Array(8_000_001).fill(7);
   bytes.set(new TextEncoder().encode("ftypisom"), 4);
   const text = JSON.stringify({
@@ -23,11 +23,11 @@ test("the answer is read no further than to the film, and its film piece by piec
       },
     });
   };
-  expect(await lookForFilm(answer())).toEqual({ film: true });
+  expect(await lookForVideo(answer())).toEqual({ video: true });
   expect(pulled).toBeLessThan(5);
   const digest = (data: ArrayBuffer) => crypto.subtle.digest("SHA-256", data).then((hash) => new Uint8Array(hash).toHex());
-  const film = await new Response(filmIn(answer())).arrayBuffer();
-  expect(await digest(film)).toBe(await digest(bytes.buffer));
+  const video = await new Response(videoIn(answer())).arrayBuffer();
+  expect(await digest(video)).toBe(await digest(bytes.buffer));
 });
 
 test.each([
@@ -35,13 +35,13 @@ test.each([
   ['{"name":"x","done":true,"response":{"raiMediaFilteredCount":1}}', { name: "x", done: true, response: { raiMediaFilteredCount: 1 } }],
   [`{"long":"${"a".repeat(100_000)}","done":true}`, { long: expect.any(String), done: true }],
   ["no JSON", undefined],
-])("an answer without a film is read whole", async (text, value) => {
-  expect(await lookForFilm(new Blob([text]).stream())).toEqual({ film: false, value });
+])("an answer without a video is read whole", async (text, value) => {
+  expect(await lookForVideo(new Blob([text]).stream())).toEqual({ video: false, value });
 });
 
 test.each(['{"data":"AAAAIGZ0eXBpc29t', '{"data":"none"}'])(
-  "a film that breaks off, or is not there any more, is an error",
+  "a video that breaks off, or is not there any more, is an error",
   async (text) => {
-    await expect(new Response(filmIn(new Blob([text]).stream())).arrayBuffer()).rejects.toMatchObject({ retryable: true });
+    await expect(new Response(videoIn(new Blob([text]).stream())).arrayBuffer()).rejects.toMatchObject({ retryable: true });
   },
 );

@@ -1,7 +1,7 @@
-/** Pictures on their way to Google: written into the request while it is sent, and the pictures of characters beside them. */
+/** Images on their way to Google: written into the request while it is sent, and the images of characters beside them. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { postWithPictures } from "../../../src/providers/shared/google-body.ts";
+import { jsonPieces, postPieces } from "../../../src/providers/shared/streamed-body.ts";
 import { InputError, type InputImage } from "../../../src/providers/provider.ts";
 import { call, finish, holdTime, unique } from "../../support/gateway.ts";
 import { png } from "./support.ts";
@@ -10,7 +10,7 @@ import { asked, generate } from "../support.ts";
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-const films = "/v1/videos/generations";
+const videos = "/v1/videos/generations";
 
 /** Bytes that begin as a PNG. */
 function noise(length: number): Uint8Array<ArrayBuffer> {
@@ -20,22 +20,24 @@ function noise(length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-test("pictures of several megabytes arrive whole, each after the one before", async () => {
+test("images of several megabytes arrive whole, each after the one before", async () => {
   const prompt = unique();
-  const pictures = [noise(2_000_000), noise(196_608), noise(196_609)];
-  const images = pictures.map((bytes) => `data:image/png;base64,${bytes.toBase64()}`);
+  const files = [noise(2_000_000), noise(196_608), noise(196_609)];
+  const images = files.map((bytes) => `data:image/png;base64,${bytes.toBase64()}`);
   const model = "imgC-3-pro-image-preview";
   const routes = { [model]: [{ provider: "google", model: "gemini-3-pro-image" }] };
   const { data } = await generate(routes, "/v1/images/generations", { model, prompt, images });
   expect(data.status).toBe("completed");
   const { contents } = (await asked(prompt))[0]!.body as { contents: { parts: { inlineData?: { data: string } }[] }[] };
   expect(contents[0]!.parts.slice(1).map(({ inlineData }) => inlineData!.data === undefined)).toEqual([false, false, false]);
-  for (const [at, bytes] of pictures.entries()) expect(contents[0]!.parts[at + 1]!.inlineData!.data === bytes.toBase64()).toBe(true);
+  for (const [at, bytes] of files.entries()) expect(contents[0]!.parts[at + 1]!.inlineData!.data === bytes.toBase64()).toBe(true);
 });
 
-const image = (read: InputImage["read"]): InputImage => ({ read });
-const frame = (pictures: string[]) => ({ pictures });
-const shape = (type: string, data: string) => ({ type, data });
+const image = (read: InputImage["read"]): InputImage => ({ role: "reference", read });
+const post = (...images: InputImage[]) => {
+  const pieces = jsonPieces(images, (values) => ({ images: values }), { toJson: (type, data) => ({ type, data }) });
+  return postPieces((init) => fetch("https://upstream.example/", init), pieces, { signal: AbortSignal.timeout(10_000) });
+};
 
 test("an answer that comes before the request was read ends its writing", async () => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) => {
@@ -51,13 +53,12 @@ test("an answer that comes before the request was read ends its writing", async 
       isGivenBack = true;
     }
   });
-  const init = { headers: {}, signal: AbortSignal.timeout(10_000) };
-  const response = await postWithPictures("https://upstream.example/", init, frame, { images: [large], shape });
+  const response = await post(large);
   expect(response.status).toBe(401);
   expect(isGivenBack).toBe(true);
 });
 
-test("a picture that breaks ends the request, with its own fault", async () => {
+test("an image that breaks ends the request, with its own fault", async () => {
   let signal: AbortSignal | null | undefined;
   vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) => {
     signal = init!.signal;
@@ -67,30 +68,29 @@ test("a picture that breaks ends the request, with its own fault", async () => {
   });
   const broken = image(() => Promise.reject(new InputError("gone")));
   const good = image((use) => use({ bytes: Uint8Array.fromBase64(png), type: "image/png" }));
-  const init = { headers: {}, signal: AbortSignal.timeout(10_000) };
-  const post = postWithPictures("https://upstream.example/", init, frame, { images: [good, broken], shape });
-  await expect(post).rejects.toThrow(new InputError("gone"));
+  await expect(post(good, broken)).rejects.toThrow(new InputError("gone"));
   expect(signal?.aborted).toBe(true);
 });
 
 test.each([
   ["gemini-omni-1.2-flash", 10],
   ["veo-3.1-generate-001", 8],
-])("a character's picture goes along as a reference, its name in the prompt (%s)", async (model, duration) => {
+])("a character's image goes along as a reference, its name in the prompt (%s)", async (model, duration) => {
   const real = globalThis.fetch.bind(globalThis);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
-    new Request(input).url.startsWith("https://films.example/")
+    new Request(input).url.startsWith("https://videos.example/")
       ? new Response("....ftypisom", { headers: { "content-type": "video/mp4" } })
       : real(input, init),
   );
   const name = duration === 8 ? "vidB-3.1-quality" : "vidA-2";
-  const clip = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0.5,2" };
-  const { account, data } = await generate({ "vidA-2": [{ provider: "media", model: "character" }] }, films, clip);
+  const clip = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0.5,2" };
+  const { account, data } = await generate({ "vidA-2": [{ provider: "media", model: "character" }] }, videos, clip);
   const [character] = data.result.data.characters;
   const word = unique();
   const prompt = `@${character.username} dances ${word}`;
-  const body = { model: name, prompt, images: [`data:image/png;base64,${png}`] };
-  const made = await call(films, { key: account.key, body, vars: { ROUTES: { [name]: [{ provider: "google", model }] } } });
+  const image_with_roles = [{ url: `data:image/png;base64,${png}`, role: "reference" }];
+  const body = { model: name, prompt, image_with_roles };
+  const made = await call(videos, { key: account.key, body, vars: { ROUTES: { [name]: [{ provider: "google", model }] } } });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
   expect((await finish(account, made.body.id as string, 40)).body.data.status).toBe("completed");
   const told = `${character.display_name} dances ${word}`;

@@ -1,4 +1,4 @@
-/** Omni films by interactions: in the background, as a file behind the key or within the answer, and changed by a further interaction. */
+/** Omni videos by interactions: in the background, as a file behind the key or within the answer, and changed by a further interaction. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -13,14 +13,14 @@ afterEach(() => vi.restoreAllMocks());
 const omni = (model = "gemini-omni-1.2-flash") => [{ provider: "google", model }];
 const routes = { "vidA-2": omni(), "vidA-2-pro": omni(), "vidB-3.1-fast": omni("gemini-omni-1.1-flash"), "vidB-3.1-quality": omni() };
 
-/** Its bytes, checked to be the emulator's film. */
-async function filmOf(data: { status: string; result: { videos: { url: string[] }[] } }): Promise<ArrayBuffer> {
+/** Its bytes, checked to be the emulator's video. */
+async function videoOf(data: { status: string; result: { videos: { url: string[] }[] } }): Promise<ArrayBuffer> {
   expect(data.status).toBe("completed");
-  const film = await call(data.result.videos[0]!.url[0]!);
-  expect(film.status).toBe(200);
-  expect(new TextDecoder().decode((film.body as ArrayBuffer).slice(4, 8))).toBe("ftyp");
-  expect(film.body.byteLength).toBe(25_350);
-  return film.body as ArrayBuffer;
+  const video = await call(data.result.videos[0]!.url[0]!);
+  expect(video.status).toBe(200);
+  expect(new TextDecoder().decode((video.body as ArrayBuffer).slice(4, 8))).toBe("ftyp");
+  expect(video.body.byteLength).toBe(25_350);
+  return video.body as ArrayBuffer;
 }
 
 test.each([
@@ -28,10 +28,10 @@ test.each([
   ["vidB-3.1-quality", {}, "16:9", "8s", "gemini-omni-1.2-flash"],
   ["vidA-2", { duration: 15 }, "16:9", "15s", "gemini-omni-1.2-flash"],
   ["vidA-2-pro", { duration: 10, size: "9:16" }, "9:16", "10s", "gemini-omni-1.2-flash"],
-] as const)("%s: ratio and seconds arrive, the duration as text, and the film is stored", async (name, body, ratio, duration, id) => {
+] as const)("%s: ratio and seconds arrive, the duration as text, and the video is stored", async (name, body, ratio, duration, id) => {
   const prompt = `[queued 1] [running 1] [processing 1] ${unique()}`;
   const { account, data } = await generate(routes, videos, { model: name, prompt, ...body });
-  await filmOf(data);
+  await videoOf(data);
   expect(await startOf(prompt)).toEqual({
     model: id,
     input: prompt,
@@ -46,11 +46,11 @@ test.each([
 test.each([
   [1, "image_to_video"],
   [3, "reference_to_video"],
-])("%d pictures go inline before the prompt", async (count, task) => {
+])("%d images go inline before the prompt", async (count, task) => {
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
   const { data } = await generate(routes, videos, { model, prompt, images });
-  await filmOf(data);
+  await videoOf(data);
   expect(await startOf(prompt)).toMatchObject({
     input: [...images.map(() => ({ type: "image", data: png, mime_type: "image/png" })), { type: "text", text: prompt }],
     generation_config: { video_config: { task } },
@@ -59,13 +59,13 @@ test.each([
 
 test("the caller's style follows the prompt", async () => {
   const prompt = unique();
-  await filmOf((await generate(routes, videos, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
-  expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\nStyle: anime.` });
+  await videoOf((await generate(routes, videos, { model: "vidA-2", prompt, metadata: { style: "anime" } })).data);
+  expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\n\nStyle: anime.` });
 });
 
-test("the film may come inline although it was to come as a file", async () => {
+test("the video may come inline although it was to come as a file", async () => {
   const prompt = `[inline] ${unique()}`;
-  await filmOf((await generate(routes, videos, { model, prompt })).data);
+  await videoOf((await generate(routes, videos, { model, prompt })).data);
   expect(await callsOf(prompt)).not.toContain("file");
 });
 
@@ -73,19 +73,19 @@ test.each(["[truncated 1]", "[inline] [truncated 3]"])(
   "%s: a broken download is fetched again, without a second generation",
   async (orders) => {
     const prompt = `${orders} ${unique()}`;
-    await filmOf((await generate(routes, videos, { model, prompt })).data);
+    await videoOf((await generate(routes, videos, { model, prompt })).data);
     expect(await countOf(prompt, "start")).toBe(1);
   },
 );
 
 test.each(["[redirect]", "[foreign]"])("%s: a file on another host is fetched without the key", async (orders) => {
   const prompt = `${orders} ${unique()}`;
-  await filmOf((await generate(routes, videos, { model, prompt })).data);
+  await videoOf((await generate(routes, videos, { model, prompt })).data);
   expect(await callsOf(prompt)).toContain("file");
 });
 
 test("a status word that nobody knows is no end", async () => {
-  await filmOf((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
+  await videoOf((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
 });
 
 test.each([
@@ -106,7 +106,7 @@ test.each([
 test.each(["[retired 1]", "[limit 2]", "[fails 1]"])("%s gives way to the next route", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const two = { [model]: [...omni(), ...omni("gemini-omni-1.1-flash")] };
-  await filmOf((await generate(two, videos, { model, prompt })).data);
+  await videoOf((await generate(two, videos, { model, prompt })).data);
   expect(await lastStartOf(prompt)).toMatchObject({ model: "gemini-omni-1.1-flash" });
 });
 
@@ -114,13 +114,13 @@ async function remix(account: Account, video: string, body: object) {
   return call(`/v1/videos/${video}/remix`, { key: account.key, body: { model: "vidA-2", ...body }, vars: { ROUTES: routes } });
 }
 
-test("a remix is a further interaction after the one that made the film", async () => {
+test("a remix is a further interaction after the one that made the video", async () => {
   const first = unique();
   const { account, id } = await generate(routes, videos, { model: "vidA-2", prompt: first });
   const prompt = `now at night ${unique()}`;
   const made = await remix(account, id, { prompt, size: "9:16", duration: 15 });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
-  await filmOf((await finish(account, made.body.id as string, 40)).body.data);
+  await videoOf((await finish(account, made.body.id as string, 40)).body.data);
   const body = await startOf(prompt);
   expect(body).toMatchObject({
     input: prompt,
@@ -130,7 +130,7 @@ test("a remix is a further interaction after the one that made the film", async 
   expect(body).not.toHaveProperty("generation_config");
 });
 
-test("a remix of a film that Omni did not make is refused, and reserves nothing", async () => {
+test("a remix of a video that Omni did not make is refused, and reserves nothing", async () => {
   const veo = { "vidB-3.1-fast": [{ provider: "google", model: "veo-3.1-fast-generate-001" }] };
   const { account, id } = await generate(veo, videos, { model, prompt: unique() });
   const { used } = await books(account);
@@ -182,7 +182,7 @@ test("a wrong key puts the provider aside; no line and no answer holds a key", a
   const prompt = unique();
   const { account, body } = await submitTo(routes, videos, { model, prompt });
   await deliver(body.id as string, undefined, { GEMINI_API_KEY: "wrong-key" });
-  expect(isUnhealthy("google")).toBe(true);
+  expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(true);
   const { data } = (await finish(account, body.id as string)).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });

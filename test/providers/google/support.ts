@@ -1,4 +1,4 @@
-/** What the tests of Google's films share: how they end, and what its emulator was sent. */
+/** What the tests of Google's videos share: how they end, and what its emulator was sent. */
 
 import { expect } from "vitest";
 import { books } from "../../support/gateway.ts";
@@ -16,7 +16,7 @@ export const startOf = async (prompt: string) => (await sent(prompt))[0];
 /** That of the last one. */
 export const lastStartOf = async (prompt: string) => (await sent(prompt)).at(-1);
 
-/** The film ends so, nothing is charged, and it was submitted so many times. */
+/** The video ends so, nothing is charged, and it was submitted so many times. */
 export async function endsAs(routes: Routes, code: string, prompt: string, starts: number): Promise<void> {
   const { account, data } = await generate(routes, videos, { model, prompt });
   expect(data).toMatchObject({ status: "failed", error: { code } });

@@ -1,4 +1,4 @@
-/** Veo films on Vertex AI: the service account's tokens, long-running operations, films in base64 within the answer. */
+/** Veo videos on Vertex AI: the service account's tokens, long-running operations, videos in base64 within the answer. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -16,15 +16,15 @@ const routes = {
   "vidB-3.1-quality": [veo("veo-3.1-generate-001")],
 };
 
-test.each(["vidB-3.1-fast", "vidB-3.1-quality"] as const)("%s: a film is made, polled and stored", async (name) => {
+test.each(["vidB-3.1-fast", "vidB-3.1-quality"] as const)("%s: a video is made, polled and stored", async (name) => {
   const prompt = `a river [queued 1] [running 2] ${unique()}`;
   const { account, data } = await generate(routes, videos, { model: name, prompt, size: "9:16" });
   expect(data.status).toBe("completed");
-  const film = await call(data.result.videos[0].url[0]);
-  expect(film.status).toBe(200);
-  expect(film.headers.get("content-type")).toBe("video/mp4");
-  expect(film.body.byteLength).toBeGreaterThan(25_000);
-  expect(new TextDecoder().decode((film.body as ArrayBuffer).slice(4, 8))).toBe("ftyp");
+  const video = await call(data.result.videos[0].url[0]);
+  expect(video.status).toBe(200);
+  expect(video.headers.get("content-type")).toBe("video/mp4");
+  expect(video.body.byteLength).toBeGreaterThan(25_000);
+  expect(new TextDecoder().decode((video.body as ArrayBuffer).slice(4, 8))).toBe("ftyp");
   const { token, ...body } = await startOf(prompt);
   expect(token).toMatch(/^ya29\./);
   expect(body).toEqual({
@@ -36,12 +36,13 @@ test.each(["vidB-3.1-fast", "vidB-3.1-quality"] as const)("%s: a film is made, p
   expect((await books(account)).reserved).toBe(0);
 });
 
-const picture = { bytesBase64Encoded: png, mimeType: "image/png" };
+const image = { bytesBase64Encoded: png, mimeType: "image/png" };
+const reference = { image, referenceType: "asset" };
 test.each([
-  [1, { image: picture }],
-  [2, { image: picture, lastFrame: picture }],
-  [3, { referenceImages: Array.from({ length: 3 }, () => ({ image: picture, referenceType: "asset" })) }],
-])("%d pictures go as base64 in their parts", async (count, expected) => {
+  [1, { image }],
+  [2, { referenceImages: [reference, reference] }],
+  [3, { referenceImages: [reference, reference, reference] }],
+])("%d images go as base64 in their parts", async (count, expected) => {
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
   const { data } = await generate(routes, videos, { model, prompt, images });
@@ -49,15 +50,15 @@ test.each([
   expect((await startOf(prompt)).instances).toEqual([{ prompt, ...expected }]);
 });
 
-test("a film of many megabytes in the answer is stored whole", async () => {
+test("a video of many megabytes in the answer is stored whole", async () => {
   const prompt = `[large] ${unique()}`;
   const { data } = await generate(routes, videos, { model, prompt });
-  const film = await call(data.result.videos[0].url[0]);
-  expect(film.body.byteLength).toBeGreaterThan(12_000_000);
-  expect(new Uint8Array(film.body as ArrayBuffer).at(-1)).toBe(0x5a);
+  const video = await call(data.result.videos[0].url[0]);
+  expect(video.body.byteLength).toBeGreaterThan(12_000_000);
+  expect(new Uint8Array(video.body as ArrayBuffer).at(-1)).toBe(0x5a);
 });
 
-test("an answer that breaks off within the film is fetched again, without a second generation", async () => {
+test("an answer that breaks off within the video is fetched again, without a second generation", async () => {
   // Looked at twice, then read: the third breaks.
   const prompt = `[truncated 3] ${unique()}`;
   const { data } = await generate(routes, videos, { model, prompt });
@@ -70,7 +71,7 @@ test("an expired token: 401, and once more with a fresh one", async () => {
     const prompt = `${orders} ${unique()}`;
     const { data } = await generate(routes, videos, { model, prompt });
     expect(data.status).toBe("completed");
-    expect(isUnhealthy("google")).toBe(false);
+    expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(false);
     expect(await countOf(prompt, "start")).toBe(1);
   }
 });
@@ -120,7 +121,7 @@ test("what Veo cannot do is refused by its field, and reserves nothing", async (
     ["vidC-1-0-pro-fast", { duration: 8, size: "1:1" }, "size"],
     ["vidC-1-0-pro-fast", { duration: 8, metadata: { resolution: "480p" } }, "metadata.resolution"],
     ["vidC-1-0-pro-fast", { duration: 8, images: Array.from({ length: 4 }, () => `data:image/png;base64,${png}`) }, "images"],
-    ["vidC-1-0-pro-fast", { duration: 8, image_with_roles: [{ url: "https://a.example/b.png", role: "first_frame" }] }, "image_with_roles"],
+    ["vidC-1-0-pro-fast", { duration: 8, image_with_roles: [{ url: "https://a.example/b.png", role: "last_frame" }] }, "image_with_roles"],
     ["vidA-2", { duration: 10 }, "duration"],
   ] as const) {
     const answer = await submitTo(veoFor(id), videos, { model: id, prompt: "x", ...body });
@@ -154,7 +155,9 @@ test.each(["another account", "no JSON", "another key"])(
     const submitted = await submitTo(routes, videos, { model, prompt });
     const id = submitted.body.id as string;
     await deliver(id, undefined, { GOOGLE_SERVICE_ACCOUNT: wrong[which]! });
-    expect(isUnhealthy("google")).toBe(true);
+    expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(true);
+    // The Gemini key is another account.
+    expect(isUnhealthy({ provider: "google", model: "gemini-omni-1.2-flash" })).toBe(false);
     await pass(id, 1);
     const { data } = (await finish(submitted.account, id)).body;
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });

@@ -10,7 +10,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const routes = { "vidA-2": [{ provider: "media", model: "character" }] };
 const videos = "/v1/videos/generations";
-const byUrl = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0.5,2" };
+const byUrl = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0.5,2" };
 
 /** What the caller's host answers. */
 const host = (body: string) =>
@@ -27,15 +27,15 @@ test("a character is a still of the clip under a name of its own, for good", asy
     username: expect.stringMatching(/^character\.[0-9a-f]{10}$/),
     profile_picture_url: expect.any(String),
   });
-  const picture = await call(character.profile_picture_url);
-  expect([...new Uint8Array(picture.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
-  expect((await env.ASSETS.head(`characters/${character.id}`))?.size).toBe(picture.body.byteLength);
+  const image = await call(character.profile_picture_url);
+  expect([...new Uint8Array(image.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
+  expect((await env.ASSETS.head(`characters/${character.id}`))?.size).toBe(image.body.byteLength);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
 test.each([
   ["without sound", "....ftypisom silent"],
-  ["that is no film", "hello"],
+  ["that is no video", "hello"],
 ])("a clip %s is invalid_input and costs nothing", async (_, body) => {
   host(body);
   const { account, data } = await generate(routes, videos, byUrl);
@@ -43,19 +43,19 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a film whose upstream makes no thumbnail gets a still of itself when one is asked for", async () => {
-  const films = { "vidA-2": [{ provider: "minimax", model: "MiniMax-H3" }] };
+test("a video whose upstream makes no thumbnail gets a still of itself when one is asked for", async () => {
+  const h3 = { "vidA-2": [{ provider: "minimax", model: "MiniMax-H3" }] };
   const body = { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } };
-  const { data } = await generate(films, videos, body);
+  const { data } = await generate(h3, videos, body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  const picture = await call(data.result.videos[0].thumbnail);
-  expect(picture.headers.get("content-type")).toBe("image/png");
-  expect([...new Uint8Array(picture.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
-  const without = await generate(films, videos, { model: "vidA-2", prompt: unique() });
+  const image = await call(data.result.videos[0].thumbnail);
+  expect(image.headers.get("content-type")).toBe("image/png");
+  expect([...new Uint8Array(image.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
+  const without = await generate(h3, videos, { model: "vidA-2", prompt: unique() });
   expect(without.data.result.videos[0].thumbnail).toBeUndefined();
 });
 
-test("films are not its business", async () => {
+test("videos are not its business", async () => {
   const { status, body, account } = await submitTo(routes, videos, { model: "vidA-2", prompt: unique() });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });

@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 /** A minute later every provider is asked in its turn again. */
 function forgive(): void {
   vi.setSystemTime(Date.now() + 61_000);
-  expect(isUnhealthy("minimax")).toBe(false);
+  expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(false);
 }
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   await deliver(body.id as string, undefined, { MINIMAX_API_KEY: "wrong-minimax-key" });
   const done = await finish(account, body.id as string);
   expect(done.body.data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(isUnhealthy("minimax")).toBe(true);
+  expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(true);
   expect(lines.filter((line) => line.includes(`"outcome":"account_fault"`))).toEqual([
     `{"unit":"provider","provider":"minimax","outcome":"account_fault"}`,
   ]);
@@ -40,7 +40,7 @@ test.each([
   forgive();
   const { data } = await generate(routes, videos, plain(`${unique()} [wallet]`));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(isUnhealthy("minimax")).toBe(true);
+  expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(true);
 });
 
 test("work that was accepted is kept while the key is wrong", async () => {
@@ -51,7 +51,7 @@ test("work that was accepted is kept while the key is wrong", async () => {
   await deliver(id);
   await pass(id, 11);
   await deliver(id, undefined, { MINIMAX_API_KEY: "wrong-minimax-key" });
-  expect(isUnhealthy("minimax")).toBe(true);
+  expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(true);
   const { data } = (await finish(account, id, 40)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect(await countOf(prompt, "start")).toBe(1);

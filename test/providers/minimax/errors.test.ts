@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
-import { expectFilm, firstFrame, plain, through, v1, v2, videos } from "./support.ts";
+import { expectVideo, firstFrame, plain, through, v1, v2, videos } from "./support.ts";
 import { callsOf, countOf, generate, sent, submitTo } from "../support.ts";
 
 holdTime();
@@ -49,19 +49,19 @@ test.each(
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(routes, videos, plain(prompt));
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  await expectFilm(data);
+  await expectVideo(data);
   expect(await countOf(prompt, "start")).toBe(submissions);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
 });
 
-test.each(apis)("%s: a film that breaks off is fetched again, and not made again", async (_, routes) => {
+test.each(apis)("%s: a video that breaks off is fetched again, and not made again", async (_, routes) => {
   const prompt = `${unique()} [truncated 1]`;
   await generate(routes, videos, plain(prompt));
   const calls = (await callsOf(prompt)).filter((name) => name === "start" || name === "file");
   expect(calls).toEqual(["start", "file", "file"]);
 });
 
-test("v1: a film whose address is refused for a while is asked for again, one that is gone is lost", async () => {
+test("v1: a video whose address is refused for a while is asked for again, one that is gone is lost", async () => {
   const late = `${unique()} [retrieve-limit 1]`;
   const done = await generate(v1, videos, plain(late));
   expect(done.data.status, JSON.stringify(done.data)).toBe("completed");
@@ -84,8 +84,8 @@ test("v2: work that expired there is its fault", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test.each(apis)("%s: a picture that it cannot use is the caller's fault, at whatever route", async (_, routes) => {
-  const prompt = `${unique()} [bad-picture]`;
+test.each(apis)("%s: an image that it cannot use is the caller's fault, at whatever route", async (_, routes) => {
+  const prompt = `${unique()} [bad-image]`;
   const twice = { "vidD-02": [...routes["vidD-02"]!, ...v2["vidD-02"]!] };
   const { account, data } = await generate(twice, videos, { ...plain(prompt), metadata: { first_frame_image: firstFrame } });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });

@@ -1,14 +1,14 @@
-/** What the tests of MiniMax share: routes, submissions, and the film that its emulator makes. */
+/** What the tests of MiniMax share: routes, submissions, and the video that its emulator makes. */
 
 import { expect } from "vitest";
 import { call, unique } from "../../support/gateway.ts";
 import { generate, type Routes, sent } from "../support.ts";
 
 export const videos = "/v1/videos/generations";
-export const firstFrame = "https://pictures.example/first.png";
-export const lastFrame = "https://pictures.example/last.png";
+export const firstFrame = "https://images.example/first.png";
+export const lastFrame = "https://images.example/last.png";
 
-/** Every film model through this upstream model. */
+/** Every video model through this upstream model. */
 export const through = (...models: string[]): Routes =>
   Object.fromEntries(
     ["vidD-02", "vidA-2", "vidA-2-pro", "vidB-3.1-fast", "vidB-3.1-quality", "vidC-1-0-pro-fast", "vidC-1-0-pro-quality"].map((id) => [
@@ -23,8 +23,8 @@ export const v2 = through("MiniMax-H3");
 /** A request that both of its APIs can fulfil. */
 export const plain = (prompt: string) => ({ model: "vidD-02", prompt, duration: 10 });
 
-/** Makes a film under these routes, of a prompt that begins with a `unique` word: the final answer, and the body that the upstream was sent. */
-export async function film(routes: Routes, body: { prompt: string; [field: string]: unknown }) {
+/** Makes a video under these routes, of a prompt that begins with a `unique` word: the final answer, and the body that the upstream was sent. */
+export async function video(routes: Routes, body: { prompt: string; [field: string]: unknown }) {
   const done = await generate(routes, videos, body);
   expect(done.data.status, JSON.stringify(done.data)).toBe("completed");
   const starts = await sent(body.prompt.slice(0, unique().length));
@@ -32,8 +32,8 @@ export async function film(routes: Routes, body: { prompt: string; [field: strin
   return { ...done, sent: starts[0] as Record<string, unknown> };
 }
 
-/** Of every film that the emulator makes, asked of itself. */
-async function emulatedFilm(): Promise<string> {
+/** Of every video that the emulator makes, asked of itself. */
+async function emulatedVideo(): Promise<string> {
   const headers = { authorization: "Bearer test-minimax-key" };
   const body = { model: "MiniMax-H3", content: [{ type: "text", text: "any" }], resolution: "768P", duration: 5, ratio: "16:9" };
   const base = "https://api.minimax.io/v2";
@@ -47,11 +47,11 @@ const digestOf = async (bytes: ArrayBuffer) =>
   `${bytes.byteLength} ${new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex()}`;
 
 /** Fetches what the caller is pointed at and compares it with what the upstream made. */
-export async function expectFilm(data: { result: { videos: { url: string[]; size: string }[] } }): Promise<void> {
+export async function expectVideo(data: { result: { videos: { url: string[]; size: string }[] } }): Promise<void> {
   const [video] = data.result.videos;
   expect(video!.size).toBe("854x480");
   const asset = await call(video!.url[0]!);
   expect(asset.status).toBe(200);
   expect(asset.headers.get("content-type")).toBe("video/mp4");
-  expect(await digestOf(asset.body as ArrayBuffer)).toBe(await emulatedFilm());
+  expect(await digestOf(asset.body as ArrayBuffer)).toBe(await emulatedVideo());
 }

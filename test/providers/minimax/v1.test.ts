@@ -2,29 +2,29 @@
 
 import { expect, test } from "vitest";
 import { books, holdTime, unique } from "../../support/gateway.ts";
-import { expectFilm, film, firstFrame, lastFrame, plain, through, v1, videos } from "./support.ts";
+import { expectVideo, video, firstFrame, lastFrame, plain, through, v1, videos } from "./support.ts";
 import { asked, callsOf, submitTo } from "../support.ts";
 
 holdTime();
 
 test("vidD-02 is made by Hailuo-02: created, asked about until it is done, retrieved, stored", async () => {
   const prompt = `${unique()} a harbour [queued 1] [running 1]`;
-  const { account, data, sent } = await film(v1, plain(prompt));
+  const { account, data, sent } = await video(v1, plain(prompt));
   expect(sent).toEqual({ model: "MiniMax-Hailuo-02", prompt, duration: 10, resolution: "768P" });
-  await expectFilm(data);
+  await expectVideo(data);
   expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "retrieve", "file"]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
 });
 
 test("the route's model id is sent as it stands: Hailuo-2.3", async () => {
-  const { sent } = await film(through("MiniMax-Hailuo-2.3"), plain(unique()));
+  const { sent } = await video(through("MiniMax-Hailuo-2.3"), plain(unique()));
   expect(sent).toMatchObject({ model: "MiniMax-Hailuo-2.3", duration: 10, resolution: "768P" });
 });
 
 test("first and last frame go along as URLs, with the optimizer and the watermark as they were asked for", async () => {
   const prompt = unique();
   const metadata = { first_frame_image: firstFrame, last_frame_image: lastFrame, prompt_optimizer: false, watermark: true };
-  const { sent, data } = await film(v1, { ...plain(prompt), metadata });
+  const { sent, data } = await video(v1, { ...plain(prompt), metadata });
   const frames = { first_frame_image: firstFrame, last_frame_image: lastFrame };
   expect(sent).toEqual({
     model: "MiniMax-Hailuo-02",
@@ -41,25 +41,25 @@ test("first and last frame go along as URLs, with the optimizer and the watermar
 test("trap: the file's id is an int64, kept to its last digit whether it comes as a number or as text", async () => {
   for (const order of ["", " [text-id]"]) {
     const prompt = unique() + order;
-    const { data } = await film(v1, plain(prompt));
+    const { data } = await video(v1, plain(prompt));
     expect(data.status).toBe("completed");
     expect(await callsOf(prompt)).toContain("retrieve");
   }
 });
 
 test("trap: resolutions are spelt with a capital P; 512P is made with a first frame", async () => {
-  const { sent } = await film(v1, { ...plain(unique()), metadata: { resolution: "512p", first_frame_image: firstFrame } });
+  const { sent } = await video(v1, { ...plain(unique()), metadata: { resolution: "512p", first_frame_image: firstFrame } });
   expect(sent).toMatchObject({ resolution: "512P", first_frame_image: firstFrame });
 });
 
-test("trap: there is no aspect ratio; 9:16 with a first frame follows the picture", async () => {
-  const { sent } = await film(v1, { ...plain(unique()), size: "9:16", metadata: { first_frame_image: firstFrame } });
+test("trap: there is no aspect ratio; 9:16 with a first frame follows the image", async () => {
+  const { sent } = await video(v1, { ...plain(unique()), size: "9:16", metadata: { first_frame_image: firstFrame } });
   expect(Object.keys(sent).sort()).toEqual(["duration", "first_frame_image", "model", "prompt", "resolution"]);
 });
 
 test("a vidC of six seconds at 1080p is made, its first frame read from the body", async () => {
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-  const { sent } = await film(v1, {
+  const { sent } = await video(v1, {
     model: "vidC-1-0-pro-fast",
     prompt: unique(),
     duration: 6,
@@ -72,9 +72,9 @@ test("a vidC of six seconds at 1080p is made, its first frame read from the body
 test("a style is added to the prompt where it fits into 2000 characters", async () => {
   const metadata = { style: "anime" };
   const short = unique();
-  expect((await film(v1, { model: "vidA-2", prompt: short, metadata })).sent["prompt"]).toBe(`${short}\n\nStyle: anime.`);
+  expect((await video(v1, { model: "vidA-2", prompt: short, metadata })).sent["prompt"]).toBe(`${short}\n\nStyle: anime.`);
   const long = unique().padEnd(1999, "x");
-  expect((await film(v1, { model: "vidA-2", prompt: long, metadata })).sent["prompt"]).toBe(long);
+  expect((await video(v1, { model: "vidA-2", prompt: long, metadata })).sent["prompt"]).toBe(long);
 });
 
 const frames = { first_frame_image: firstFrame, last_frame_image: lastFrame };
@@ -91,9 +91,9 @@ test.each([
   ["2.3 knows no 512p", hailuo23, { metadata: { resolution: "512p", first_frame_image: firstFrame } }, "metadata.resolution"],
   ["2.3-Fast needs a first frame", through("MiniMax-Hailuo-2.3-Fast"), {}, "metadata.first_frame_image"],
   ["720p of vidC", v1, { model: "vidC-1-0-pro-fast", duration: 6 }, "metadata.resolution"],
-  ["pictures without a role", v1, { model: "vidA-2", images: [firstFrame] }, "images"],
+  ["images without a role", v1, { model: "vidA-2", images: [firstFrame] }, "images"],
   [
-    "pictures for reference",
+    "images for reference",
     v1,
     { model: "vidC-1-0-pro-fast", duration: 6, image_with_roles: [{ url: firstFrame, role: "reference" }] },
     "image_with_roles",
@@ -108,11 +108,11 @@ test.each([
 
 test("a prompt of 2000 characters is made, though JavaScript counts more", async () => {
   const prompt = unique() + "🦊".repeat(1987);
-  expect((await film(v1, plain(prompt))).sent["prompt"]).toBe(prompt);
+  expect((await video(v1, plain(prompt))).sent["prompt"]).toBe(prompt);
 });
 
 test("characters and remixes are not made", async () => {
-  const character = { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" };
+  const character = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
   const { status, body } = await submitTo(v1, videos, character);
   expect([status, body.error?.code, body.error?.param], JSON.stringify(body)).toEqual([400, "model_not_available", "model"]);
 });

@@ -1,8 +1,8 @@
-/** MiniMax v2: H3 and H3-Max make films of all families, as far as they can do exactly what was asked. */
+/** MiniMax v2: H3 and H3-Max make videos of all families, as far as they can do exactly what was asked. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { alarm, books, call, deliver, holdTime, pass, unique } from "../../support/gateway.ts";
-import { expectFilm, film, firstFrame, lastFrame, plain, through, v2, videos } from "./support.ts";
+import { expectVideo, video, firstFrame, lastFrame, plain, through, v2, videos } from "./support.ts";
 import { asked, callsOf, generate, submitTo } from "../support.ts";
 
 holdTime();
@@ -11,30 +11,30 @@ afterEach(() => vi.restoreAllMocks());
 const max = through("MiniMax-H3-Max");
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const text = (prompt: string) => ({ type: "text", text: prompt });
-const picture = (role: string, url: string) => ({ type: "image_url", image_url: { url }, role });
+const image = (role: string, url: string) => ({ type: "image_url", image_url: { url }, role });
 
 test("vidD-02 by H3: five seconds, which Hailuo cannot make", async () => {
   const prompt = `${unique()} [queued 1] [running 1]`;
-  const { account, data, sent } = await film(v2, { model: "vidD-02", prompt });
+  const { account, data, sent } = await video(v2, { model: "vidD-02", prompt });
   expect(sent).toEqual({ model: "MiniMax-H3", content: [text(prompt)], duration: 5, resolution: "768P", ratio: "16:9" });
-  await expectFilm(data);
+  await expectVideo(data);
   expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "file"]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.25 });
 });
 
 test("a route that cannot make it is passed over: five seconds go to H3, ten to Hailuo-02", async () => {
   const routes = through("MiniMax-Hailuo-02", "MiniMax-H3");
-  expect((await film(routes, { model: "vidD-02", prompt: unique() })).sent["model"]).toBe("MiniMax-H3");
-  expect((await film(routes, plain(unique()))).sent["model"]).toBe("MiniMax-Hailuo-02");
+  expect((await video(routes, { model: "vidD-02", prompt: unique() })).sent["model"]).toBe("MiniMax-H3");
+  expect((await video(routes, plain(unique()))).sent["model"]).toBe("MiniMax-Hailuo-02");
 });
 
-test("first and last frame have their roles, and the picture decides the ratio", async () => {
+test("first and last frame have their roles, and the image decides the ratio", async () => {
   const prompt = unique();
   const metadata = { first_frame_image: firstFrame, last_frame_image: lastFrame, watermark: true, prompt_optimizer: false };
-  const { sent } = await film(v2, { model: "vidD-02", prompt, size: "9:16", metadata });
+  const { sent } = await video(v2, { model: "vidD-02", prompt, size: "9:16", metadata });
   expect(sent).toEqual({
     model: "MiniMax-H3",
-    content: [text(prompt), picture("first_frame", firstFrame), picture("last_frame", lastFrame)],
+    content: [text(prompt), image("first_frame", firstFrame), image("last_frame", lastFrame)],
     duration: 5,
     resolution: "768P",
     aigc_watermark: true,
@@ -47,26 +47,26 @@ test.each([
   ["vidB-3.1-fast", 8, "9:16"],
   ["vidB-3.1-quality", 8, "16:9"],
 ])("%s: %i seconds, %s", async (model, duration, size) => {
-  const { sent } = await film(v2, { model, prompt: unique(), duration, size });
+  const { sent } = await video(v2, { model, prompt: unique(), duration, size });
   expect(sent).toMatchObject({ model: "MiniMax-H3", duration, ratio: size, resolution: "768P" });
 });
 
 test("a vidC at 480p is made by Max, with every ratio and its own least duration", async () => {
   const body = { model: "vidC-1-0-pro-quality", duration: 5, size: "21:9", metadata: { resolution: "480p" } };
-  const { sent } = await film(max, { ...body, prompt: unique() });
+  const { sent } = await video(max, { ...body, prompt: unique() });
   expect(sent).toMatchObject({ model: "MiniMax-H3-Max", duration: 5, ratio: "21:9", resolution: "480P" });
 });
 
-test("pictures that guide are references, in their order, inline ones within the body; the watermark is as it was asked for", async () => {
+test("images that guide are references, in their order, inline ones within the body; the watermark is as it was asked for", async () => {
   const prompt = unique();
   const images = [firstFrame, `data:image/png;base64,${png}`];
-  const { sent } = await film(v2, { model: "vidA-2", prompt, images, metadata: { style: "comic", thumbnail: false } });
+  const { sent } = await video(v2, { model: "vidA-2", prompt, images, metadata: { style: "comic", thumbnail: false } });
   expect(sent).toEqual({
     model: "MiniMax-H3",
     content: [
       text(`${prompt}\n\nStyle: comic.`),
-      picture("reference_image", firstFrame),
-      picture("reference_image", `data:image/png;base64,${png}`),
+      image("reference_image", firstFrame),
+      image("reference_image", `data:image/png;base64,${png}`),
     ],
     duration: 10,
     resolution: "768P",
@@ -75,10 +75,10 @@ test("pictures that guide are references, in their order, inline ones within the
   });
 });
 
-test("a character is named in the prompt, and its picture is a reference", async () => {
+test("a character is named in the prompt, and its image is a reference", async () => {
   const host = new Response("....ftypisom", { headers: { "content-type": "video/mp4" } });
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(host.clone()));
-  const byUrl = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0,2" };
+  const byUrl = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0,2" };
   const { account, data } = await generate({ "vidA-2": [{ provider: "media", model: "character" }] }, videos, byUrl);
   vi.restoreAllMocks();
   const { username, display_name: name } = data.result.data.characters[0];
@@ -89,8 +89,8 @@ test("a character is named in the prompt, and its picture is a reference", async
   const made = await call(videos, { key: account.key, body, vars: { ROUTES: v2 } });
   await deliver(made.body.id as string);
   const [start] = await asked(prompt);
-  const pictureUrl = expect.stringMatching(/^data:image\/png;base64,/) as string;
-  expect(start!.body).toMatchObject({ content: [text(`${prompt} ${name} waves`), picture("reference_image", pictureUrl)] });
+  const imageUrl = expect.stringMatching(/^data:image\/png;base64,/) as string;
+  expect(start!.body).toMatchObject({ content: [text(`${prompt} ${name} waves`), image("reference_image", imageUrl)] });
 });
 
 test.each([
@@ -101,9 +101,8 @@ test.each([
   ["480p of H3", v2, { model: "vidC-1-0-pro-fast", metadata: { resolution: "480p" } }, "metadata.resolution"],
   ["1080p, for 2K is something else", v2, { metadata: { resolution: "1080p" } }, "metadata.resolution"],
   ["512p", v2, { metadata: { resolution: "512p", first_frame_image: firstFrame } }, "metadata.resolution"],
-  ["a last frame without a first", v2, { metadata: { last_frame_image: lastFrame } }, "metadata.last_frame_image"],
   ["an optimizer", v2, { metadata: { prompt_optimizer: true } }, "metadata.prompt_optimizer"],
-  ["references for Max", max, { model: "vidA-2", images: [firstFrame] }, "images"],
+  ["references for Max", max, { model: "vidA-2", images: [firstFrame, lastFrame] }, "images"],
   [
     "frames beside references",
     max,

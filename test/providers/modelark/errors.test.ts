@@ -1,9 +1,9 @@
-/** What ModelArk refuses, and how its films and pictures fail: each to its end, and the money returned. */
+/** What ModelArk refuses, and how its videos and images fail: each to its end, and the money returned. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
-import { images, pictureUrl, routes, routeTo, videos } from "./support.ts";
+import { images, imageUrl, routes, routeTo, videos } from "./support.ts";
 import { callsOf, capture, countOf, generate, sent, submitTo } from "../support.ts";
 
 holdTime();
@@ -73,18 +73,27 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.3 });
 });
 
-test("content refused at submission is the end: text, and a picture with a real face", async () => {
+test("content refused at submission is the end: text, and an image with a real face", async () => {
   await bothEnd("[moderated]", "content_policy_violation", { starts: 1 });
-  await bothEnd("[face]", "content_policy_violation", { starts: 1, more: { images: [pictureUrl] } });
+  await bothEnd("[face]", "content_policy_violation", { starts: 1, more: { images: [imageUrl] } });
 });
 
 test("content refused later is the end: OutputVideoSensitiveContentDetected in the task, OutputImage... in data[]", () =>
   bothEnd("[moderated-later]", "content_policy_violation", { starts: 1 }));
 
-test("a picture that cannot be fetched or read is the caller's; what we chose ourselves is not", async () => {
-  await bothEnd("[bad-picture]", "invalid_input", { starts: 1, more: { images: [pictureUrl] } });
-  await bothEnd("[no-such-ratio]", "provider_error", { starts: 1, more: { images: [pictureUrl] } });
-  await bothEnd("[bad-picture]", "provider_error", { starts: 1 });
+test("an image that cannot be fetched or read is the caller's; what we chose ourselves is not", async () => {
+  await bothEnd("[bad-image]", "invalid_input", { starts: 1, more: { images: [imageUrl] } });
+  await bothEnd("[no-such-ratio]", "provider_error", { starts: 1, more: { images: [imageUrl] } });
+  await bothEnd("[bad-image]", "provider_error", { starts: 1 });
+});
+
+test("a refusal with an empty param is not blamed on the caller's image: the next route is asked", async () => {
+  await bothEnd("[paramless]", "provider_error", { starts: 1, more: { images: [imageUrl] } });
+  const prompt = `${unique()} [paramless 1]`;
+  const table = routeTo("vidA-2", "dreamina-seedance-2-0-fast-260128", "dreamina-seedance-2-0-260128");
+  const { data } = await generate(table, videos, { model: "vidA-2", prompt, images: [imageUrl] });
+  expect(data.status).toBe("completed");
+  expect(await countOf(prompt, "start")).toBe(2);
 });
 
 test.each(["fails", "lapsed", "empty", "forgotten"])(
@@ -111,7 +120,7 @@ test("a poll that is refused for our key passes when the key works again", async
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("a film that breaks off is fetched again, and not made again", async () => {
+test("a video that breaks off is fetched again, and not made again", async () => {
   const prompt = `${unique()} [truncated 1]`;
   const { account, data } = await generate(routes, videos, { model: "vidA-2", prompt });
   expect(data.status).toBe("completed");
@@ -119,16 +128,16 @@ test("a film that breaks off is fetched again, and not made again", async () => 
   expect(await books(account)).toMatchObject({ reserved: 0, used: 1 });
 });
 
-test("a film whose URL has expired is a provider_error", () =>
+test("a video whose URL has expired is a provider_error", () =>
   generate(routes, videos, { model: "vidA-2", prompt: `${unique()} [expired]` }).then(async ({ account, data }) => {
     expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
   }));
 
-test.each(["wallet", "quota"])("no money there: %s puts it aside, with an alert, and the task fails at once", async (order) => {
+test.each(["wallet", "quota", "budget"])("no money there: %s puts it aside, with an alert, and the task fails at once", async (order) => {
   const alerts = vi.spyOn(console, "error");
   await bothEnd(`[${order}]`, "provider_error", { starts: 1 });
-  expect(isUnhealthy("modelark")).toBe(true);
+  expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(true);
   expect(alerts.mock.calls.flat().map(String).join()).toContain("account_fault");
 });
 
@@ -138,11 +147,11 @@ test("wrong credentials put it aside, with an alert, and are written nowhere", a
   await deliver(body.id, "gateway-dispatch", { ARK_API_KEY: "wrong-key-of-the-operator" });
   const { data } = (await call(`/v1/tasks/${body.id}`, { key: account.key })).body;
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(isUnhealthy("modelark")).toBe(true);
+  expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(true);
   expect(lines.join("\n")).toContain("account_fault");
 
-  const film = await submitTo(routes, videos, { model: "vidA-2", prompt: `${unique()} [queued 1] [locked 1]` });
-  const done = await finish(film.account, film.body.id, 40);
+  const video = await submitTo(routes, videos, { model: "vidA-2", prompt: `${unique()} [queued 1] [locked 1]` });
+  const done = await finish(video.account, video.body.id, 40);
   const answers = JSON.stringify([data, done.body, (await call("/v1/tasks", { key: account.key })).body]);
   for (const key of ["wrong-key-of-the-operator", "test-ark-key"]) {
     expect(answers).not.toContain(key);
@@ -152,6 +161,6 @@ test("wrong credentials put it aside, with an alert, and are written nowhere", a
 
 test("the only provider is asked all the same while it is put aside", async () => {
   await bothEnd("[wallet]", "provider_error", { starts: 1 });
-  expect(isUnhealthy("modelark")).toBe(true);
+  expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(true);
   expect((await generate(routes, images, { model: "imgA-4", prompt: unique() })).data.status).toBe("completed");
 });

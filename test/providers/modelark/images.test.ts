@@ -1,9 +1,9 @@
-/** Seedream pictures through the whole gateway. */
+/** Seedream images through the whole gateway. */
 
 import { expect, test } from "vitest";
 import { books, call, holdTime, unique } from "../../support/gateway.ts";
 import { jpeg } from "../../media/images.ts";
-import { images, inlinePicture, pictureUrl, routes, routeTo } from "./support.ts";
+import { images, inlineImage, imageUrl, routes, routeTo } from "./support.ts";
 import { callsOf, countOf, generate, sent } from "../support.ts";
 
 holdTime();
@@ -11,7 +11,7 @@ holdTime();
 const urlsOf = (data: { result: { images: { url: string[] }[] } }) => data.result.images.map(({ url }) => url[0]!);
 const isPng = (bytes: ArrayBuffer) => new Uint8Array(bytes).toHex().startsWith("89504e47");
 
-test("a picture: asked for at once, without a watermark, stored and handed out", async () => {
+test("an image: asked for at once, without a watermark, stored and handed out", async () => {
   const prompt = unique();
   const { account, data } = await generate(routes, images, { model: "imgA-4", prompt });
   expect(data.status).toBe("completed");
@@ -57,21 +57,21 @@ test.each([
   }
 });
 
-test("pictures of callers go along: URLs as they are, inline ones as data URIs, in their order", async () => {
+test("images of callers go along: URLs as they are, inline ones as data URIs, in their order", async () => {
   const prompt = `${unique()} with "quotes"`;
   const inlineJpeg = `data:image/jpeg;base64,${jpeg.toBase64()}`;
-  const { data } = await generate(routes, images, { model: "imgA-4", prompt, n: 2, images: [inlinePicture, pictureUrl, inlineJpeg] });
+  const { data } = await generate(routes, images, { model: "imgA-4", prompt, n: 2, images: [inlineImage, imageUrl, inlineJpeg] });
   expect(data.status).toBe("completed");
-  const image = [inlinePicture, pictureUrl, inlineJpeg];
+  const image = [inlineImage, imageUrl, inlineJpeg];
   expect(await sent(prompt.split(" ")[0]!)).toEqual([
     expect.objectContaining({ prompt, image }),
     expect.objectContaining({ prompt, image }),
   ]);
 });
 
-test("large inline pictures arrive whole", { timeout: 20_000 }, async () => {
+test("large inline images arrive whole", { timeout: 20_000 }, async () => {
   const large = new Uint8Array(5 * 1024 * 1024 + 1);
-  large.set(Uint8Array.fromBase64(inlinePicture.split(",")[1]!));
+  large.set(Uint8Array.fromBase64(inlineImage.split(",")[1]!));
   const inline = `data:image/png;base64,${large.toBase64()}`;
   const prompt = unique();
   const { data } = await generate(routes, images, { model: "imgA-4", prompt, images: [inline, inline, inline] });
@@ -94,7 +94,7 @@ test("a per-image error inside data[] of a 200 is a failure: of the content, or 
   });
 });
 
-test("of several pictures those are paid for that were made", async () => {
+test("of several images those are paid for that were made", async () => {
   const prompt = `${unique()} [only 1]`;
   const { account, data } = await generate(routes, images, { model: "imgA-4", prompt, n: 3 });
   expect(urlsOf(data)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Routes to ModelArk, and pictures for it. */
+/** Routes to ModelArk, and images for it. */
 
 import { type Routes, routesTo } from "../support.ts";
 
@@ -20,5 +20,5 @@ export const routes: Routes = Object.fromEntries(
 export const routeTo = (model: string, ...ids: string[]) => routesTo("modelark", model, ...ids);
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAYAAAAKCAAAAACyZXDvAAAACXBIWXMAAAABAAAAAQBPJcTWAAAADklEQVR4nGMIBAMGyigAmNgS/QjLSi4AAAAASUVORK5CYII=";
-export const inlinePicture = `data:image/png;base64,${png}`;
-export const pictureUrl = "https://pictures.example/a.png";
+export const inlineImage = `data:image/png;base64,${png}`;
+export const imageUrl = "https://images.example/a.png";

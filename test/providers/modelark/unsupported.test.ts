@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { books, holdTime, unique } from "../../support/gateway.ts";
-import { inlinePicture as url, routeTo, videos } from "./support.ts";
+import { inlineImage as url, routeTo, videos } from "./support.ts";
 import { callsOf, submitTo } from "../support.ts";
 
 holdTime();
@@ -15,8 +15,8 @@ const older = "seedance-1-0-pro-250528";
 const olderFast = "seedance-1-0-pro-fast-251015";
 
 test.each([
-  ["2.x makes no film of 2 seconds", "vidC-1-0-pro-quality", standard, { duration: 2 }, "duration"],
-  ["2.5 makes no film of 3 seconds", "vidC-1-0-pro-quality", newest, { duration: 3 }, "duration"],
+  ["2.x makes no video of 2 seconds", "vidC-1-0-pro-quality", standard, { duration: 2 }, "duration"],
+  ["2.5 makes no video of 3 seconds", "vidC-1-0-pro-quality", newest, { duration: 3 }, "duration"],
   ["2.0 ends at 15 seconds", "vidA-2-pro", standard, { duration: 25 }, "duration"],
   ["1.0 ends at 12 seconds", "vidA-2", older, { duration: 15 }, "duration"],
   ["2.0 fast ends at 720p", "vidC-1-0-pro-fast", fast, { metadata: { resolution: "1080p" } }, "metadata.resolution"],
@@ -36,7 +36,7 @@ test.each([
     "metadata.resolution",
   ],
   ["1.0 pro takes no references", "vidC-1-0-pro-quality", older, { image_with_roles: [frame("reference")] }, "image_with_roles"],
-  ["1.0 pro takes one picture without a role", "vidA-2", older, { images: [url, url], duration: 10 }, "images"],
+  ["1.0 pro takes one image without a role", "vidA-2", older, { images: [url, url], duration: 10 }, "images"],
   ["a last frame needs a first one", "vidC-1-0-pro-quality", standard, { image_with_roles: [frame("last_frame")] }, "image_with_roles"],
   [
     "1.0 pro fast has no last frame",
@@ -64,7 +64,7 @@ test.each([
 });
 
 test("characters are not its business", async () => {
-  const asked = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "1,3" };
+  const asked = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "1,3" };
   const { status, body, account } = await submitTo(routeTo("vidA-2", standard), videos, asked);
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });

@@ -1,4 +1,4 @@
-/** Seedance films through the whole gateway. */
+/** Seedance videos through the whole gateway. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -6,16 +6,16 @@ import { expect, test } from "vitest";
 import { insertCharacter } from "../../../src/db/characters.ts";
 import { books, call, deliver, holdTime, newAccount, pass, unique } from "../../support/gateway.ts";
 import { stubOf } from "../../support/faults.ts";
-import { inlinePicture, pictureUrl, routes, routeTo, videos } from "./support.ts";
+import { inlineImage, imageUrl, routes, routeTo, videos } from "./support.ts";
 import { callsOf, generate, sent, submitTo } from "../support.ts";
 
 holdTime();
 
 const text = (prompt: string) => ({ type: "text", text: prompt });
-const picture = (url: string, role: string) => ({ type: "image_url", image_url: { url }, role });
+const image = (url: string, role: string) => ({ type: "image_url", image_url: { url }, role });
 const textOf = (body: { content: { text?: string }[] }) => body.content[0]!.text!;
 
-test("a film: a task, polled while it is queued and runs, then stored and handed out", async () => {
+test("a video: a task, polled while it is queued and runs, then stored and handed out", async () => {
   const prompt = `${unique()} [queued 2] [running 2]`;
   const { account, data } = await generate(routes, videos, {
     model: "vidC-1-0-pro-fast",
@@ -25,8 +25,8 @@ test("a film: a task, polled while it is queued and runs, then stored and handed
     metadata: { resolution: "480p" },
   });
   expect(data.status).toBe("completed");
-  const film = await call(data.result.videos[0].url[0]);
-  expect(new TextDecoder().decode(film.body.slice(4, 8))).toBe("ftyp");
+  const video = await call(data.result.videos[0].url[0]);
+  expect(new TextDecoder().decode(video.body.slice(4, 8))).toBe("ftyp");
   expect(await sent(prompt)).toEqual([
     {
       model: "dreamina-seedance-2-0-fast-260128",
@@ -88,35 +88,32 @@ test("first and last frame keep their roles and order, references are reference_
   };
   expect(
     await ask([
-      { url: inlinePicture, role: "last_frame" },
-      { url: pictureUrl, role: "first_frame" },
+      { url: inlineImage, role: "last_frame" },
+      { url: imageUrl, role: "first_frame" },
     ]),
-  ).toEqual([picture(inlinePicture, "last_frame"), picture(pictureUrl, "first_frame")]);
+  ).toEqual([image(inlineImage, "last_frame"), image(imageUrl, "first_frame")]);
   expect(
     await ask([
-      { url: pictureUrl, role: "reference" },
-      { url: inlinePicture, role: "reference" },
+      { url: imageUrl, role: "reference" },
+      { url: inlineImage, role: "reference" },
     ]),
-  ).toEqual([picture(pictureUrl, "reference_image"), picture(inlinePicture, "reference_image")]);
+  ).toEqual([image(imageUrl, "reference_image"), image(inlineImage, "reference_image")]);
 });
 
-test("one picture without a role is the first frame, several are references", async () => {
+test("one image without a role is the first frame, several are references", async () => {
   const ask = async (images: string[]) => {
     const prompt = unique();
     const { data } = await generate(routes, videos, { model: "vidA-2", prompt, images });
     expect(data.status).toBe("completed");
     return (await sent(prompt))[0].content.slice(1);
   };
-  expect(await ask([pictureUrl])).toEqual([picture(pictureUrl, "first_frame")]);
-  expect(await ask([pictureUrl, inlinePicture])).toEqual([
-    picture(pictureUrl, "reference_image"),
-    picture(inlinePicture, "reference_image"),
-  ]);
+  expect(await ask([imageUrl])).toEqual([image(imageUrl, "first_frame")]);
+  expect(await ask([imageUrl, inlineImage])).toEqual([image(imageUrl, "reference_image"), image(inlineImage, "reference_image")]);
 });
 
-test("with a first frame 2.5 takes no ratio, for it is the picture's; 2.0 takes it", async () => {
+test("with a first frame 2.5 takes no ratio, for it is the image's; 2.0 takes it", async () => {
   const prompt = unique();
-  const body = { prompt, images: [pictureUrl] };
+  const body = { prompt, images: [imageUrl] };
   expect((await generate(routes, videos, { model: "vidA-2-pro", ...body })).data.status).toBe("completed");
   expect((await generate(routes, videos, { model: "vidA-2", ...body, size: "9:16" })).data.status).toBe("completed");
   const [second, first] = await sent(prompt);
@@ -124,7 +121,7 @@ test("with a first frame 2.5 takes no ratio, for it is the picture's; 2.0 takes 
   expect(first).toMatchObject({ ratio: "9:16" });
 });
 
-test("a thumbnail is the film's last frame; a style is told in the prompt", async () => {
+test("a thumbnail is the video's last frame; a style is told in the prompt", async () => {
   const prompt = unique();
   const metadata = { thumbnail: true, style: "anime", storyboard: true };
   const { data } = await generate(routes, videos, { model: "vidA-2", prompt, metadata });
@@ -133,10 +130,10 @@ test("a thumbnail is the film's last frame; a style is told in the prompt", asyn
   expect(new Uint8Array(thumbnail.body).toHex().startsWith("89504e47")).toBe(true);
   const [body] = await sent(prompt);
   expect(body).toMatchObject({ return_last_frame: true });
-  expect(textOf(body)).toBe(`${prompt}\nStyle: anime.`);
+  expect(textOf(body)).toBe(`${prompt}\n\nStyle: anime.`);
 });
 
-test("a character is named by its display name, and its picture is what the film refers to", async () => {
+test("a character is named by its display name, and its image is what the video refers to", async () => {
   const account = await newAccount();
   const prompt = unique();
   const character = {
@@ -148,18 +145,18 @@ test("a character is named by its display name, and its picture is what the film
     provider: null,
     handle: null,
   };
-  await env.ASSETS.put(`characters/${character.id}`, Uint8Array.fromBase64(inlinePicture.split(",")[1]!));
+  await env.ASSETS.put(`characters/${character.id}`, Uint8Array.fromBase64(inlineImage.split(",")[1]!));
   await insertCharacter(env.DB, { ...character, accountId: account.id, model: "vidA-2", createdAt: Date.now() }).run();
   const body = { model: "vidA-2", prompt: `${prompt} @Ann.1 sings` };
   const made = await call(videos, { key: account.key, body, vars: { ROUTES: routes } });
   expect(made.status, JSON.stringify(made.body)).toBe(200);
   await deliver(made.body.id);
-  const [film] = await sent(prompt);
-  expect(textOf(film)).toBe(`${prompt} Ann Lee sings`);
-  expect((film as { content: unknown[] }).content.slice(1)).toEqual([picture(inlinePicture, "reference_image")]);
+  const [video] = await sent(prompt);
+  expect(textOf(video)).toBe(`${prompt} Ann Lee sings`);
+  expect((video as { content: unknown[] }).content.slice(1)).toEqual([image(inlineImage, "reference_image")]);
 });
 
-test("a film that waits in the queue is cancelled there; one that runs goes on, and the caller pays for neither", async () => {
+test("a video that waits in the queue is cancelled there; one that runs goes on, and the caller pays for neither", async () => {
   for (const state of ["queued", "running"]) {
     const prompt = `${unique()} [${state}]`;
     const { account, body } = await submitTo(routes, videos, { model: "vidA-2", prompt });

@@ -1,4 +1,4 @@
-/** Characters by the `/v1/videos` format: made of a clip, kept with the upstream's own handle, named in films there and by their picture elsewhere. */
+/** Characters by the `/v1/videos` format: made of a clip, kept with the upstream's own handle, named in videos there and by their image elsewhere. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -14,16 +14,16 @@ afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 const to = (...providers: string[]): Routes => {
-  const ids: Record<string, string> = { openai: "film-1", media: "character", modelark: "dreamina-seedance-2-0-fast-260128" };
+  const ids: Record<string, string> = { openai: "video-1", media: "character", modelark: "dreamina-seedance-2-0-fast-260128" };
   return { "vidA-2": providers.map((provider) => ({ provider, model: ids[provider]! })) };
 };
-const byUrl = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0.3,2.3" };
+const byUrl = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0.3,2.3" };
 const nothingPaid = { reserved: 0, used: 0 };
 
 const ask = globalThis.fetch;
 
-/** The caller's film has these words in it; everybody else is asked as ever. */
-function filmOf(words: string): void {
+/** The caller's video has these words in it; everybody else is asked as ever. */
+function videoOf(words: string): void {
   vi.spyOn(globalThis, "fetch").mockImplementation((input, init) =>
     input === byUrl.url
       ? Promise.resolve(new Response(`....ftypisom ${words}`, { headers: { "content-type": "video/mp4" } }))
@@ -31,9 +31,9 @@ function filmOf(words: string): void {
   );
 }
 
-/** A character made of a film with these words, by these providers. */
+/** A character made of a video with these words, by these providers. */
 async function make(words = unique(), ...providers: string[]) {
-  filmOf(words);
+  videoOf(words);
   return generate(to(...(providers.length > 0 ? providers : ["openai"])), videos, byUrl);
 }
 
@@ -49,14 +49,14 @@ const rowOf = (id: string) => env.DB.prepare("SELECT * FROM character WHERE id =
 
 /** Another one for the same account. */
 async function makeFor(account: Account, ...providers: string[]): Promise<Row> {
-  filmOf(unique());
+  videoOf(unique());
   const vars = { ROUTES: to(...providers) };
   const made = await call(videos, { key: account.key, body: byUrl, vars });
   const { data } = (await finish(account, made.body.id)).body;
   return (await rowOf(data.result.data.characters[0].id))!;
 }
 
-const film = (account: Account, prompt: string, ...providers: string[]) =>
+const video = (account: Account, prompt: string, ...providers: string[]) =>
   call(videos, { key: account.key, body: { model: "vidA-2", prompt }, vars: { ROUTES: to(...providers) } });
 
 test("a character is made of the range alone; the upstream's id stays with us", async () => {
@@ -80,8 +80,8 @@ test("a character is made of the range alone; the upstream's id stays with us", 
     },
     [],
   ]);
-  const picture = await call(character.profile_picture_url);
-  expect([...new Uint8Array(picture.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
+  const image = await call(character.profile_picture_url);
+  expect([...new Uint8Array(image.body).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
   const row = await rowOf(character.id);
   expect(row).toMatchObject({ provider: "openai", handle: expect.stringMatching(/^char_/) });
   const list = await call("/v1/characters", { key: account.key });
@@ -90,13 +90,13 @@ test("a character is made of the range alone; the upstream's id stays with us", 
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
-test("a film names it by its id, and by its name in the prompt; more than two, or a remix, cannot", async () => {
+test("a video names it by its id, and by its name in the prompt; more than two, or a remix, cannot", async () => {
   const account = await newAccount();
   const first = await makeFor(account, "openai");
   const second = await makeFor(account, "openai");
   const third = await makeFor(account, "openai");
   const prompt = unique();
-  const made = await film(account, `${prompt}: @${first.username} meets @${second.username.toUpperCase()}.`, "openai");
+  const made = await video(account, `${prompt}: @${first.username} meets @${second.username.toUpperCase()}.`, "openai");
   expect((await finish(account, made.body.id)).body.data.status).toBe("completed");
   expect(await sent(prompt)).toMatchObject([
     {
@@ -106,7 +106,7 @@ test("a film names it by its id, and by its name in the prompt; more than two, o
   ]);
   const { used } = await books(account);
   const refused = [400, { code: "unsupported_parameter", param: "prompt" }];
-  const crowd = await film(account, `@${first.username} @${second.username} @${third.username}`, "openai");
+  const crowd = await video(account, `@${first.username} @${second.username} @${third.username}`, "openai");
   expect([crowd.status, crowd.body.error]).toMatchObject(refused);
   const body = { model: "vidA-2", prompt: `@${first.username} at night` };
   const remix = await call(`/v1/videos/${made.body.id}/remix`, { key: account.key, body, vars: { ROUTES: to("openai") } });
@@ -114,13 +114,13 @@ test("a film names it by its id, and by its name in the prompt; more than two, o
   expect(await books(account)).toMatchObject({ reserved: 0, used });
 });
 
-test("others take it by its picture, and so does the next route when the upstream has forgotten it", async () => {
+test("others take it by its image, and so does the next route when the upstream has forgotten it", async () => {
   const account = await newAccount();
   const character = await makeFor(account, "openai");
   await env.DB.prepare("UPDATE character SET handle = 'char_forgotten' WHERE id = ?1").bind(character.id).run();
   for (const providers of [["modelark"], ["openai", "modelark"]]) {
     const prompt = unique();
-    const made = await film(account, `${prompt} @${character.username}`, ...providers);
+    const made = await video(account, `${prompt} @${character.username}`, ...providers);
     expect((await finish(account, made.body.id, 40)).body.data.status).toBe("completed");
     const [body, ...others] = await sent(prompt);
     expect(others).toEqual([]);
@@ -139,7 +139,7 @@ test("a character that another provider made is not known here", async () => {
   // Nor would it be by a handle that somebody else gave.
   await env.DB.prepare("UPDATE character SET handle = 'char_1' WHERE id = ?1").bind(character.id).run();
   const { used } = await books(account);
-  const { status, body } = await film(account, `@${character.username} sings`, "openai");
+  const { status, body } = await video(account, `@${character.username} sings`, "openai");
   expect([status, body.error]).toMatchObject([400, { code: "unsupported_parameter", param: "prompt" }]);
   expect(await books(account)).toMatchObject({ reserved: 0, used });
 });
@@ -149,12 +149,12 @@ test("[renamed]: it is named in prompts as the upstream named it", async () => {
   const { account, data } = await make(`${word} [renamed]`);
   const [character] = data.result.data.characters;
   expect(character.display_name).toBe("Mossy $& Teapot");
-  const made = await film(account, `${word} @${character.username}`, "openai");
+  const made = await video(account, `${word} @${character.username}`, "openai");
   expect((await finish(account, made.body.id)).body.data.status).toBe("completed");
   expect(await sent(word)).toMatchObject([{ prompt: `${word} Mossy $& Teapot` }]);
 });
 
-test("without the media binding there is neither picture nor clip: refused by the model, nothing reserved", async () => {
+test("without the media binding there is neither image nor clip: refused by the model, nothing reserved", async () => {
   const account = await newAccount();
   const vars = { ROUTES: to("openai"), MEDIA: undefined as never };
   const { status, body } = await call(videos, { key: account.key, body: byUrl, vars });
@@ -194,17 +194,17 @@ test.each([
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect(await rowOf(data.result.data.characters[0].id)).toMatchObject({ provider: "media", handle: null });
   expect(await countOf(word, "character")).toBe(calls);
-  expect(isUnhealthy("openai")).toBe(/wallet|hard/.test(order));
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(/wallet|hard/.test(order));
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
 test("wrong credentials put the provider aside; nothing is made there", async () => {
   const word = unique();
-  filmOf(word);
+  videoOf(word);
   const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, body } = await submitTo(to("openai"), videos, byUrl);
   await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });
-  expect(isUnhealthy("openai")).toBe(true);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);
   expect(errors.mock.calls.flat().join("\n")).not.toContain("sk-wrong-secret");
   expect((await finish(account, body.id)).body.data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await callsOf(word)).toEqual([]);
@@ -216,18 +216,18 @@ test("a clip that breaks off while it is sent was not taken by anybody", async (
     start: (controller) => controller.enqueue(new TextEncoder().encode("....ftyp")),
     pull: (controller) => controller.error(new Error("gone")),
   });
-  const response = ({ mode }: { mode: string }) => Promise.resolve(new Response(mode === "video" ? clip : "a picture"));
+  const response = ({ mode }: { mode: string }) => Promise.resolve(new Response(mode === "video" ? clip : "an image"));
   const media = { input: () => ({ output: (options: { mode: string }) => ({ response: () => response(options) }) }) } as never;
   const job: Job = {
     kind: "character",
-    model: "film-1",
+    model: "video-1",
     prompt: "",
     n: 1,
     key: "task_1",
     images: [],
     characters: [],
     range: { start: 0, end: 2 },
-    source: { open: () => Promise.resolve(new Blob(["a film"]).stream()) },
+    source: { open: () => Promise.resolve(new Blob(["a video"]).stream()) },
   };
   const start = openai({ key: env.OPENAI_API_KEY!, media }).start(job, AbortSignal.timeout(20_000));
   await expect(start).rejects.toMatchObject({ message: "media: character", retryable: true, nothingAccepted: true });

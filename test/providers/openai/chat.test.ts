@@ -30,7 +30,7 @@ test("a whole answer comes under our names and is charged by the upstream's usag
   ]);
   const messages = [{ role: "user", content: prompt }];
   expect((await asked(prompt)).map((entry) => entry.body)).toEqual([
-    { model: "gpt-5.5", messages, max_completion_tokens: 50, temperature: 0.5 },
+    { model: "gpt-5.5", messages, max_completion_tokens: 50, temperature: 0.5, reasoning_effort: "none" },
   ]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000048 });
 });
@@ -86,16 +86,190 @@ test("[moderated] is asked of nobody else", async () => {
 });
 
 test.each(["[wallet]", "[hard-limit]"])("%s is about the operator's account: the provider is put aside", async (order) => {
-  expect(isUnhealthy("openai")).toBe(false);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(false);
   await chat(`${order} ${unique()}`);
-  expect(isUnhealthy("openai")).toBe(true);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);
 });
 
 test("wrong credentials put the provider aside, and neither answers nor lines name the key", async () => {
   const lines = capture();
   const { status, body } = await chat(unique(), {}, { ROUTES: to("gpt-5.5"), OPENAI_API_KEY: "sk-wrong-secret" });
   vi.restoreAllMocks();
-  expect([status, isUnhealthy("openai")]).toEqual([500, true]);
+  expect([status, isUnhealthy({ provider: "openai", model: "" })]).toEqual([500, true]);
   expect(lines.join("\n")).toContain('"outcome":"account_fault"');
   expect(lines.join("\n") + JSON.stringify(body)).not.toContain("sk-wrong-secret");
+});
+
+/** What the upstream was sent, field by field. */
+// oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
+const sentTo = async (prompt: string) => (await asked(prompt)).map((entry) => entry.body as any);
+
+test("without a limit of the caller's the held 4096 go along, and no model writes 100,000 tokens for the price of 4096", async () => {
+  const prompt = `[long] ${unique()}`;
+  const { account, body } = await chat(prompt);
+  expect((await sentTo(prompt))[0].max_completion_tokens).toBe(4096);
+  expect(body.usage.completion_tokens).toBe(4096);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: (12 * 2 + 4096 * 8) / 1e6 });
+});
+
+test.each([
+  [{ max_tokens: 70, max_completion_tokens: 30 }, 30],
+  [{ max_tokens: 20, max_completion_tokens: 30 }, 20],
+])("of two limits the smaller one is sent: %j", async (limits, sent) => {
+  const prompt = unique();
+  await chat(prompt, limits);
+  const [body] = await sentTo(prompt);
+  expect([body.max_completion_tokens, body.max_tokens]).toEqual([sent, undefined]);
+});
+
+const clock = { type: "function", function: { name: "clock", parameters: { type: "object", properties: {} } } };
+
+test.each([
+  { temperature: 0.2 },
+  { top_p: 0.5 },
+  { stop: ["x"] },
+  { logprobs: true, top_logprobs: 2 },
+  { presence_penalty: 1 },
+  { tools: [clock] },
+  { functions: [clock.function] },
+])("gpt-5.5 takes %j with reasoning_effort none, which is sent where the caller gave no effort", async (more) => {
+  const prompt = unique();
+  expect((await chat(prompt, more)).status).toBe(200);
+  expect((await sentTo(prompt))[0]).toMatchObject({ ...more, reasoning_effort: "none" });
+});
+
+test("values that ask for what comes anyway are left out, and the model goes on reasoning", async () => {
+  const prompt = unique();
+  expect((await chat(prompt, { temperature: 1, top_p: 1, presence_penalty: 0, tools: [], reasoning_effort: "high" })).status).toBe(200);
+  const [body] = await sentTo(prompt);
+  expect(Object.keys(body).sort()).toEqual(["max_completion_tokens", "messages", "model", "reasoning_effort"]);
+});
+
+test.each([
+  ["tools", { tools: [clock], reasoning_effort: "low" }],
+  ["temperature", { temperature: 0.2, reasoning_effort: "high" }],
+  ["reasoning_effort", { reasoning_effort: "minimal" }],
+])("with an effort that the caller chose, %s is 400 where no route can honour it, and nothing is held", async (param, more) => {
+  const prompt = unique();
+  const { account, status, body } = await chat(prompt, more);
+  expect([status, body.error]).toMatchObject([400, { type: "invalid_request", code: "unsupported_parameter", param }]);
+  expect(await asked(prompt)).toEqual([]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a route that cannot honour the chat is passed over for one that can", async () => {
+  const prompt = unique();
+  const { status } = await chat(prompt, { tools: [clock], reasoning_effort: "low" }, { ROUTES: to("gpt-5.5", "gpt-4.1") });
+  expect(status).toBe(200);
+  expect((await sentTo(prompt)).map(({ model }) => model)).toEqual(["gpt-4.1"]);
+});
+
+test("an operator's family lies over the built-in ones", async () => {
+  const prompt = unique();
+  const CHAT_FAMILIES = { mine: { models: "^gpt-5", limit: "max_completion_tokens", refuses: ["seed"] } };
+  const answer = await chat(prompt, { seed: 1 }, { ROUTES: to("gpt-5.5"), CHAT_FAMILIES });
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "seed" } } });
+});
+
+test.each([
+  ["[too-long]", "context_length_exceeded", "messages"],
+  ["[bad-schema]", "invalid_request", "tools[0].function.parameters"],
+])("%s is the caller's mistake: 400, told with its field, asked of no other route and no alert", async (order, code, param) => {
+  for (const stream of [false, true]) {
+    const prompt = `${order} ${unique()}`;
+    const lines = capture();
+    const { account, ...answer } = await chat(prompt, { stream, tools: [clock] }, { ROUTES: to("gpt-5.5", "gpt-4.1") });
+    vi.restoreAllMocks();
+    expect(answer).toMatchObject({ status: 400, body: { error: { type: "invalid_request", code, param } } });
+    expect(JSON.stringify(answer.body)).not.toMatch(/1050000|clock'/);
+    expect(await asked(prompt)).toHaveLength(1);
+    expect(lines.join("\n")).not.toMatch(/"outcome":"(?:fault|internal_error)"/);
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  }
+});
+
+test("a prompt too long for one model is tried where the operator states a larger window", async () => {
+  const family = (models: string, context_tokens: number) => ({ models, limit: "max_completion_tokens", context_tokens });
+  const CHAT_FAMILIES = { small: family("^gpt-5\\.4", 400_000), large: family("^gpt-4\\.1", 1_000_000) };
+  const prompt = `[too-long] ${unique()}`;
+  await chat(prompt, {}, { ROUTES: to("gpt-5.4-mini", "gpt-4.1", "gpt-5.4-mini"), CHAT_FAMILIES });
+  expect((await sentTo(prompt)).map(({ model }) => model)).toEqual(["gpt-5.4-mini", "gpt-4.1"]);
+});
+
+test("fields of OpenAI's client types that change no price are taken, not sent, and named", async () => {
+  const prompt = unique();
+  const dropped = {
+    user: "u",
+    metadata: { a: "b" },
+    store: true,
+    service_tier: "priority",
+    safety_identifier: "s",
+    prompt_cache_key: "k",
+    prompt_cache_retention: "24h",
+    prompt_cache_options: { mode: "implicit" },
+    prediction: { type: "content", content: "x" },
+  };
+  const { status, headers } = await chat(prompt, { ...dropped, modalities: ["text"], n: 1 });
+  expect(status).toBe(200);
+  expect(headers.get("x-dropped-params")?.split(", ").sort()).toEqual(Object.keys(dropped).sort());
+  expect(Object.keys((await sentTo(prompt))[0]).sort()).toEqual(["max_completion_tokens", "messages", "model"]);
+  expect((await chat(unique())).headers.get("x-dropped-params")).toBeNull();
+});
+
+const eventsIn = (body: unknown) =>
+  new TextDecoder()
+    .decode(body as ArrayBuffer)
+    .trim()
+    .split("\n\n");
+
+test.each([false, true])("what marks the upstream is left out, what clients use is kept: streamed %s", async (stream) => {
+  const { headers, body } = await chat(`[marks] [reason] [tool] ${unique()}`, { stream, stream_options: { include_usage: true } });
+  expect(headers.get("content-type")).toMatch(stream ? /event-stream/ : /json/);
+  const text = stream ? eventsIn(body).join("\n") : JSON.stringify(body);
+  expect(text).not.toMatch(/SecretMaker|fp_secret|native_finish|"cost|service_tier|OPENROUTER|"provider"/);
+  const chunks = stream
+    ? eventsIn(body)
+        .filter((event) => event.startsWith("data: {"))
+        .map((event) => JSON.parse(event.slice(6)))
+    : [body];
+  const said = chunks.flatMap(({ choices }) =>
+    choices.map((choice: { message?: object; delta?: object }) => choice.message ?? choice.delta),
+  );
+  expect(said.some(({ reasoning_content: reasoning }) => reasoning === "Let me think.")).toBe(true);
+  const calls = said.flatMap(({ tool_calls = [] }) => tool_calls);
+  expect(calls[0]).toMatchObject({ id: "call_1", type: "function", function: { name: "clock" } });
+  expect(calls.map((call: { function: { arguments: string } }) => call.function.arguments).join("")).toBe('{"zone":"Paris"}');
+  expect(chunks.at(-1).usage).toEqual({
+    prompt_tokens: 12,
+    completion_tokens: 3,
+    total_tokens: 15,
+    completion_tokens_details: { reasoning_tokens: 0 },
+  });
+});
+
+test("the upstream's keep-alive comments keep the caller's connection, too, in words of ours", async () => {
+  const { body } = await chat(`[alive] ${unique()}`, { stream: true });
+  expect(eventsIn(body)[0]).toBe(":");
+});
+
+test.each([
+  ["[fails-inside]", "internal_error"],
+  ["[filtered-inside]", "content_policy_violation"],
+])("%s becomes one error event of ours, and the stream ends without [DONE]", async (order, code) => {
+  const lines = capture();
+  const { account, status, body } = await chat(`${order} ${unique()}`, { stream: true });
+  vi.restoreAllMocks();
+  const events = eventsIn(body);
+  expect(status).toBe(200);
+  const error = { message: expect.any(String), type: code, code, param: null };
+  expect(JSON.parse(events.at(-1)!.slice("data: ".length))).toEqual({ error });
+  expect(events.join("\n") + lines.join("\n")).not.toMatch(/SecretMaker|sk-secret|DONE/);
+  await vi.waitFor(async () => expect(await books(account)).toMatchObject({ reserved: 0, used: expect.any(Number) }));
+  expect((await books(account)).used).toBeGreaterThan(0);
+});
+
+test("an error in a whole answer is an error, and costs nothing", async () => {
+  const { account, status, body } = await chat(`[fails-inside] ${unique()}`);
+  expect([status, body.error.code, JSON.stringify(body).includes("SecretMaker")]).toEqual([500, "internal_error", false]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });

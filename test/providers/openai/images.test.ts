@@ -1,4 +1,4 @@
-/** Pictures by OpenAI's format: what arrives there, what comes back, and what every kind of refusal costs. */
+/** Images by OpenAI's format: what arrives there, what comes back, and what every kind of refusal costs. */
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -53,36 +53,40 @@ test.each([
   expect((await asked(prompt))[0]!.body).toMatchObject({ size: pixels, quality: "medium", n: 1 });
 });
 
-test("pictures go along in the caller's order: a URL as it is, an inline one as its data URI", async () => {
+/** The form of an edit, its files as data URIs. */
+const formOf = async (prompt: string) => (await asked(prompt)).find((entry) => entry.call === "form")!.body as { "image[]": string[] };
+
+test("images go along as files of a form in the caller's order, also at a ratio that the JSON body does not take", async () => {
   const prompt = unique();
-  const url = "https://pictures.example/a.png?token=x";
-  const images = [`data:image/png;base64,${base64.png}`, url, `data:image/jpeg;base64,${base64.jpeg}`];
-  const { data } = await make(prompt, { images });
+  const images = [`data:image/png;base64,${base64.png}`, `data:image/jpeg;base64,${base64.jpeg}`];
+  const { data } = await make(prompt, { images, size: "16:9" });
   expect(data.status).toBe("completed");
-  const [entry, ...others] = await asked(prompt);
-  expect(others).toEqual([]);
-  expect(entry).toMatchObject({ call: "edit", body: { images: images.map((image_url) => ({ image_url })), model: "gpt-image-2", n: 1 } });
+  expect(await formOf(prompt)).toMatchObject({ "image[]": images, model: "gpt-image-2", n: "1", size: "1792x1024", prompt });
+  expect(await countOf(prompt, "edit")).toBe(1);
 });
 
-test("a picture at a URL alone is passed on too", async () => {
+test("an image at a URL is read by the gateway", async () => {
   const prompt = unique();
-  const images = ["https://pictures.example/a.png"];
-  expect((await make(prompt, { images })).data.status).toBe("completed");
-  expect((await asked(prompt))[0]!.body).toMatchObject({ images: [{ image_url: images[0] }] });
+  const real = globalThis.fetch.bind(globalThis);
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
+    new Request(input).url === "https://images.example/a.png" ? new Response(Uint8Array.fromBase64(base64.png)) : real(input, init),
+  );
+  expect((await make(prompt, { images: ["https://images.example/a.png"] })).data.status).toBe("completed");
+  vi.restoreAllMocks();
+  expect(await formOf(prompt)).toMatchObject({ "image[]": [`data:image/png;base64,${base64.png}`] });
 });
 
-test("large pictures arrive whole, written while they are sent", async () => {
+test("large images arrive whole, written while they are sent", async () => {
   const prompt = unique();
   const bytes = new Uint8Array(3_000_001);
   bytes.set(Uint8Array.fromBase64(base64.png));
   for (let at = 200; at < bytes.length; at++) bytes[at] = at % 251;
   const image = `data:image/png;base64,${bytes.toBase64()}`;
   expect((await make(prompt, { images: [image, image] })).data.status).toBe("completed");
-  const { images } = (await asked(prompt))[0]!.body as { images: { image_url: string }[] };
-  expect(images.map(({ image_url }) => image_url === image)).toEqual([true, true]);
+  expect((await formOf(prompt))["image[]"].map((file) => file === image)).toEqual([true, true]);
 });
 
-test("a picture that only http serves is read by us; when it cannot be, that is the caller's and nothing was asked", async () => {
+test("an image that only http serves is read by us; when it cannot be, that is the caller's and nothing was asked", async () => {
   const prompt = unique();
   const { account, data } = await make(prompt, { images: ["http://nobody.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
@@ -90,7 +94,7 @@ test("a picture that only http serves is read by us; when it cannot be, that is 
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("fewer pictures than asked for are charged as that many", async () => {
+test("fewer images than asked for are charged as that many", async () => {
   const { account, data } = await make(`[fewer] ${unique()}`, { n: 4 });
   expect(data.result.images).toHaveLength(1);
   const whole = (await make(unique(), { n: 4 })).account;
@@ -114,7 +118,7 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("pictures behind URLs, as others of this format answer, are fetched without the key and again when they broke off", async () => {
+test("images behind URLs, as others of this format answer, are fetched without the key and again when they broke off", async () => {
   const prompt = `[elsewhere] [truncated 1] ${unique()}`;
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");
@@ -122,7 +126,7 @@ test("pictures behind URLs, as others of this format answer, are fetched without
   expect(await callsOf(prompt)).toEqual(["start", "file", "file"]);
 });
 
-test("pictures whose URLs are gone end as provider_error", async () => {
+test("images whose URLs are gone end as provider_error", async () => {
   const prompt = `[elsewhere] [expired] ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
@@ -130,9 +134,9 @@ test("pictures whose URLs are gone end as provider_error", async () => {
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("a picture that the upstream cannot fetch is the caller's mistake", async () => {
+test("an image that the upstream cannot fetch is the caller's mistake", async () => {
   const prompt = `[unreachable] ${unique()}`;
-  const { account, data } = await make(prompt, { images: ["https://pictures.example/a.png"] });
+  const { account, data } = await make(prompt, { images: [`data:image/png;base64,${base64.png}`] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
@@ -186,7 +190,7 @@ test("wrong credentials put the provider aside and alert; the caller's money ret
   const { data } = (await finish(account, body.id)).body;
   vi.restoreAllMocks();
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
-  expect(isUnhealthy("openai")).toBe(true);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);
   const alerts = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(alerts).toContainEqual({ unit: "provider", provider: "openai", outcome: "account_fault" });
   expect(alerts).toContainEqual(expect.objectContaining({ unit: "dispatch", outcome: "fault", reason: "start (invalid_api_key): 401" }));

@@ -1,4 +1,4 @@
-/** Remixes by the `/v1/videos` format: they take a prompt alone, so only what follows the source film can be asked for. */
+/** Remixes by the `/v1/videos` format: they take a prompt alone, so only what follows the source video can be asked for. */
 
 import { expect, test } from "vitest";
 import { openai } from "../../../src/providers/openai/index.ts";
@@ -9,12 +9,12 @@ import { asked, type Routes } from "../support.ts";
 holdTime();
 
 const routes: Routes = {
-  "vidA-2": [{ provider: "openai", model: "film-1" }],
-  "vidA-2-pro": [{ provider: "openai", model: "film-2" }],
+  "vidA-2": [{ provider: "openai", model: "video-1" }],
+  "vidA-2-pro": [{ provider: "openai", model: "video-2" }],
 };
 const vars = { ROUTES: routes };
 
-async function film(account: Account, more: object = {}): Promise<string> {
+async function video(account: Account, more: object = {}): Promise<string> {
   const body = { model: "vidA-2", prompt: unique(), ...more };
   const made = await call("/v1/videos/generations", { key: account.key, body, vars });
   expect((await finish(account, made.body.id)).body.data.status).toBe("completed");
@@ -26,7 +26,7 @@ const remix = (account: Account, source: string, body: object) =>
 
 test("a remix of the same model, seconds and size is asked for by the source's own id, and can be remixed again", async () => {
   const account = await newAccount();
-  const source = await film(account, { duration: 15, size: "9:16" });
+  const source = await video(account, { duration: 15, size: "9:16" });
   const prompt = unique();
   const made = await remix(account, source, { prompt, duration: 15, size: "9:16" });
   expect(made.status).toBe(200);
@@ -42,7 +42,7 @@ test.each([
   ["model", "model_not_available", { model: "vidA-2-pro", duration: 15 }],
 ])("another %s than the source's cannot be promised: %s, nothing reserved", async (param, code, more) => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await video(account);
   const { used } = await books(account);
   const { status, body } = await remix(account, source, more);
   expect([status, body.error]).toMatchObject([400, { code, param }]);
@@ -51,7 +51,7 @@ test.each([
 
 test("[moderated] and [drop]: a refused remix costs nothing, a remix without an answer is found by its source", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await video(account);
   const { used } = await books(account);
   const refused = await remix(account, source, { prompt: `[moderated] ${unique()}` });
   expect((await finish(account, refused.body.id)).body.data.error.code).toBe("content_policy_violation");
@@ -78,11 +78,11 @@ test("whoever serves a sora by this format elsewhere says itself which seconds i
   expect([unableAt(), unableAt("https://gateway.example/v1")]).toEqual(["duration", undefined]);
 });
 
-test("a prompt that names a character of ours is refused: nothing here can take its picture in", () => {
+test("a prompt that names a character of ours is refused: nothing here can take its image in", () => {
   const characters = [{ username: "character.1", displayName: "Character" }];
   expect(openai({ key: "k" }).unsupportedField!({ ...request, duration: 8, characters })).toBe("prompt");
 });
 
-test("a film of another provider cannot be remixed", () => {
+test("a video of another provider cannot be remixed", () => {
   expect(openai({ key: "k" }).unsupportedField!({ ...request, kind: "remix" })).toBe("model");
 });

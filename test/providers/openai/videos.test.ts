@@ -1,4 +1,4 @@
-/** Films by the `/v1/videos` format, from the submission to the stored film, with everything that can go wrong there. */
+/** Videos by the `/v1/videos` format, from the submission to the stored video, with everything that can go wrong there. */
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -13,13 +13,13 @@ const path = "/v1/videos/generations";
 const publicModels = ["vidA-2", "vidA-2-pro", "vidB-3.1-fast", "vidB-3.1-quality", "vidC-1-0-pro-fast", "vidC-1-0-pro-quality", "vidD-02"];
 const allTo = (...upstream: string[]): Routes =>
   Object.fromEntries(publicModels.map((model) => [model, upstream.map((id) => ({ provider: "openai", model: id }))]));
-const routes = allTo("film-1");
+const routes = allTo("video-1");
 const make = (prompt: string, more: object = {}, to = routes) => generate(to, path, { model: "vidB-3.1-fast", prompt, ...more });
 const nothingPaid = { reserved: 0, used: 0 };
 /** The upstream's clock shows what ours does. */
 const now = () => `[at ${Math.floor(Date.now() / 1000)}]`;
 
-async function expectFilm(url: string): Promise<void> {
+async function expectVideo(url: string): Promise<void> {
   const { status, headers, body } = await call(url);
   expect([status, headers.get("content-type")]).toEqual([200, "video/mp4"]);
   expect(new TextDecoder().decode(new Uint8Array(body).subarray(4, 8))).toBe("ftyp");
@@ -34,14 +34,14 @@ test.each([
   ["vidC-1-0-pro-fast", { duration: 7, size: "21:9" }, { seconds: "7", size: "1680x720" }],
   ["vidC-1-0-pro-quality", { size: "3:4", metadata: { resolution: "480p" } }, { seconds: "5", size: "480x640" }],
   ["vidD-02", { duration: 10, metadata: { resolution: "1080p" } }, { seconds: "10", size: "1920x1080" }],
-])("%s with %j arrives as %j and its film is kept", async (model, more, sent) => {
+])("%s with %j arrives as %j and its video is kept", async (model, more, sent) => {
   const prompt = unique();
   const { account, data } = await make(prompt, { model, ...more });
   expect(data.status).toBe("completed");
-  await expectFilm(data.result.videos[0].url[0]);
+  await expectVideo(data.result.videos[0].url[0]);
   const entries = await asked(prompt);
   expect(entries.map((entry) => entry.call)).toEqual(["start", "poll", "poll", "file"]);
-  expect(entries[0]!.body).toEqual({ model: "film-1", prompt, ...sent });
+  expect(entries[0]!.body).toEqual({ model: "video-1", prompt, ...sent });
   const { reserved, used } = await books(account);
   expect([reserved, used > 0]).toEqual([0, true]);
 });
@@ -56,13 +56,13 @@ test.each([
   ["sora-2", "vidA-2", {}, "duration"],
   ["sora-2-pro", "vidA-2-pro", { size: "1:1" }, "size"],
   ["sora-2", "vidC-1-0-pro-fast", { duration: 8, metadata: { resolution: "1080p" } }, "metadata.resolution"],
-  ["film-1", "vidC-1-0-pro-fast", { metadata: { resolution: "480p" } }, "metadata.resolution"],
-  ["film-1", "vidD-02", {}, "metadata.resolution"],
-  ["film-1", "vidD-02", { metadata: { resolution: "1080p", prompt_optimizer: true } }, "metadata.prompt_optimizer"],
-  ["film-1", "vidA-2", { metadata: { watermark: true } }, "metadata.watermark"],
-  ["film-1", "vidA-2", { images: ["https://a.example/1.png", "https://a.example/2.png"] }, "images"],
-  ["film-1", "vidC-1-0-pro-fast", { image_with_roles: [{ url: "https://a.example/1.png", role: "last_frame" }] }, "image_with_roles"],
-  ["film-1", "vidC-1-0-pro-fast", { image_with_roles: [{ url: "https://a.example/1.png", role: "reference" }] }, "image_with_roles"],
+  ["video-1", "vidC-1-0-pro-fast", { metadata: { resolution: "480p" } }, "metadata.resolution"],
+  ["video-1", "vidD-02", {}, "metadata.resolution"],
+  ["video-1", "vidD-02", { metadata: { resolution: "1080p", prompt_optimizer: true } }, "metadata.prompt_optimizer"],
+  ["video-1", "vidA-2", { metadata: { watermark: true } }, "metadata.watermark"],
+  ["video-1", "vidA-2", { images: ["https://a.example/1.png", "https://a.example/2.png"] }, "images"],
+  ["video-1", "vidC-1-0-pro-fast", { image_with_roles: [{ url: "https://a.example/1.png", role: "last_frame" }] }, "image_with_roles"],
+  ["video-1", "vidC-1-0-pro-fast", { image_with_roles: [{ url: "https://a.example/1.png", role: "reference" }] }, "image_with_roles"],
 ])("%s cannot do %s with %j: refused by the name of %s, nothing reserved", async (upstream, model, more, param) => {
   const prompt = unique();
   const { account, status, body } = await submitTo(allTo(upstream), path, { model, prompt, ...more });
@@ -71,8 +71,8 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("a first frame goes along: a URL as it is, an inline picture as its data URI", async () => {
-  for (const url of ["https://pictures.example/a.png", `data:image/png;base64,${base64.png}`]) {
+test("a first frame goes along: a URL as it is, an inline image as its data URI", async () => {
+  for (const url of ["https://images.example/a.png", `data:image/png;base64,${base64.png}`]) {
     const prompt = unique();
     const image_with_roles = [{ url, role: "first_frame" }];
     expect((await make(prompt, { model: "vidC-1-0-pro-fast", image_with_roles })).data.status).toBe("completed");
@@ -80,8 +80,8 @@ test("a first frame goes along: a URL as it is, an inline picture as its data UR
   }
 });
 
-test("a picture that does not fit the film is the caller's mistake", async () => {
-  const { account, data } = await make(`[misfit] ${unique()}`, { images: ["https://pictures.example/a.png"] });
+test("an image that does not fit the video is the caller's mistake", async () => {
+  const { account, data } = await make(`[misfit] ${unique()}`, { images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
@@ -95,7 +95,7 @@ test("a style is said in words, a thumbnail is fetched by its variant", async ()
   expect((await asked(prompt))[0]!.body).toMatchObject({ prompt: `${prompt}\n\nStyle: anime.` });
 });
 
-test("a film is not lost for a thumbnail that the upstream does not have", async () => {
+test("a video is not lost for a thumbnail that the upstream does not have", async () => {
   const prompt = `[no-thumbnail] ${unique()}`;
   const { data } = await make(prompt, { model: "vidA-2", metadata: { thumbnail: true } });
   expect(data.status).toBe("completed");
@@ -140,9 +140,9 @@ test.each([
 
 test.each(["[retired 1]", "[wallet 1]", "[limit 2]", "[fails 1]"])("%s gives way to the next route", async (order) => {
   const prompt = `${order} ${unique()}`;
-  expect((await make(prompt, {}, allTo("film-1", "film-2"))).data.status).toBe("completed");
+  expect((await make(prompt, {}, allTo("video-1", "video-2"))).data.status).toBe("completed");
   const starts = (await asked(prompt)).filter((entry) => entry.call === "start");
-  expect(starts.at(-1)!.body).toMatchObject({ model: "film-2" });
+  expect(starts.at(-1)!.body).toMatchObject({ model: "video-2" });
 });
 
 test("a truncated download is fetched again without a second generation", async () => {
@@ -153,29 +153,29 @@ test("a truncated download is fetched again without a second generation", async 
   expect([names.filter((name) => name === "start").length, names.filter((name) => name === "file").length]).toEqual([1, 2]);
 });
 
-test("a film that storage elsewhere keeps is fetched from there without the key", async () => {
+test("a video that storage elsewhere keeps is fetched from there without the key", async () => {
   const prompt = `[elsewhere] ${unique()}`;
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");
-  await expectFilm(data.result.videos[0].url[0]);
+  await expectVideo(data.result.videos[0].url[0]);
 });
 
-test.each(["[drop]", "[accepted-500]"])("%s: the film that was accepted is found in the list and not made again", async (order) => {
+test.each(["[drop]", "[accepted-500]"])("%s: the video that was accepted is found in the list and not made again", async (order) => {
   const prompt = `${order} ${now()} ${unique()}`;
-  const { data } = await make(prompt, {}, allTo("film-1", "film-2"));
+  const { data } = await make(prompt, {}, allTo("video-1", "video-2"));
   expect(data.status).toBe("completed");
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("after [drop] a film of before, with the same words, is not taken for it; nothing is made again", async () => {
+test("after [drop] a video of before, with the same words, is not taken for it; nothing is made again", async () => {
   const prompt = `[drop] [at ${Math.floor(Date.now() / 1000) - 6}] ${unique()}`;
-  const { account, data } = await make(prompt, {}, allTo("film-1", "film-2"));
+  const { account, data } = await make(prompt, {}, allTo("video-1", "video-2"));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await callsOf(prompt)).toEqual(["start"]);
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("after [drop] two films that fit are one too many to say which", async () => {
+test("after [drop] two videos that fit are one too many to say which", async () => {
   const prompt = `[drop] ${now()} ${unique()}`;
   await make(prompt);
   const { account, data } = await make(prompt);
@@ -183,14 +183,14 @@ test("after [drop] two films that fit are one too many to say which", async () =
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("after [drop] nobody looks for a film of a picture: it could be of somebody else's", async () => {
+test("after [drop] nobody looks for a video of an image: it could be of somebody else's", async () => {
   const prompt = `[drop] ${now()} ${unique()}`;
-  const { account, data } = await make(prompt, { images: ["https://pictures.example/a.png"] });
+  const { account, data } = await make(prompt, { images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("wrong credentials on a poll put the provider aside; the film is waited for", async () => {
+test("wrong credentials on a poll put the provider aside; the video is waited for", async () => {
   const prompt = unique();
   const { account, body } = await submitTo(routes, path, { model: "vidB-3.1-fast", prompt });
   await deliver(body.id);
@@ -199,7 +199,7 @@ test("wrong credentials on a poll put the provider aside; the film is waited for
   // Polled well by the object; the consumer that collects has the wrong key.
   const errors = vi.spyOn(console, "error");
   await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });
-  expect(isUnhealthy("openai")).toBe(true);
+  expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);
   expect(errors.mock.calls.flat().join("\n")).not.toContain("sk-wrong-secret");
   errors.mockRestore();
   expect((await finish(account, body.id)).body.data.status).toBe("completed");

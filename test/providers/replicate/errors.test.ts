@@ -105,12 +105,12 @@ test("a download that breaks off is repeated without a second generation", async
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
-test("a film without a known length is stored", async () => {
-  const film = { model: "vidB-3.1-fast", prompt: `${unique()} [unknown-length]` };
+test("a video without a known length is stored", async () => {
+  const video = { model: "vidB-3.1-fast", prompt: `${unique()} [unknown-length]` };
   const { data } = await generate(
     { "vidB-3.1-fast": [{ provider: "replicate", model: "google/veo-3.1-fast" }] },
     "/v1/videos/generations",
-    film,
+    video,
   );
   expect(data.status).toBe("completed");
 });
@@ -119,9 +119,9 @@ test("a wrong token puts the provider aside and is an alert", async () => {
   const lines = capture();
   const prompt = unique();
   const { account, body } = await submitTo(to(seedream), images, { model: "imgA-4", prompt });
-  expect(isUnhealthy("replicate")).toBe(false);
+  expect(isUnhealthy({ provider: "replicate", model: "" })).toBe(false);
   await deliver(body.id, "gateway-dispatch", { REPLICATE_API_TOKEN: "a-wrong-token" });
-  expect(isUnhealthy("replicate")).toBe(true);
+  expect(isUnhealthy({ provider: "replicate", model: "" })).toBe(true);
   const { data } = (await call(`/v1/tasks/${body.id}`, { key: account.key })).body;
   vi.restoreAllMocks();
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });

@@ -85,7 +85,7 @@ test("the same fields and more may be it or not: nothing is adopted or made", as
   expect(await run(prompt, {}, () => predict(more))).toMatchObject(lost);
 });
 
-test("with an inline picture: found by its bytes, and unclear beside another one", async () => {
+test("with an inline image: found by its bytes, and unclear beside another one", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   expect(await run(prompt, { images: [png] })).toMatchObject(made);
   const again = `${unique()} ${createdAt(0)} [drop 1]`;
@@ -93,13 +93,13 @@ test("with an inline picture: found by its bytes, and unclear beside another one
   expect(await run(again, { images: [png] }, () => predict(input))).toMatchObject(lost);
 });
 
-test("three pictures of which one was made before it broke are fewer than wanted", async () => {
+test("three images of which one was made before it broke are fewer than wanted", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   expect(await run(prompt, { n: 3 })).toMatchObject(lost);
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("three pictures of which the third was lost are two", async () => {
+test("three images of which the third was lost are two", async () => {
   const prompt = unique();
   const word = `${prompt} [unavailable 1]`;
   const { data } = await run(word, { n: 3 });

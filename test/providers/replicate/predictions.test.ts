@@ -6,10 +6,10 @@ import { asked, callsOf as allCallsOf, capture, generate, routesTo, sent, submit
 
 holdTime();
 
-const images = "/v1/images/generations";
-const videos = "/v1/videos/generations";
-const picture = "https://pictures.example/a.png";
-const other = "https://pictures.example/b.png";
+const imagePath = "/v1/images/generations";
+const videoPath = "/v1/videos/generations";
+const image = "https://images.example/a.png";
+const other = "https://images.example/b.png";
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const to = (model: string, ...ids: string[]) => routesTo("replicate", model, ...ids);
 
@@ -20,30 +20,30 @@ const inputsOf = async (match: string) => (await sent(match)).map((body) => body
 
 type Case = [model: string, id: string, fields: object, input: object];
 
-const pictures: Case[] = [
+const imageCases: Case[] = [
   ["imgA-4", "bytedance/seedream-4.5", { size: "16:9" }, { size: "2K", aspect_ratio: "16:9" }],
-  ["imgA-4", "bytedance/seedream-4", { quality: "hd", images: [picture] }, { size: "4K", aspect_ratio: "1:1", image_input: [picture] }],
+  ["imgA-4", "bytedance/seedream-4", { quality: "hd", images: [image] }, { size: "4K", aspect_ratio: "1:1", image_input: [image] }],
   ["imgB-4o-image", "openai/gpt-image-2", { size: "3:2" }, { aspect_ratio: "3:2", quality: "medium" }],
   [
     "imgB-4o-image",
     "openai/gpt-image-2",
-    { quality: "hd", images: [picture, other] },
-    { aspect_ratio: "1:1", quality: "high", input_images: [picture, other] },
+    { quality: "hd", images: [image, other] },
+    { aspect_ratio: "1:1", quality: "high", input_images: [image, other] },
   ],
   ["imgC-3-pro-image-preview", "google/nano-banana-pro", {}, { aspect_ratio: "1:1", resolution: "1K" }],
   [
     "imgC-3-pro-image-preview",
     "google/nano-banana-pro",
-    { size: "2:3", quality: "hd", images: [picture] },
-    { aspect_ratio: "2:3", resolution: "2K", image_input: [picture] },
+    { size: "2:3", quality: "hd", images: [image] },
+    { aspect_ratio: "2:3", resolution: "2K", image_input: [image] },
   ],
   ["imgC-3-pro-image-preview", "google/nano-banana", { size: "4:3" }, { aspect_ratio: "4:3" }],
   ["imgA-4", "someone/painter", { size: "3:4" }, { aspect_ratio: "3:4" }],
 ];
 
-test.each(pictures)("%s as %s with %j makes a picture", async (model, id, fields, input) => {
+test.each(imageCases)("%s as %s with %j makes an image", async (model, id, fields, input) => {
   const prompt = `${unique()} [queued 1] [running 1]`;
-  const { account, data } = await generate(to(model, id), images, { model, prompt, ...fields });
+  const { account, data } = await generate(to(model, id), imagePath, { model, prompt, ...fields });
   expect(data.status, JSON.stringify(data)).toBe("completed");
   expect([...(await bytesOf(data.result.images[0].url[0])).subarray(1, 4)]).toEqual([...new TextEncoder().encode("PNG")]);
   expect((await asked(prompt))[0]!.body).toEqual({ model: id, input: { prompt, ...input } });
@@ -52,20 +52,25 @@ test.each(pictures)("%s as %s with %j makes a picture", async (model, id, fields
 });
 
 const hailuoDefaults = { duration: 10, resolution: "768p" };
-const films: Case[] = [
+const videoCases: Case[] = [
   ["vidB-3.1-fast", "google/veo-3.1-fast", { size: "9:16" }, { duration: 8, aspect_ratio: "9:16" }],
-  ["vidB-3.1-quality", "google/veo-3.1", { images: [picture] }, { duration: 8, aspect_ratio: "16:9", image: picture }],
+  ["vidB-3.1-quality", "google/veo-3.1", { images: [image] }, { duration: 8, aspect_ratio: "16:9", image }],
   [
     "vidB-3.1-quality",
     "google/veo-3.1",
-    { images: [picture, other] },
-    { duration: 8, aspect_ratio: "16:9", image: picture, last_frame: other },
+    {
+      image_with_roles: [
+        { url: other, role: "last_frame" },
+        { url: image, role: "first_frame" },
+      ],
+    },
+    { duration: 8, aspect_ratio: "16:9", image, last_frame: other },
   ],
   [
     "vidB-3.1-quality",
     "google/veo-3.1",
-    { images: [picture, other, picture] },
-    { duration: 8, aspect_ratio: "16:9", reference_images: [picture, other, picture] },
+    { images: [image, other, image] },
+    { duration: 8, aspect_ratio: "16:9", reference_images: [image, other, image] },
   ],
   [
     "vidC-1-0-pro-quality",
@@ -75,52 +80,52 @@ const films: Case[] = [
       metadata: { resolution: "1080p" },
       image_with_roles: [
         { url: other, role: "last_frame" },
-        { url: picture, role: "first_frame" },
+        { url: image, role: "first_frame" },
       ],
     },
-    { duration: 12, aspect_ratio: "16:9", resolution: "1080p", image: picture, last_frame_image: other },
+    { duration: 12, aspect_ratio: "adaptive", resolution: "1080p", image, last_frame_image: other },
   ],
   [
     "vidC-1-0-pro-fast",
     "bytedance/seedance-2.0-fast",
-    { image_with_roles: [{ url: picture, role: "reference" }] },
-    { duration: 5, aspect_ratio: "16:9", resolution: "720p", reference_images: [picture] },
+    { image_with_roles: [{ url: image, role: "reference" }] },
+    { duration: 5, aspect_ratio: "16:9", resolution: "720p", reference_images: [image] },
   ],
   [
     "vidC-1-0-pro-fast",
     "bytedance/seedance-2.0",
-    { images: [picture, other], metadata: { resolution: "480p" } },
-    { duration: 5, aspect_ratio: "16:9", resolution: "480p", reference_images: [picture, other] },
+    { images: [image, other], metadata: { resolution: "480p" } },
+    { duration: 5, aspect_ratio: "16:9", resolution: "480p", reference_images: [image, other] },
   ],
   [
     "vidC-1-0-pro-fast",
     "bytedance/seedance-1-pro",
-    { images: [picture] },
-    { duration: 5, aspect_ratio: "16:9", resolution: "720p", image: picture },
+    { images: [image] },
+    { duration: 5, aspect_ratio: "adaptive", resolution: "720p", image },
   ],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { prompt_optimizer: false } }, { ...hailuoDefaults, prompt_optimizer: false }],
   [
     "vidD-02",
     "minimax/hailuo-02",
-    { duration: 10, size: "9:16", metadata: { first_frame_image: picture, last_frame_image: other } },
-    { ...hailuoDefaults, first_frame_image: picture, last_frame_image: other },
+    { duration: 10, size: "9:16", metadata: { first_frame_image: image, last_frame_image: other } },
+    { ...hailuoDefaults, first_frame_image: image, last_frame_image: other },
   ],
   ["vidD-02", "minimax/hailuo-2.3", { duration: 10, metadata: { prompt_optimizer: true } }, { ...hailuoDefaults, prompt_optimizer: true }],
   [
     "vidD-02",
     "minimax/hailuo-02-fast",
-    { duration: 10, metadata: { resolution: "512p", first_frame_image: picture } },
-    { duration: 10, first_frame_image: picture },
+    { duration: 10, metadata: { resolution: "512p", first_frame_image: image } },
+    { duration: 10, first_frame_image: image },
   ],
   ["vidA-2", "bytedance/seedance-2.0", { duration: 10 }, { duration: 10, aspect_ratio: "16:9" }],
 ];
 
-test.each(films)("%s as %s with %j makes a film", async (model, id, fields, input) => {
+test.each(videoCases)("%s as %s with %j makes a video", async (model, id, fields, input) => {
   const prompt = `${unique()} [running 1]`;
-  const { account, data } = await generate(to(model, id), videos, { model, prompt, ...fields });
+  const { account, data } = await generate(to(model, id), videoPath, { model, prompt, ...fields });
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  const film = await bytesOf(data.result.videos[0].url[0]);
-  expect(new TextDecoder().decode(film.subarray(4, 8))).toBe("ftyp");
+  const video = await bytesOf(data.result.videos[0].url[0]);
+  expect(new TextDecoder().decode(video.subarray(4, 8))).toBe("ftyp");
   const [sent] = await inputsOf(prompt);
   expect(sent).toMatchObject({ ...input, prompt: expect.stringContaining(prompt) });
   expect(Object.keys(sent!).toSorted()).toEqual(["prompt", ...Object.keys(input)].toSorted());
@@ -130,41 +135,46 @@ test.each(films)("%s as %s with %j makes a film", async (model, id, fields, inpu
 test("a style goes into the prompt, a thumbnail and a storyboard are left to the model", async () => {
   const prompt = unique();
   const metadata = { style: "anime", thumbnail: true, storyboard: true };
-  const { data } = await generate(to("vidA-2", "bytedance/seedance-2.0"), videos, { model: "vidA-2", prompt, duration: 10, metadata });
+  const { data } = await generate(to("vidA-2", "bytedance/seedance-2.0"), videoPath, { model: "vidA-2", prompt, duration: 10, metadata });
   expect(data.status).toBe("completed");
-  expect(await inputsOf(prompt)).toEqual([{ prompt: `${prompt}\nStyle: anime`, duration: 10, aspect_ratio: "16:9" }]);
+  expect(await inputsOf(prompt)).toEqual([{ prompt: `${prompt}\n\nStyle: anime.`, duration: 10, aspect_ratio: "16:9" }]);
 });
 
-test("an inline picture goes along as a data URI", async () => {
+test("an inline image goes along as a data URI", async () => {
   const prompt = unique();
   const uri = `data:image/png;base64,${png}`;
-  const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt, images: [uri, picture] });
+  const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, images: [uri, image] });
   expect(data.status).toBe("completed");
-  expect(await inputsOf(prompt)).toMatchObject([{ image_input: [uri, picture] }]);
+  expect(await inputsOf(prompt)).toMatchObject([{ image_input: [uri, image] }]);
 });
 
-test("a character goes along by its picture and name where the model takes references, and elsewhere not", async () => {
-  const film = () => Promise.resolve(new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }));
-  const real = vi.spyOn(globalThis, "fetch").mockImplementation(film);
-  const source = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: "0.5,2" };
-  const { account, data } = await generate({ "vidA-2": [{ provider: "media", model: "character" }] }, videos, source);
+test("a character goes along by its image and name where the model takes references, and elsewhere not", async () => {
+  const video = () => Promise.resolve(new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }));
+  const real = vi.spyOn(globalThis, "fetch").mockImplementation(video);
+  const source = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0.5,2" };
+  const { account, data } = await generate({ "vidA-2": [{ provider: "media", model: "character" }] }, videoPath, source);
   real.mockRestore();
   const [{ username, display_name: name }] = data.result.data.characters;
   const prompt = unique();
-  const body = { model: "vidA-2", prompt: `@${username} dances ${prompt}`, duration: 10, images: [picture] };
-  const ask = (id: string) => call(videos, { key: account.key, body, vars: { ROUTES: to("vidA-2", id) } });
+  const body = {
+    model: "vidA-2",
+    prompt: `@${username} dances ${prompt}`,
+    duration: 10,
+    image_with_roles: [{ url: image, role: "reference" }],
+  };
+  const ask = (id: string) => call(videoPath, { key: account.key, body, vars: { ROUTES: to("vidA-2", id) } });
   const refused = await ask("bytedance/seedance-1-pro");
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "prompt" });
   const { body: made } = await ask("bytedance/seedance-2.0");
   expect((await finish(account, made.id, 20)).body.data.status).toBe("completed");
   expect(await inputsOf(prompt)).toMatchObject([
-    { prompt: `${name} dances ${prompt}`, reference_images: [picture, expect.stringMatching(/^data:image\/png;base64,iVBOR/)] },
+    { prompt: `${name} dances ${prompt}`, reference_images: [image, expect.stringMatching(/^data:image\/png;base64,iVBOR/)] },
   ]);
 });
 
-test("three pictures are three predictions of one task", async () => {
+test("three images are three predictions of one task", async () => {
   const prompt = `${unique()} [running 2]`;
-  const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt, n: 3 });
+  const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, n: 3 });
   expect(data.status).toBe("completed");
   expect(data.result.images).toHaveLength(3);
   const calls = await callsOf(prompt);
@@ -173,9 +183,9 @@ test("three pictures are three predictions of one task", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.09 });
 });
 
-test("of three pictures one was refused: two are made and charged", async () => {
+test("of three images one was refused: two are made and charged", async () => {
   const prompt = `${unique()} [moderated-later 1]`;
-  const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt, n: 3 });
+  const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, n: 3 });
   expect(data.status).toBe("completed");
   expect(data.result.images).toHaveLength(2);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.06 });
@@ -183,7 +193,7 @@ test("of three pictures one was refused: two are made and charged", async () => 
 
 test("a task that its owner cancels is cancelled there too", async () => {
   const prompt = `${unique()} [queued]`;
-  const { account, body } = await submitTo(to("vidB-3.1-fast", "google/veo-3.1-fast"), videos, { model: "vidB-3.1-fast", prompt });
+  const { account, body } = await submitTo(to("vidB-3.1-fast", "google/veo-3.1-fast"), videoPath, { model: "vidB-3.1-fast", prompt });
   await deliver(body.id);
   const cancelled = await call(`/v1/tasks/${body.id}/cancel`, { key: account.key, method: "POST" });
   expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
@@ -195,7 +205,7 @@ test("neither logs nor answers nor records hold the token", async () => {
   const texts = capture();
   for (const order of ["", "[fails]", "[wallet]", "[drop 1]", "[poll-denied 1]"]) {
     const routes = to("imgA-4", "bytedance/seedream-4.5");
-    const { data } = await generate(routes, images, { model: "imgA-4", prompt: `${unique()} ${order}` });
+    const { data } = await generate(routes, imagePath, { model: "imgA-4", prompt: `${unique()} ${order}` });
     texts.push(JSON.stringify(data));
   }
   vi.restoreAllMocks();
@@ -206,7 +216,7 @@ test("neither logs nor answers nor records hold the token", async () => {
 test("the token is not sent to the hosts of outputs", async () => {
   // The emulated host of files refuses whoever sends credentials.
   const prompt = unique();
-  const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), images, { model: "imgA-4", prompt });
+  const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt });
   expect(data.status).toBe("completed");
   expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "file"]);
 });

@@ -6,14 +6,14 @@ import { callsOf, submitTo } from "../support.ts";
 
 holdTime();
 
-const picture = "https://pictures.example/a.png";
-const reference = { url: picture, role: "reference" };
-const first = { url: picture, role: "first_frame" };
-const last = { url: picture, role: "last_frame" };
+const image = "https://images.example/a.png";
+const reference = { url: image, role: "reference" };
+const first = { url: image, role: "first_frame" };
+const last = { url: image, role: "last_frame" };
 
 const cases: [model: string, id: string, fields: object, param: string][] = [
   ["imgA-4", "bytedance/seedream-5-lite", { quality: "hd" }, "quality"],
-  ["imgA-4", "someone/painter", { images: [picture] }, "images"],
+  ["imgA-4", "someone/painter", { images: [image] }, "images"],
   ["imgA-4", "someone/painter", { quality: "hd" }, "quality"],
   ["imgA-4", "not-a-name", {}, "model"],
   ["imgA-4", "google/veo-3.1", {}, "model"],
@@ -21,16 +21,16 @@ const cases: [model: string, id: string, fields: object, param: string][] = [
   ["imgC-3-pro-image-preview", "google/nano-banana", { quality: "hd" }, "quality"],
   ["vidA-2", "bytedance/seedance-1-pro", { duration: 15 }, "duration"],
   ["vidA-2", "bytedance/seedance-2.0", { metadata: { watermark: true } }, "metadata.watermark"],
-  ["vidA-2", "bytedance/seedance-2.0", { url: picture, timestamps: "1,3" }, "model"],
-  ["vidB-3.1-fast", "google/veo-3.1-fast", { images: [picture, picture, picture] }, "images"],
-  ["vidB-3.1-quality", "google/veo-3.1", { images: [picture, picture, picture], size: "9:16" }, "size"],
+  ["vidA-2", "bytedance/seedance-2.0", { url: image, timestamps: "1,3" }, "model"],
+  ["vidB-3.1-fast", "google/veo-3.1-fast", { images: [image, image, image] }, "images"],
+  ["vidB-3.1-quality", "google/veo-3.1", { images: [image, image, image], size: "9:16" }, "size"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-2.0-fast", { duration: 3 }, "duration"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-2.0-fast", { metadata: { resolution: "1080p" } }, "metadata.resolution"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { image_with_roles: [reference] }, "image_with_roles"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { image_with_roles: [last] }, "image_with_roles"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro-fast", { image_with_roles: [first, last] }, "image_with_roles"],
-  ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { images: [picture, picture] }, "images"],
-  ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { images: [picture], size: "9:16" }, "size"],
+  ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { images: [image, image] }, "images"],
+  ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { images: [image], size: "9:16" }, "size"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-1-pro", { image_with_roles: [first], size: "1:1" }, "size"],
   ["vidC-1-0-pro-fast", "bytedance/seedance-2.0", { image_with_roles: [first, reference] }, "image_with_roles"],
   ["vidD-02", "minimax/hailuo-02", {}, "duration"],
@@ -38,7 +38,7 @@ const cases: [model: string, id: string, fields: object, param: string][] = [
   ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { resolution: "512p" } }, "metadata.resolution"],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, size: "9:16" }, "size"],
   ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { watermark: true } }, "metadata.watermark"],
-  ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { last_frame_image: picture } }, "metadata.last_frame_image"],
+  ["vidD-02", "minimax/hailuo-02", { duration: 10, metadata: { last_frame_image: image } }, "metadata.last_frame_image"],
   ["vidD-02", "minimax/hailuo-2.3", { duration: 10, metadata: { resolution: "512p" } }, "metadata.resolution"],
   ["vidD-02", "minimax/hailuo-02-fast", { duration: 10, metadata: { resolution: "512p" } }, "metadata.first_frame_image"],
 ];

@@ -22,7 +22,8 @@ export class AI extends WorkerEntrypoint {
     if (response.ok && !type.startsWith("application/json")) return response.body;
     const body = await response.json();
     const { code, message } = body.errors?.[0] ?? body.error ?? {};
-    if (!response.ok || body.success === false) throw new Error(code + ": " + message);
+    // The third-party path puts the class's name before the number.
+    if (!response.ok || body.success === false) throw new Error((gateway ? "AiGatewayError: " : "") + code + ": " + message);
     return model.startsWith("@cf/") ? body.result : body;
   }
 }

@@ -1,13 +1,13 @@
 /**
  * An emulated Cloudflare: `ai/run` and the chat completions of its REST API. The `AI` binding of tests leads here too
  * (`cloudflare-binding.ts`). Beside the common orders: `[bare]` and `[nested]` (the result in other envelopes), `[slow]` (3007),
- * `[unfinished]` (a task without its film), `[guarded]` (AI Gateway's guardrails refuse it), `[only 1]`
+ * `[unfinished]` (a task without its video), `[guarded]` (AI Gateway's guardrails refuse it), `[only 1]`
  * (no more than the first).
  */
 
 import { Hono } from "hono";
 import { Dropped, isOrdered, record } from "../emulator.ts";
-import { picture, publish } from "../files.ts";
+import { image, publish } from "../files.ts";
 import { refusal, refused } from "./refusals.ts";
 import { chat, runText } from "./chat.ts";
 import { type Schema, schemas, wrongWith } from "./schemas.ts";
@@ -69,7 +69,7 @@ export const cloudflare: Hono = new Hono()
     if (isOrdered(prompt, "drop")) throw new Dropped();
     const answer = answerOf(schema, prompt, model, c.req.header(filesHeader) ?? "");
     cache.set(key, answer);
-    if (schema.result === "stream") return new Response(picture(), { headers: { "content-type": "image/png" } });
+    if (schema.result === "stream") return new Response(image(), { headers: { "content-type": "image/png" } });
     return Response.json(answer);
   });
 
@@ -89,7 +89,7 @@ function answerOf(schema: Schema, prompt: string, model: string, files: string):
 function resultOf(schema: Schema, prompt: string, files: string): object {
   const task_id = "388509844320343";
   if (isOrdered(prompt, "unfinished")) return { task_id, status: "Processing" };
-  if (schema.result === "base64") return { image: Buffer.from(picture()).toString("base64") };
+  if (schema.result === "base64") return { image: Buffer.from(image()).toString("base64") };
   const url = files + publish("cloudflare", prompt, schema.makes);
   switch (schema.result) {
     case "images":

@@ -16,6 +16,10 @@ export function refused(prompt: string, model: string): Response | undefined {
     return isHosted
       ? refusal(429, 3036, "You have used up your daily free allocation of 10,000 neurons")
       : Response.json({ success: false, error: { code: "insufficient_credits", message: "no credits left" } }, { status: 400 });
+  // Third-party models answer this to what their maker refuses as malformed (cloudflare/workers-sdk 14657).
+  if (isOrdered(prompt, "user-error")) return refusal(400, 7003, "User Input Error");
+  if (isOrdered(prompt, "unlisted")) return refusal(400, 7999, "Something else is wrong with the request");
+  if (isOrdered(prompt, "http-number")) return refusal(422, 422, "Unprocessable Entity");
   if (isOrdered(prompt, "retired")) return refusal(400, 5007, `No such model ${model} or task`);
   if (isOrdered(prompt, "broken")) return refusal(500, 3043, "Internal server error");
   if (isOrdered(prompt, "unavailable")) return refusal(503, 3047, "Service unavailable");

@@ -7,7 +7,7 @@ export interface Schema {
   fields: Record<string, Check>;
   /** Unknown fields are let through. */
   open?: boolean;
-  makes: "picture" | "film";
+  makes: "image" | "video";
   /** The name that the result has. */
   result: "image" | "images" | "video" | "hailuo" | "h3" | "base64" | "stream";
 }
@@ -35,7 +35,7 @@ const dataUri: Check = (value) =>
 const address: Check = (value) => dataUri(value) || (typeof value === "string" && /^https?:\/\//.test(value));
 
 const imageRatios = ["1:1", "4:3", "3:4", "16:9", "9:16", "3:2", "2:3", "21:9", "match_input_image"];
-const filmRatios = ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9"];
+const videoRatios = ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9"];
 
 const seedance = (resolutions: string[], most: number): Schema => ({
   required: ["prompt", "duration", "resolution", "aspect_ratio", "fps", "camera_fixed", "watermark"],
@@ -46,14 +46,14 @@ const seedance = (resolutions: string[], most: number): Schema => ({
     reference_images: list(4, address),
     duration: whole(4, most),
     resolution: oneOf(...resolutions),
-    aspect_ratio: oneOf(...filmRatios),
+    aspect_ratio: oneOf(...videoRatios),
     fps: oneOf(24),
     camera_fixed: flag,
     generate_audio: flag,
     watermark: flag,
     seed: Number.isInteger,
   },
-  makes: "film",
+  makes: "video",
   result: "video",
 });
 
@@ -67,7 +67,7 @@ const veo: Schema = {
     resolution: oneOf("720p", "1080p"),
     generate_audio: flag,
   },
-  makes: "film",
+  makes: "video",
   result: "video",
 };
 
@@ -82,34 +82,34 @@ const isH3Part: Check = (value) => {
   return type === "image_url" && address(image?.url) && oneOf("first_frame", "last_frame", "reference_image", undefined)(role);
 };
 
-const picture = (result: Schema["result"], fields: Record<string, Check>, open = false): Schema => ({
+const image = (result: Schema["result"], fields: Record<string, Check>, open = false): Schema => ({
   required: ["prompt"],
   fields: { prompt: text, ...fields },
-  makes: "picture",
+  makes: "image",
   result,
   open,
 });
 
 export const schemas: Record<string, Schema> = {
-  "bytedance/seedream-4.0": picture("image", {
+  "bytedance/seedream-4.0": image("image", {
     size: oneOf("1K", "2K", "4K", "custom"),
     aspect_ratio: oneOf(...imageRatios),
     width: whole(1024, 4096),
     height: whole(1024, 4096),
     enhance_prompt: flag,
   }),
-  "bytedance/seedream-4.5": picture("images", {
+  "bytedance/seedream-4.5": image("images", {
     size: oneOf("2K", "4K"),
     aspect_ratio: oneOf(...imageRatios),
     image_input: list(14, address),
     max_images: whole(1, 15),
     sequential_image_generation: oneOf("disabled", "auto"),
   }),
-  "bytedance/seedream-5-pro": picture("images", {
+  "bytedance/seedream-5-pro": image("images", {
     size: (value) => /^(?:[12]K|\d{4}x\d{4})$/.test(value as string),
     image: (value) => text(value) || list(10, address)(value),
   }),
-  "openai/gpt-image-2": picture(
+  "openai/gpt-image-2": image(
     "image",
     {
       images: list(16, (value) => bare(value) || dataUri(value)),
@@ -120,19 +120,20 @@ export const schemas: Record<string, Schema> = {
     },
     true,
   ),
-  "google/nano-banana-pro": picture("image", {
+  "google/nano-banana-pro": image("image", {
     image_input: list(3, text),
     aspect_ratio: oneOf("1:1", "3:2", "2:3", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"),
     image_size: oneOf("1K", "2K", "4K"),
     output_format: oneOf("jpg", "png", "webp"),
   }),
-  "@cf/black-forest-labs/flux-1-schnell": picture("base64", { steps: whole(1, 8), seed: Number.isInteger }),
-  "@cf/leonardo/lucid-origin": picture("base64", { width: whole(256, 2500), height: whole(256, 2500), guidance: Number.isFinite }),
-  "@cf/bytedance/stable-diffusion-xl-lightning": picture("stream", { width: whole(256, 2048), height: whole(256, 2048) }),
+  "@cf/black-forest-labs/flux-1-schnell": image("base64", { steps: whole(1, 8), seed: Number.isInteger }),
+  "@cf/leonardo/lucid-origin": image("base64", { width: whole(256, 2500), height: whole(256, 2500), guidance: Number.isFinite }),
+  "@cf/bytedance/stable-diffusion-xl-lightning": image("stream", { width: whole(256, 2048), height: whole(256, 2048) }),
   "google/veo-3.1": veo,
   "google/veo-3.1-fast": veo,
   "bytedance/seedance-2.0": seedance(["480p", "720p", "1080p", "4k"], 12),
   "bytedance/seedance-2.0-fast": seedance(["480p", "720p"], 12),
+  "bytedance/seedance-2.5": seedance(["480p", "720p"], 30),
   "minimax/hailuo-2.3": {
     required: ["prompt_optimizer", "fast_pretreatment", "duration", "resolution"],
     fields: {
@@ -143,7 +144,7 @@ export const schemas: Record<string, Schema> = {
       duration: oneOf(6, 10),
       resolution: oneOf("768P", "1080P"),
     },
-    makes: "film",
+    makes: "video",
     result: "hailuo",
   },
   "minimax/h3": {
@@ -152,9 +153,9 @@ export const schemas: Record<string, Schema> = {
       content: list(20, isH3Part),
       resolution: oneOf("768P", "2K"),
       duration: whole(4, 15),
-      ratio: oneOf("adaptive", ...filmRatios),
+      ratio: oneOf("adaptive", ...videoRatios),
     },
-    makes: "film",
+    makes: "video",
     result: "h3",
   },
 };

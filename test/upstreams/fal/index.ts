@@ -8,7 +8,7 @@ import { providerKeys } from "../keys.ts";
 
 /**
  * Its orders beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-picture`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
+ * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
  */
 interface Request {
   app: string;
@@ -69,9 +69,9 @@ export const fal = new Hono()
     if (isOrdered(prompt, "garbled")) return c.html("<p>One moment</p>");
     if (violations.length > 0) return modelError(c, 422, violations);
     if (isOrdered(prompt, "moderated-later")) return modelError(c, 422, [moderated]);
-    const picture = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
-    if (isOrdered(prompt, "bad-picture")) return modelError(c, 422, [picture]);
-    if (isOrdered(prompt, "retryable")) return modelError(c, 422, [picture], true);
+    const image = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
+    if (isOrdered(prompt, "bad-image")) return modelError(c, 422, [image]);
+    if (isOrdered(prompt, "retryable")) return modelError(c, 422, [image], true);
     const misfit = { loc: ["body", "image_size"], msg: "Input should be 'square'", type: "literal_error" };
     if (isOrdered(prompt, "misfit")) return modelError(c, 422, [misfit]);
     if (isOrdered(prompt, "string-detail")) return c.json({ detail: "The input could not be processed" }, 422);
@@ -124,10 +124,10 @@ function originOf(c: Context): string {
 }
 
 function resultOf(c: Context, endpoint: string, prompt: string, count: number): object {
-  const file = (kind: "picture" | "film") => ({
+  const file = (kind: "image" | "video") => ({
     url: `${c.req.header("x-emulator-files")}${publish("fal", prompt, kind)}`,
     file_size: null,
   });
-  if (/video|veo/.test(endpoint)) return { video: { ...file("film"), content_type: "video/mp4" }, seed: 42 };
-  return { images: Array.from({ length: count }, () => ({ ...file("picture"), content_type: "image/png", width: null })), seed: 42 };
+  if (/video|veo/.test(endpoint)) return { video: { ...file("video"), content_type: "video/mp4" }, seed: 42 };
+  return { images: Array.from({ length: count }, () => ({ ...file("image"), content_type: "image/png", width: null })), seed: 42 };
 }

@@ -1,82 +1,87 @@
-/** What fal's endpoints take, as `endpoints.d.ts` of @fal-ai/client 1.10.1 has it; seedance-2.0 and gpt-image-2 as their pages at fal.ai. */
+/** What fal's endpoints take: the maker's own types (`endpoints.json`), and the limits that its pages at fal.ai add. */
 
 import * as z from "zod/mini";
+import facts from "./endpoints.json" with { type: "json" };
 
 const url = z.string().check(z.regex(/^(?:https?:\/\/|data:image\/)/));
-const prompt = z.string().check(z.minLength(1));
-const num_images = z.optional(z.int().check(z.gte(1), z.lte(4)));
-const aspect = (...ratios: string[]) => z.optional(z.enum(["21:9", "16:9", "4:3", "1:1", "3:4", "9:16", ...ratios]));
-const seconds = (from: number, to: number) => z.optional(z.enum(Array.from({ length: to - from + 1 }, (_, at) => String(from + at))));
 
 /** Width and height whose product is in this range. */
-const area = (least: number, most: number) =>
-  z.object({ width: z.int(), height: z.int() }).check(z.refine(({ width, height }) => width * height >= least && width * height <= most));
+const area = (min: number, max: number) =>
+  z.object({ width: z.int(), height: z.int() }).check(z.refine(({ width, height }) => width * height >= min && width * height <= max));
 const multiplesOf16 = area(655_360, 8_294_400).check(z.refine(({ width, height }) => width % 16 === 0 && height % 16 === 0));
 
-const seedream = (least: number, most: number) => ({ prompt, num_images, image_size: z.optional(area(least, most)) });
-const gptSizes = ["1024x1024", "1536x1024", "1024x1536"];
-const gpt = (image_size: z.ZodMiniType) => ({ prompt, num_images, image_size, quality: z.optional(z.enum(["low", "medium", "high"])) });
-const nanoBanana = {
-  prompt,
-  num_images,
-  aspect_ratio: aspect("3:2", "2:3", "5:4", "4:5", "auto"),
-  resolution: z.optional(z.enum(["1K", "2K", "4K"])),
-};
-const veo = {
-  prompt,
-  aspect_ratio: z.optional(z.enum(["16:9", "9:16"])),
-  duration: z.optional(z.enum(["4s", "6s", "8s"])),
-  resolution: z.optional(z.enum(["720p", "1080p"])),
-};
-const seedance = (from: number, to: number, resolutions = ["480p", "720p", "1080p"]) => ({
-  prompt,
-  aspect_ratio: aspect(),
-  duration: seconds(from, to),
-  resolution: z.optional(z.enum(resolutions)),
-});
-const hailuo = { prompt, prompt_optimizer: z.optional(z.boolean()) };
-const hailuoSeconds = { ...hailuo, duration: z.optional(z.enum(["6", "10"])) };
+/** The sizes in pixels, as the models' pages name them. */
+const imageSizes: [RegExp, z.ZodMiniType][] = [
+  [/seedream\/v4\//, area(960 * 960, 4096 * 4096)],
+  [/seedream\/v4\.5\//, area(2560 * 1440, 4096 * 4096)],
+  [/seedream\/v5\/lite\//, area(2560 * 1440, 3072 * 3072)],
+  [/gpt-image-2/, multiplesOf16],
+];
 
-const withEdit = (id: string, made: z.core.$ZodLooseShape, text = "") => ({
-  [`${id}${text}`]: made,
-  [`${id}/edit`]: { ...made, image_urls: z.array(url).check(z.minLength(1), z.maxLength(10)) },
-});
-const withFrame = (id: string, made: z.core.$ZodLooseShape, frames: z.core.$ZodLooseShape = {}) => ({
-  [`${id}/text-to-video`]: made,
-  [`${id}/image-to-video`]: { ...made, image_url: url, ...frames },
-});
-const end = { end_image_url: z.optional(url) };
-const withVeoFrames = (id: string) => ({
-  [id]: veo,
-  [`${id}/image-to-video`]: { ...veo, image_url: url },
-  [`${id}/first-last-frame-to-video`]: { ...veo, first_frame_url: url, last_frame_url: url },
-});
+/** Limits on lists and texts that the types do not have. */
+const limits: [endpoint: RegExp, field: string, max: number][] = [
+  [/seedance-2/, "image_urls", 9],
+  [/veo/, "image_urls", 3],
+  [/\/edit$/, "image_urls", 10],
+  [/hailuo/, "prompt", 2000],
+];
 
-const shapes: Record<string, z.core.$ZodLooseShape> = {
-  ...withEdit("fal-ai/bytedance/seedream/v4", seedream(960 * 960, 4096 * 4096), "/text-to-image"),
-  ...withEdit("fal-ai/bytedance/seedream/v4.5", seedream(2560 * 1440, 4096 * 4096), "/text-to-image"),
-  ...withEdit("fal-ai/bytedance/seedream/v5/lite", seedream(2560 * 1440, 3072 * 3072), "/text-to-image"),
-  ...withEdit("fal-ai/gpt-image-1.5", gpt(z.optional(z.enum(gptSizes)))),
-  ...withEdit("openai/gpt-image-2", gpt(z.optional(z.union([multiplesOf16, z.enum(["square", "square_hd", "landscape_4_3"])])))),
-  ...withEdit("fal-ai/nano-banana", nanoBanana),
-  ...withEdit("fal-ai/nano-banana-pro", nanoBanana),
-  ...withVeoFrames("fal-ai/veo3.1"),
-  ...withVeoFrames("fal-ai/veo3.1/fast"),
-  "fal-ai/veo3.1/reference-to-video": { ...veo, image_urls: z.array(url).check(z.minLength(1)) },
-  ...withFrame("fal-ai/bytedance/seedance/v1/pro/fast", seedance(2, 12)),
-  ...withFrame("fal-ai/bytedance/seedance/v1/pro", seedance(2, 12), end),
-  ...withFrame("bytedance/seedance-2.0", seedance(4, 15), end),
-  ...withFrame("bytedance/seedance-2.0/fast", seedance(4, 15, ["480p", "720p"]), end),
-  "bytedance/seedance-2.0/fast/reference-to-video": {
-    ...seedance(4, 15, ["480p", "720p"]),
-    image_urls: z.array(url).check(z.maxLength(9)),
-  },
-  ...withFrame("fal-ai/wan/v2.7", seedance(2, 15, ["720p", "1080p"])),
-  ...withFrame("fal-ai/minimax/hailuo-02/standard", hailuoSeconds, { ...end, resolution: z.optional(z.enum(["512P", "768P"])) }),
-  ...withFrame("fal-ai/minimax/hailuo-02/pro", hailuo, end),
+function toSchema(endpoint: string, field: string, type: string): z.ZodMiniType {
+  const words = [...type.matchAll(/'([^']*)'/g)].map(([, word = ""]) => word);
+  if (type.includes("ImageSize")) {
+    const pixels = imageSizes.find(([pattern]) => pattern.test(endpoint))?.[1] ?? z.never();
+    return z.union([pixels, z.enum(words)]);
+  }
+  if (words.length > 0) return z.enum(words);
+  if (type.startsWith("Array")) return z.array(url).check(z.minLength(1));
+  if (/_url$/.test(field)) return url;
+  return type === "number" ? z.number() : type === "boolean" ? z.boolean() : z.string().check(z.minLength(1));
+}
+
+/** A schema with every field of an endpoint. Fields that it does not know or ignores are violations here, for what they ask would be lost. */
+function toShape(endpoint: string, fields: Record<string, string>): z.ZodMiniType {
+  const shape: Record<string, z.ZodMiniType> = {};
+  for (const [name, type] of Object.entries(fields)) {
+    if (name.startsWith("~")) continue;
+    const field = name.replace("?", "");
+    let schema = toSchema(endpoint, field, type);
+    for (const [pattern, limited, max] of limits)
+      if (limited === field && pattern.test(endpoint)) schema = schema.check(z.maxLength(max) as never);
+    shape[field] = name.endsWith("?") ? z.optional(schema) : schema;
+  }
+  return z.strictObject(shape);
+}
+
+const known: Record<string, Record<string, string>> = facts.endpoints;
+const like = (endpoint: string, more: Record<string, string> = {}) => ({ ...known[endpoint], ...more });
+const secondsTo30 = Array.from({ length: 27 }, (_, at) => `'${at + 4}'`).join(" | ");
+const upTo720 = "'480p' | '720p'";
+const upTo1080 = `${upTo720} | '1080p'`;
+const seedance25 = { "duration?": secondsTo30, "resolution?": upTo720 };
+const gptImage15 = { "image_size?": "'1024x1024' | '1536x1024' | '1024x1536'" };
+const seedream = "fal-ai/bytedance/seedream/v4.5";
+const seedanceFast = "fal-ai/bytedance/seedance/v1/pro/fast";
+
+/** Endpoints that are not in that copy of the types: like their relatives, with the differences that their pages at fal.ai name. */
+const others: Record<string, Record<string, string>> = {
+  "fal-ai/bytedance/seedream/v4/text-to-image": like(`${seedream}/text-to-image`),
+  "fal-ai/bytedance/seedream/v4/edit": like(`${seedream}/edit`),
+  "fal-ai/bytedance/seedream/v5/lite/text-to-image": like(`${seedream}/text-to-image`),
+  "fal-ai/bytedance/seedream/v5/lite/edit": like(`${seedream}/edit`),
+  "fal-ai/gpt-image-1.5": like("openai/gpt-image-2", gptImage15),
+  "fal-ai/gpt-image-1.5/edit": like("openai/gpt-image-2/edit", gptImage15),
+  "fal-ai/nano-banana": like("fal-ai/nano-banana-pro"),
+  "fal-ai/nano-banana/edit": like("fal-ai/nano-banana-pro/edit"),
+  "fal-ai/veo3.1/fast/reference-to-video": like("fal-ai/veo3.1/reference-to-video"),
+  "bytedance/seedance-2.5/text-to-video": like("bytedance/seedance-2.0/text-to-video", seedance25),
+  "bytedance/seedance-2.5/image-to-video": like("bytedance/seedance-2.0/image-to-video", seedance25),
+  "bytedance/seedance-2.5/reference-to-video": like("bytedance/seedance-2.0/reference-to-video", seedance25),
+  "fal-ai/wan/v2.7/text-to-video": like(`${seedanceFast}/text-to-video`, { "resolution?": upTo1080 }),
+  "fal-ai/wan/v2.7/image-to-video": like(`${seedanceFast}/image-to-video`, { "resolution?": upTo1080 }),
 };
+const schemas = new Map(Object.entries({ ...known, ...others }).map(([endpoint, fields]) => [endpoint, toShape(endpoint, fields)]));
 
-/** One violated rule as FastAPI tells it. */
+/** One violated rule as FastAPI words it. */
 export interface Violation {
   loc: (string | number)[];
   msg: string;
@@ -84,11 +89,11 @@ export interface Violation {
 }
 
 /** Whether there is such an endpoint. */
-export const isEndpoint = (id: string): boolean => Object.hasOwn(shapes, id);
+export const isEndpoint = (id: string): boolean => schemas.has(id);
 
-/** What is wrong with the input of an endpoint. Fields that it does not know are passed over, as there. */
+/** What is wrong with the input of an endpoint. */
 export function violationsOf(endpoint: string, input: unknown): Violation[] {
-  const { error } = z.object(shapes[endpoint]).safeParse(input);
+  const { error } = schemas.get(endpoint)!.safeParse(input);
   return (error?.issues ?? []).map(({ path, code, message }) => ({
     loc: ["body", ...(path as (string | number)[])],
     msg: message,

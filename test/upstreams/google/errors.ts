@@ -50,8 +50,8 @@ export function oneOf(value: unknown, where: string, allowed: unknown[]): void {
   if (value !== undefined && !allowed.includes(value)) throw invalid(`Invalid value at '${where}': ${JSON.stringify(value)}`);
 }
 
-/** Base64 of a picture of this type. */
-export function checkPicture(data: unknown, mimeType: unknown, where: string): void {
+/** Base64 of an image of this type. */
+export function checkImage(data: unknown, mimeType: unknown, where: string): void {
   oneOf(mimeType ?? "none", `${where}.mime_type`, ["image/png", "image/jpeg", "image/webp"]);
   if (typeof data !== "string" || data === "") throw invalid(`Invalid value at '${where}.data' (TYPE_BYTES)`);
   const start = Buffer.from(data, "base64");
@@ -85,6 +85,6 @@ export function obeyAtStart(prompt: string, model: string): void {
     throw new Refused("NOT_FOUND", `models/${model} is not found for API version v1beta, or is not supported for this method.`);
   if (isOrdered(prompt, "broken")) throw new Refused("INTERNAL", "An internal error has occurred.");
   if (isOrdered(prompt, "unavailable")) throw new Refused("UNAVAILABLE", "The model is overloaded. Please try again later.");
-  if (isOrdered(prompt, "bad-picture")) throw invalid("Unable to process input image. Please retry or report in the forum.");
+  if (isOrdered(prompt, "bad-image")) throw invalid("Unable to process input image. Please retry or report in the forum.");
   if (isOrdered(prompt, "region")) throw new Refused("FAILED_PRECONDITION", "User location is not supported for the API use.");
 }

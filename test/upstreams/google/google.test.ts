@@ -13,7 +13,7 @@ afterAll(() => emulators.close());
 const gemini = (apiVersion: string, apiKey = "test-gemini-key") =>
   new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${emulators.origin}/google`, apiVersion, retryOptions: { attempts: 1 } } });
 
-test.each(["v1", "v1beta"])("it draws a picture (%s)", async (version) => {
+test.each(["v1", "v1beta"])("it draws an image (%s)", async (version) => {
   const answer = await gemini(version).models.generateContent({
     model: "gemini-3-pro-image",
     contents: [{ role: "user", parts: [{ text: "a house" }] }],
@@ -36,11 +36,11 @@ test("it is told why not", async () => {
   await expect(wrong).rejects.toMatchObject({ status: 400 });
 });
 
-const film = { type: "video", aspect_ratio: "16:9", duration: "8s", delivery: "uri" } as const;
+const video = { type: "video", aspect_ratio: "16:9", duration: "8s", delivery: "uri" } as const;
 
-test("it makes a film by an interaction, changes it by another, and cancels", async () => {
+test("it makes a video by an interaction, changes it by another, and cancels", async () => {
   const { interactions } = gemini("v1beta");
-  const body = { model: "gemini-omni-1.2-flash", background: true, store: true, response_format: film } as const;
+  const body = { model: "gemini-omni-1.2-flash", background: true, store: true, response_format: video } as const;
   const made = await interactions.create({ ...body, input: "a river [queued 1]" });
   expect(made.status).toBe("in_progress");
   expect((await interactions.get(made.id)).status).toBe("queued");
@@ -56,7 +56,7 @@ test("its interactions are refused as the real ones are", async () => {
   const { interactions } = gemini("v1beta");
   await expect(interactions.get("v1_unknown")).rejects.toMatchObject({ status: 400 });
   const create = (duration: unknown) =>
-    interactions.create({ model: "gemini-omni-1.2-flash", input: "x", response_format: { ...film, duration: duration as string } });
+    interactions.create({ model: "gemini-omni-1.2-flash", input: "x", response_format: { ...video, duration: duration as string } });
   await expect(create(8)).rejects.toMatchObject({ status: 400 });
 });
 
@@ -73,7 +73,7 @@ async function token(): Promise<string> {
   return ((await response.json()) as { access_token: string }).access_token;
 }
 
-test("it makes a film on Vertex AI", async () => {
+test("it makes a video on Vertex AI", async () => {
   const vertex = (authorization: string) =>
     new GoogleGenAI({
       vertexai: true,

@@ -2,8 +2,8 @@
 
 import { Hono } from "hono";
 import { Dropped, isOrdered, record } from "../emulator.ts";
-import { picture } from "../files.ts";
-import { answerTo, checkKey, checkPicture, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
+import { image } from "../files.ts";
+import { answerTo, checkKey, checkImage, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 
 const models = new Set(["gemini-3-pro-image", "gemini-3.1-flash-image", "gemini-nano-banana-2.1"]);
 const ratios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
@@ -41,7 +41,7 @@ function check(body: Request): void {
       onlyFields(part, "contents.parts", ["text", "inlineData"]);
       if (part.inlineData) {
         onlyFields(part.inlineData, "inline_data", ["mimeType", "data"]);
-        checkPicture(part.inlineData.data, part.inlineData.mimeType, "inline_data");
+        checkImage(part.inlineData.data, part.inlineData.mimeType, "inline_data");
       }
     }
   }
@@ -53,7 +53,7 @@ function check(body: Request): void {
 }
 
 const inline = (width: number, height: number) => ({
-  inlineData: { mimeType: "image/png", data: Buffer.from(picture(width, height)).toString("base64") },
+  inlineData: { mimeType: "image/png", data: Buffer.from(image(width, height)).toString("base64") },
 });
 
 function answer(prompt: string, body: Request): object {
@@ -61,7 +61,7 @@ function answer(prompt: string, body: Request): object {
     candidates: [{ content: { role: "model", parts }, finishReason, index: 0 }],
   });
   if (isOrdered(prompt, "moderated")) return { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
-  // The first picture of a prompt is made, those after it are blocked.
+  // The first image of a prompt is made, those after it are blocked.
   if (prompt.includes("[first") && !isOrdered(prompt, "first")) return ended("IMAGE_SAFETY");
   const reason = ["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "RECITATION", "NO_IMAGE"].find((word) => isOrdered(prompt, word));
   if (reason) return { candidates: [{ finishReason: reason, index: 0 }] };

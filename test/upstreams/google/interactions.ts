@@ -1,9 +1,9 @@
-/** The Interactions API with Omni, which makes films, and the Files API that delivers them. */
+/** The Interactions API with Omni, which makes videos, and the Files API that delivers them. */
 
 import { type Context, Hono } from "hono";
 import { Dropped, isOrdered, record } from "../emulator.ts";
-import { filesHeader, filmBytes, publish } from "../files.ts";
-import { answerTo, checkKey, checkPicture, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
+import { filesHeader, videoBytes, publish } from "../files.ts";
+import { answerTo, checkKey, checkImage, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 
 const models = new Set(["gemini-omni-1.1-flash", "gemini-omni-1.2-flash"]);
 const tasks = ["text_to_video", "image_to_video", "reference_to_video", "edit", "extend", "upscale"];
@@ -85,7 +85,7 @@ function promptOf(input: unknown): string {
     if (content["type"] === "text") prompt = content["text"] as string;
     else {
       onlyFields(content, "input", ["type", "data", "mime_type"]);
-      checkPicture(content["data"], content["mime_type"], "input");
+      checkImage(content["data"], content["mime_type"], "input");
     }
   }
   return prompt;
@@ -116,20 +116,22 @@ function get(c: Context): Response {
   const output = (content: object, tokens: number) =>
     view(id, "completed", {
       steps: [
-        { type: "thought", summary: [{ type: "text", text: "A film." }] },
+        { type: "thought", summary: [{ type: "text", text: "A video." }] },
         { type: "model_output", content: [content] },
       ],
       usage: { total_tokens: 100 + tokens, output_tokens_by_modality: [{ modality: tokens > 0 ? "video" : "text", tokens: tokens || 20 }] },
     });
-  if (isOrdered(prompt, "moderated-later")) return c.json(output({ type: "text", text: "I cannot make this film." }, 0));
+  if (isOrdered(prompt, "moderated-later")) return c.json(output({ type: "text", text: "I cannot make this video." }, 0));
   if (isOrdered(prompt, "empty")) return c.json(output({ type: "text", text: "Done." }, 5000));
   if (isOrdered(prompt, "inline")) {
-    const text = JSON.stringify(output({ type: "video", mime_type: "video/mp4", data: Buffer.from(filmBytes()).toString("base64") }, 5000));
+    const text = JSON.stringify(
+      output({ type: "video", mime_type: "video/mp4", data: Buffer.from(videoBytes()).toString("base64") }, 5000),
+    );
     const whole = isOrdered(prompt, "truncated") ? text.slice(0, text.length / 2) : text;
     return new Response(whole, { headers: { "content-type": "application/json" } });
   }
   if (isOrdered(prompt, "foreign"))
-    return c.json(output({ type: "video", uri: c.req.header(filesHeader) + publish("google", prompt, "film") }, 5000));
+    return c.json(output({ type: "video", uri: c.req.header(filesHeader) + publish("google", prompt, "video") }, 5000));
   const name = id.slice(3).replaceAll("-", "").slice(0, 12);
   files.set(name, prompt);
   return c.json(output({ type: "video", mime_type: "video/mp4", uri: `${ownBase(c)}/v1beta/files/${name}:download?alt=media` }, 5000));
@@ -159,13 +161,13 @@ function file(c: Context): Response {
     if (isOrdered(prompt, "gone")) throw gone();
     record({ upstream: "google", call: "file-state", prompt });
     const state = isOrdered(prompt, "processing") ? "PROCESSING" : isOrdered(prompt, "file-fails") ? "FAILED" : "ACTIVE";
-    return c.json({ name: `files/${name}`, mimeType: "video/mp4", sizeBytes: String(filmBytes().byteLength), state });
+    return c.json({ name: `files/${name}`, mimeType: "video/mp4", sizeBytes: String(videoBytes().byteLength), state });
   }
   if (method !== "download" || c.req.query("alt") !== "media") throw invalid("Invalid method.");
-  if (isOrdered(prompt, "redirect")) return c.redirect(c.req.header(filesHeader) + publish("google", prompt, "film"));
+  if (isOrdered(prompt, "redirect")) return c.redirect(c.req.header(filesHeader) + publish("google", prompt, "video"));
   record({ upstream: "google", call: "file", prompt });
   if (isOrdered(prompt, "expired")) throw gone();
-  const bytes = filmBytes();
+  const bytes = videoBytes();
   const sent = isOrdered(prompt, "truncated") ? bytes.slice(0, bytes.byteLength / 2) : bytes;
   return new Response(sent, { headers: { "content-type": "video/mp4" } });
 }

@@ -1,10 +1,10 @@
-/** Veo on Vertex AI: access tokens for signed assertions, long-running operations that answer with the film itself. */
+/** Veo on Vertex AI: access tokens for signed assertions, long-running operations that answer with the video itself. */
 
 import { verify } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { Dropped, isOrdered, record } from "../emulator.ts";
-import { filmBytes } from "../files.ts";
-import { answerTo, checkPicture, errorInfo, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
+import { videoBytes } from "../files.ts";
+import { answerTo, checkImage, errorInfo, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 import { serviceAccountPublicKey } from "../keys.ts";
 
 const models = new Set(["veo-3.1-generate-001", "veo-3.1-fast-generate-001", "veo-3.1-lite-generate-001"]);
@@ -88,18 +88,18 @@ function check({ instances, parameters, ...rest }: Request): void {
     "mask",
   ]);
   if (typeof prompt !== "string" || prompt === "") throw invalid("prompt is required");
-  const checkImage = (value: unknown, where: string) => {
+  const checkPart = (value: unknown, where: string) => {
     const { bytesBase64Encoded, mimeType } = onlyFields(value, where, ["bytesBase64Encoded", "mimeType"]);
-    checkPicture(bytesBase64Encoded, mimeType, where);
+    checkImage(bytesBase64Encoded, mimeType, where);
   };
-  if (image) checkImage(image, "image");
-  if (lastFrame) checkImage(lastFrame, "lastFrame");
+  if (image) checkPart(image, "image");
+  if (lastFrame) checkPart(lastFrame, "lastFrame");
   if (lastFrame && !image) throw invalid("lastFrame needs an image.");
   const references = (referenceImages ?? []) as Record<string, unknown>[];
   if (references.length > 0 && (image ?? lastFrame)) throw invalid("Reference images do not go with image or lastFrame.");
   if (references.length > 3) throw invalid("At most 3 reference images.");
   for (const reference of references) {
-    checkImage(onlyFields(reference, "referenceImages", ["image", "referenceType"])["image"], "referenceImages.image");
+    checkPart(onlyFields(reference, "referenceImages", ["image", "referenceType"])["image"], "referenceImages.image");
     oneOf(reference["referenceType"] ?? "none", "referenceType", ["asset"]);
   }
   const known = [
@@ -120,12 +120,12 @@ function check({ instances, parameters, ...rest }: Request): void {
   oneOf(given["generateAudio"], "generateAudio", [true, false]);
 }
 
-/** A film whose `moov` is where it was, with an empty box of this size behind. */
-function filmOf(bytes: number): Buffer {
+/** A video whose `moov` is where it was, with an empty box of this size behind. */
+function videoOf(bytes: number): Buffer {
   const box = Buffer.alloc(bytes, 0x5a);
   box.writeUInt32BE(bytes, 0);
   box.write("free", 4);
-  return Buffer.concat([filmBytes(), box]);
+  return Buffer.concat([videoBytes(), box]);
 }
 
 function fetchOperation(c: Context, name: string): Response {
@@ -146,7 +146,7 @@ function fetchOperation(c: Context, name: string): Response {
     if (isOrdered(prompt, "filtered"))
       return done({ response: { ...response, raiMediaFilteredCount: 1, raiMediaFilteredReasons: ["58061214"] } });
     if (isOrdered(prompt, "empty")) return done({ response });
-    const bytes = isOrdered(prompt, "large") ? filmOf(12_000_000) : filmOf(16);
+    const bytes = isOrdered(prompt, "large") ? videoOf(12_000_000) : videoOf(16);
     const text = JSON.stringify({
       name,
       done: true,

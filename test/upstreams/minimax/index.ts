@@ -16,7 +16,7 @@ interface Task {
 
 const tasks = new Map<string, Task>();
 /** By the digits of an int64 that a JavaScript number cannot hold. */
-const filmsById = new Map<string, Task>();
+const videosById = new Map<string, Task>();
 const upstream = "minimax";
 
 let ids = 0;
@@ -67,7 +67,7 @@ function ordered(prompt: string): Refusal<keyof typeof kinds> | undefined {
   if (isOrdered(prompt, "wallet")) return refusal(1008);
   if (isOrdered(prompt, "retired")) return refusal(2013, "invalid params, unsupported model");
   if (isOrdered(prompt, "broken")) return refusal(1000);
-  if (isOrdered(prompt, "bad-picture")) return refusal(2013, "invalid params, first_frame_image: cannot download image");
+  if (isOrdered(prompt, "bad-image")) return refusal(2013, "invalid params, first_frame_image: cannot download image");
   return isOrdered(prompt, "moderated") ? refusal(1026) : undefined;
 }
 
@@ -86,7 +86,7 @@ function stateOf(task: Task): "cancelled" | "queued" | "running" | "failed" | "s
   return isOrdered(task.prompt, "fails") ? "failed" : "succeeded";
 }
 
-const urlOf = (c: Context, task: Task) => c.req.header("x-emulator-files")! + (task.path ??= publish(upstream, task.prompt, "film"));
+const urlOf = (c: Context, task: Task) => c.req.header("x-emulator-files")! + (task.path ??= publish(upstream, task.prompt, "video"));
 const trouble = (c: Context, prompt: string, word: string) =>
   isOrdered(prompt, `${word}unavailable`) ? c.text("upstream connect error", 503) : undefined;
 
@@ -134,8 +134,8 @@ const v1 = new Hono()
     const common = [`"task_id":"${task.id}"`, `"status":"${isOrdered(task.prompt, "odd-status") ? "Rendering" : statusWords[state]}"`];
     const code = state === "sensitive" ? 1027 : state === "failed" ? 1000 : 0;
     if (state !== "succeeded") return answerV1(c, [...common, `"file_id":""`], refusal(code));
-    const fileId = [...filmsById].find(([, film]) => film === task)?.[0] ?? int64();
-    filmsById.set(fileId, task);
+    const fileId = [...videosById].find(([, video]) => video === task)?.[0] ?? int64();
+    videosById.set(fileId, task);
     // The reference calls it a string, answers have been seen with the number.
     const written = isOrdered(task.prompt, "text-id") ? `"${fileId}"` : fileId;
     return answerV1(c, [...common, `"file_id":${written}`, `"video_width":1366`, `"video_height":768`]);
@@ -144,7 +144,7 @@ const v1 = new Hono()
     const denied = unauthorised(c);
     if (denied) return answerV1(c, [], denied);
     const fileId = c.req.query("file_id") ?? "";
-    const task = filmsById.get(fileId);
+    const task = videosById.get(fileId);
     if (!task) return answerV1(c, [`"file":null`], refusal(2013, "invalid params, file_id"));
     record({ upstream, call: "retrieve", prompt: task.prompt });
     if (isOrdered(task.prompt, "file-gone")) return answerV1(c, [`"file":null`], refusal(2013, "invalid params, file_id"));

@@ -16,7 +16,7 @@ const fieldsV1 = [
   "callback_url",
 ];
 
-const isPicture = (value: unknown) =>
+const isImage = (value: unknown) =>
   typeof value === "string" && /^(?:https?:\/\/|data:image\/(?:jpeg|png|webp);base64,[\w+/]+=*$)/.test(value);
 const unknownField = (body: Body, known: string[]) => Object.keys(body).find((name) => !known.includes(name));
 const wrongFlag = (body: Body, names: string[]) => names.find((name) => body[name] !== undefined && typeof body[name] !== "boolean");
@@ -29,8 +29,8 @@ export function checkV1(body: Body): string | undefined {
   if (!modelsV1.has(model)) return "unsupported model";
   if (typeof prompt !== "string" || prompt === "") return "prompt is required";
   if (Array.from(prompt).length > 2000) return "prompt is too long";
-  if (first !== undefined && !isPicture(first)) return "first_frame_image";
-  if (last !== undefined && !isPicture(last)) return "last_frame_image";
+  if (first !== undefined && !isImage(first)) return "first_frame_image";
+  if (last !== undefined && !isImage(last)) return "last_frame_image";
   if (last !== undefined && (first === undefined || model !== "MiniMax-Hailuo-02")) return "last_frame_image";
   if (model === "MiniMax-Hailuo-2.3-Fast" && first === undefined) return "first_frame_image is required";
   if (duration !== 6 && duration !== 10) return "duration";
@@ -64,16 +64,16 @@ export function checkV2(body: Body): string | undefined {
   const isMax = model === "MiniMax-H3-Max";
   const items = itemsOf(body);
   if (promptOfV2(body).trim() === "") return "content must include a non-empty text item (prompt is required)";
-  const pictures = items.filter(({ type }) => type === "image_url");
-  if (items.length !== pictures.length + 1) return "content";
-  if (!pictures.every(({ image_url: image }) => isPicture(image?.url))) return "image_url";
-  const count = (role: string) => pictures.filter((picture) => picture.role === role).length;
+  const images = items.filter(({ type }) => type === "image_url");
+  if (items.length !== images.length + 1) return "content";
+  if (!images.every(({ image_url: image }) => isImage(image?.url))) return "image_url";
+  const count = (role: string) => images.filter((image) => image.role === role).length;
   const [first, last, references] = [count("first_frame"), count("last_frame"), count("reference_image")];
-  if (first + last + references !== pictures.length || first > 1 || last > first) return "role";
-  if (references > 0 && (first > 0 || isMax || references > 9)) return "reference_image";
+  if (first + last + references !== images.length || first > 1 || last > 1) return "role";
+  if (references > 0 && (first + last > 0 || isMax || references > 9)) return "reference_image";
   if (!(isMax ? ["480P", "768P"] : ["768P", "2K"]).includes(resolution as string)) return "resolution";
   if (typeof duration !== "number" || !Number.isInteger(duration) || duration < (isMax ? 5 : 4) || duration > 15) return "duration";
   if (ratio !== undefined && !["adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"].includes(ratio as string)) return "ratio";
-  if (pictures.length === 0 && (ratio === undefined || ratio === "adaptive")) return "ratio is required";
+  if (images.length === 0 && (ratio === undefined || ratio === "adaptive")) return "ratio is required";
   return wrongFlag(body, ["aigc_watermark"]);
 }

@@ -35,6 +35,8 @@ const orders: Record<string, (model: string) => Response> = {
     }),
   overloaded: () => tooMany("ServerOverloaded", "The service is currently unable to handle additional requests due to server overload."),
   quota: () => tooMany("QuotaExceeded", "Your account has exhausted its free trial quota for the model."),
+  budget: () =>
+    tooMany("SetLimitExceeded", "Your account has reached the set inference limit for this model, and the model service has been paused."),
   wallet: () => refuse(403, "AccountOverdueError", "The request failed because your account has an overdue balance.", "", "Forbidden"),
   retired: notFound,
   unopened: (model) => refuse(404, "ModelNotOpen", `Your account has not activated the model ${model}.`, "", "NotFound"),
@@ -49,8 +51,9 @@ const orders: Record<string, (model: string) => Response> = {
       "InputImageSensitiveContentDetected.PrivacyInformation",
       "The request failed because the input image 'content[1]' may contain real person.",
     ),
-  "bad-picture": () =>
-    refuse(400, "InvalidParameter", "The parameter `image` specified in the request is not valid: failed to download the image."),
+  "bad-image": () =>
+    refuse(400, "InvalidParameter", "The parameter `image` specified in the request is not valid: failed to download the image.", "image"),
+  paramless: () => refuse(400, "InvalidParameter", "A parameter specified in the request is not valid."),
   "no-such-ratio": () =>
     refuse(
       400,
@@ -65,8 +68,8 @@ export function orderedRefusal(prompt: string, model: string): Response | undefi
   return Object.entries(orders).find(([word]) => isOrdered(prompt, word))?.[1](model);
 }
 
-/** Whether this is a picture as ModelArk takes it: a public URL, or a data URI with the format in lower case. */
-export function isPicture(url: unknown): boolean {
+/** Whether this is an image as ModelArk takes it: a public URL, or a data URI with the format in lower case. */
+export function isImage(url: unknown): boolean {
   if (typeof url !== "string") return false;
   if (/^https?:\/\//.test(url)) return true;
   const [, format, data = ""] = /^data:image\/(png|jpeg|webp|bmp|tiff|gif);base64,([A-Za-z0-9+/]+={0,2})$/.exec(url) ?? [];

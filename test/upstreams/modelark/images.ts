@@ -1,8 +1,8 @@
-/** What the emulated ModelArk accepts as a picture: docs.byteplus.com/en/docs/ModelArk/1541523. */
+/** What the emulated ModelArk accepts as an image: docs.byteplus.com/en/docs/ModelArk/1541523. */
 
-import { errorBody, invalidParameter, isPicture, notFound, refuse } from "./errors.ts";
+import { errorBody, invalidParameter, isImage, notFound, refuse } from "./errors.ts";
 
-export interface PictureRequest {
+export interface ImageRequest {
   model: string;
   prompt: string;
   image?: unknown;
@@ -32,7 +32,7 @@ const badSize = (why: string) =>
   });
 
 /** The refusal of a request, or undefined when it is fine. */
-export function pictureRefusal(body: Partial<PictureRequest>): Response | undefined {
+export function imageRefusal(body: Partial<ImageRequest>): Response | undefined {
   const { model, prompt, image, size, watermark } = body;
   if (typeof model !== "string" || !model) return refuse(400, "MissingParameter", "The request is missing the parameter `model`.", "model");
   const pixels = models[model];
@@ -47,7 +47,7 @@ export function pictureRefusal(body: Partial<PictureRequest>): Response | undefi
   if (body.response_format !== undefined && !["url", "b64_json"].includes(body.response_format as string))
     return invalidParameter("response_format");
   const images = image === undefined ? [] : Array.isArray(image) ? (image as unknown[]) : [image];
-  if (images.length > 14 || !images.every(isPicture)) return invalidParameter("image");
+  if (images.length > 14 || !images.every(isImage)) return invalidParameter("image");
   return size === undefined ? undefined : sizeRefusal(size, pixels);
 }
 

@@ -1,8 +1,8 @@
 /**
- * BytePlus ModelArk as it answers: pictures at once, films as tasks. It obeys the words that all emulators know, and `overloaded`, `quota`,
- * `unopened`, `face`, `bad-picture`, `no-such-ratio`, `garbled` (accepted, answered with what is no JSON), `forgotten` (polls do not know the task),
- * `locked` (polls are refused: 401), `lapsed` (the task expires), `odd` (a status that nobody documented), `empty` (succeeded without a film), `only`
- * (so many pictures are made, and no more), `bare` (a refusal without its envelope).
+ * BytePlus ModelArk as it answers: images at once, videos as tasks. It obeys the words that all emulators know, and `overloaded`, `quota`, `budget`,
+ * `unopened`, `face`, `bad-image`, `paramless` (a refusal with an empty `param`), `no-such-ratio`, `garbled` (accepted, answered with what is no JSON), `forgotten` (polls do not know the task),
+ * `locked` (polls are refused: 401), `lapsed` (the task expires), `odd` (a status that nobody documented), `empty` (succeeded without a video), `only`
+ * (so many images are made, and no more), `bare` (a refusal without its envelope).
  */
 
 import { Hono } from "hono";
@@ -10,8 +10,8 @@ import { Dropped, isOrdered, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { errorBody, invalidParameter, orderedRefusal, refuse } from "./errors.ts";
-import { type FilmRequest, filmRefusal, textOf } from "./videos.ts";
-import { type PictureRequest, pictureRefusal } from "./images.ts";
+import { type VideoRequest, videoRefusal, textOf } from "./videos.ts";
+import { type ImageRequest, imageRefusal } from "./images.ts";
 
 const upstream = "modelark";
 /** As `index.ts` has it, which imports this file. */
@@ -19,7 +19,7 @@ const filesHeader = "x-emulator-files";
 
 interface Task {
   id: string;
-  request: FilmRequest;
+  request: VideoRequest;
   prompt: string;
   createdAt: number;
   status: string;
@@ -57,8 +57,8 @@ function advance(task: Task, files: string): void {
     task.status = "succeeded";
     if (isOrdered(prompt, "empty")) return;
     task.content = {
-      video_url: files + publish(upstream, prompt, "film"),
-      ...(request.return_last_frame === true && { last_frame_url: files + publish(upstream, prompt, "picture") }),
+      video_url: files + publish(upstream, prompt, "video"),
+      ...(request.return_last_frame === true && { last_frame_url: files + publish(upstream, prompt, "image") }),
     };
   }
 }
@@ -90,10 +90,10 @@ const api = new Hono()
     return next();
   })
   .post("/images/generations", async (c) => {
-    const body = await c.req.json<PictureRequest>();
-    const { prompt = "" } = body as Partial<PictureRequest>;
+    const body = await c.req.json<ImageRequest>();
+    const { prompt = "" } = body as Partial<ImageRequest>;
     record({ upstream, call: "start", prompt, body });
-    const refusal = orderedRefusal(prompt, body.model) ?? pictureRefusal(body);
+    const refusal = orderedRefusal(prompt, body.model) ?? imageRefusal(body);
     if (refusal) return refusal;
     if (isOrdered(prompt, "drop")) throw new Dropped();
     if (isOrdered(prompt, "garbled")) return c.text("<html>");
@@ -103,13 +103,13 @@ const api = new Hono()
       : (isOrdered(prompt, "fails") || (prompt.includes("[only ") && !isOrdered(prompt, "only"))) &&
         errorBody("InternalServiceError", "The service encountered an unexpected internal error.");
     if (fails) return c.json({ ...answer, data: [{ error: { code: fails.code, message: fails.message } }] });
-    return c.json({ ...answer, data: [{ url: filesOf(c.req.raw.headers) + publish(upstream, prompt, "picture"), size: body.size }] });
+    return c.json({ ...answer, data: [{ url: filesOf(c.req.raw.headers) + publish(upstream, prompt, "image"), size: body.size }] });
   })
   .post("/contents/generations/tasks", async (c) => {
-    const request = await c.req.json<FilmRequest>();
+    const request = await c.req.json<VideoRequest>();
     const prompt = textOf(request);
     record({ upstream, call: "start", prompt, body: request });
-    const refusal = orderedRefusal(prompt, request.model) ?? filmRefusal(request);
+    const refusal = orderedRefusal(prompt, request.model) ?? videoRefusal(request);
     if (refusal) return refusal;
     const id = `cgt-20261120120000-${crypto.randomUUID().slice(0, 5)}`;
     tasks.set(id, { id, request, prompt, createdAt: seconds(), status: "queued" });

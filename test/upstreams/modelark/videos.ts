@@ -1,6 +1,6 @@
-/** What the emulated ModelArk accepts as a film: docs.byteplus.com/en/docs/ModelArk/1520757, and what others measured of 2.x. */
+/** What the emulated ModelArk accepts as a video: docs.byteplus.com/en/docs/ModelArk/1520757, and what others measured of 2.x. */
 
-import { invalidParameter, isPicture, notFound, refuse } from "./errors.ts";
+import { invalidParameter, isImage, notFound, refuse } from "./errors.ts";
 
 interface Content {
   type?: unknown;
@@ -9,7 +9,7 @@ interface Content {
   role?: unknown;
 }
 
-export interface FilmRequest {
+export interface VideoRequest {
   model: string;
   content: Content[];
   ratio?: unknown;
@@ -33,7 +33,7 @@ const models: Record<string, Limits> = {
   "seedance-1-0-pro-fast-251015": { seconds: [2, 12], resolutions: ["480p", "720p", "1080p"], roles: ["first_frame"] },
   "dreamina-seedance-2-0-260128": { ...second, resolutions: ["480p", "720p", "1080p", "4k"] },
   "dreamina-seedance-2-0-fast-260128": { ...second, resolutions: ["480p", "720p"] },
-  "dreamina-seedance-2-5-260628": { ...second, seconds: [4, 30], resolutions: ["480p", "720p", "1080p"], ratioOfFrame: true },
+  "dreamina-seedance-2-5-260628": { ...second, seconds: [4, 30], resolutions: ["480p", "720p"], ratioOfFrame: true },
 };
 const fields = new Set(
   "model content ratio resolution duration frames seed camera_fixed watermark generate_audio draft return_last_frame service_tier execution_expires_after callback_url safety_identifier priority output_format".split(
@@ -43,13 +43,13 @@ const fields = new Set(
 const ratios = new Set<unknown>(["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"]);
 
 /** The text of a request, for its orders. */
-export const textOf = ({ content }: Partial<FilmRequest>): string => {
+export const textOf = ({ content }: Partial<VideoRequest>): string => {
   const text = Array.isArray(content) ? content.find(({ type }) => type === "text")?.text : undefined;
   return typeof text === "string" ? text : "";
 };
 
 /** The refusal of a request, or undefined when it is fine. */
-export function filmRefusal(body: Partial<FilmRequest>): Response | undefined {
+export function videoRefusal(body: Partial<VideoRequest>): Response | undefined {
   const { model, content, ratio, resolution, duration } = body;
   if (typeof model !== "string" || !model) return refuse(400, "MissingParameter", "The request is missing the parameter `model`.", "model");
   const limits = models[model];
@@ -71,20 +71,20 @@ export function filmRefusal(body: Partial<FilmRequest>): Response | undefined {
 }
 
 function contentRefusal(content: Content[], { roles }: Limits): Response | undefined {
-  const pictures = content.filter(({ type }) => type === "image_url");
+  const images = content.filter(({ type }) => type === "image_url");
   for (const [at, item] of content.entries()) {
     if (item.type === "text" ? typeof item.text !== "string" || !item.text : item.type !== "image_url")
       return invalidParameter(`content[${at}].type`, "supported values are: `text`, `image_url`, `audio_url`, `video_url`");
     if (item.type !== "image_url") continue;
-    if (!isPicture(item.image_url?.url)) return invalidParameter("content.image_url");
-    if (item.role === undefined && pictures.length > 1) return invalidParameter("content", "role must be specified for image contents");
+    if (!isImage(item.image_url?.url)) return invalidParameter("content.image_url");
+    if (item.role === undefined && images.length > 1) return invalidParameter("content", "role must be specified for image contents");
     if (item.role !== undefined && !roles.includes(item.role as string))
       return invalidParameter("content", "invalid role specified for image content");
   }
   return undefined;
 }
 
-function frameRefusal(content: Content[], { ratioOfFrame }: Limits, { ratio, resolution }: Partial<FilmRequest>): Response | undefined {
+function frameRefusal(content: Content[], { ratioOfFrame }: Limits, { ratio, resolution }: Partial<VideoRequest>): Response | undefined {
   const count = (wanted: string) => content.filter(({ role }) => role === wanted).length;
   const [firsts, lasts, references] = [count("first_frame"), count("last_frame"), count("reference_image")];
   if (firsts > 1 || lasts > 1)

@@ -41,7 +41,7 @@ async function create(c: Context): Promise<Response> {
   if (!isOrdered(clip, "renamed")) return c.json(character);
   // As gateways in front of the Sora app answer.
   const { id } = character;
-  return c.json({ id, username: "mossy.teapot", display_name: "Mossy $& Teapot", profile_picture_url: "https://pictures.example/m.png" });
+  return c.json({ id, username: "mossy.teapot", display_name: "Mossy $& Teapot", profile_picture_url: "https://images.example/m.png" });
 }
 
 export const characters = new Hono().post("/", create).get("/:id", (c) => {

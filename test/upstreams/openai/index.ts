@@ -3,14 +3,14 @@
 import { type Context, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Dropped, isOrdered, record } from "../emulator.ts";
-import { picture, publish } from "../files.ts";
+import { image, publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
-import { films } from "./videos.ts";
+import { chat } from "./chat.ts";
+import { videos } from "./videos.ts";
 
 const retired = new Set(["gpt-image-1", "gpt-image-1-2025-04-15", "dall-e-2", "dall-e-3"]);
 const images = /^(?:gpt-image-|chatgpt-image-)/;
-const texts = /^(?:gpt-\d|o\d|chat)/;
 
 const moderated = () =>
   new Refusal(400, "moderation_blocked", "Your request was rejected by the safety system.", {
@@ -48,7 +48,7 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
   if (isOrdered(prompt, "moderated")) throw moderated();
   if (isOrdered(prompt, "drop")) throw new Dropped();
   if (isOrdered(prompt, "nothing")) return c.json({ created: 1, data: [] });
-  const bytes = Buffer.from(picture()).toString("base64");
+  const bytes = Buffer.from(image()).toString("base64");
   const count = isOrdered(prompt, "fewer") ? 1 : (n ?? 1);
   return c.json({
     created: Math.floor(Date.now() / 1000),
@@ -59,15 +59,15 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
     // As others of this format answer; the maker never does.
     data: Array.from({ length: count }, () =>
       isOrdered(prompt, "elsewhere")
-        ? { url: c.req.header("x-emulator-files")! + publish("openai", prompt, "picture") }
+        ? { url: c.req.header("x-emulator-files")! + publish("openai", prompt, "image") }
         : { b64_json: bytes },
     ),
     usage: { input_tokens: 10, output_tokens: 100, total_tokens: 110, input_tokens_details: { image_tokens: 0, text_tokens: 10 } },
   });
 }
 
-/** A picture to edit from: https, or a data URI of at most 20,971,520 characters. `[unreachable]`: its host does not answer. */
-function checkPicture(url: unknown, prompt: string): void {
+/** An image to edit from: https, or a data URI of at most 20,971,520 characters. `[unreachable]`: its host does not answer. */
+function checkImage(url: unknown, prompt: string): void {
   if (
     typeof url !== "string" ||
     !/^(?:https:\/\/|data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+=*$)/.test(url) ||
@@ -78,69 +78,14 @@ function checkPicture(url: unknown, prompt: string): void {
     throw new Refusal(400, "failed_to_download_image", "Failed to download the image.", { param: "images[0].image_url" });
 }
 
-interface Message {
-  role: string;
-  content?: string | { type: string; text?: string }[] | null;
-}
-
-function chat(c: Context, body: Record<string, unknown>): Response {
-  const {
-    model,
-    messages,
-    stream,
-    stream_options: options,
-  } = fields(body, {
-    model: { type: "string", required: true },
-    messages: { type: "array", required: true },
-    stream: { type: "boolean" },
-    stream_options: { type: "object" },
-    ...Object.fromEntries(
-      ["max_tokens", "max_completion_tokens", "n", "seed", "top_logprobs"].map((name) => [name, { type: "integer" as const }]),
-    ),
-    ...Object.fromEntries(
-      ["temperature", "top_p", "presence_penalty", "frequency_penalty"].map((name) => [name, { type: "number" as const }]),
-    ),
-    ...Object.fromEntries(["stop", "tool_choice"].map((name) => [name, { type: "any" as const }])),
-    ...Object.fromEntries(["logit_bias", "response_format"].map((name) => [name, { type: "object" as const }])),
-    ...Object.fromEntries(["logprobs", "parallel_tool_calls", "store"].map((name) => [name, { type: "boolean" as const }])),
-    tools: { type: "array" },
-    reasoning_effort: { type: "string" },
-  }) as { model: string; messages: Message[]; stream?: boolean; stream_options?: { include_usage?: boolean } };
-  const prompt = messages
-    .map(({ content }) => (typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("")))
-    .join("\n");
-  if (!texts.test(model)) throw noModel(model);
-  if (options && !stream)
-    throw new Refusal(400, null, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", { param: "stream_options" });
-  if (/^(?:gpt-5|o\d)/.test(model) && body["max_tokens"] !== undefined)
-    throw new Refusal(400, "unsupported_parameter", "Use 'max_completion_tokens' instead.", { param: "max_tokens" });
-  record({ upstream: "openai", call: "chat", prompt, body });
-  obey(prompt, model);
-  if (isOrdered(prompt, "moderated"))
-    throw new Refusal(400, "content_filter", "The response was filtered due to the prompt.", { param: "prompt" });
-  const common = { id: `chatcmpl-${crypto.randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
-  const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 };
-  const words = ["Good", " morning", "."];
-  if (!stream)
-    return c.json({
-      ...common,
-      object: "chat.completion",
-      choices: [
-        { index: 0, message: { role: "assistant", content: words.join(""), refusal: null }, logprobs: null, finish_reason: "stop" },
-      ],
-      usage,
-    });
-  const isUsageAsked = options?.include_usage === true;
-  const chunk = (choices: object[], more: object = isUsageAsked ? { usage: null } : {}) =>
-    `data: ${JSON.stringify({ ...common, object: "chat.completion.chunk", choices, ...more })}\n\n`;
-  const events = [
-    chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
-    ...words.map((content) => chunk([{ index: 0, delta: { content }, finish_reason: null }])),
-    chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
-    ...(isUsageAsked ? [chunk([], { usage })] : []),
-    "data: [DONE]\n\n",
-  ];
-  return c.body(events.join(""), 200, { "content-type": "text/event-stream; charset=utf-8" });
+/** A file of a form, as a data URI. It must be an image of the type that it names. */
+async function readFile(file: unknown, prompt: string): Promise<string> {
+  const bytes = file instanceof File ? Buffer.from(await file.arrayBuffer()) : Buffer.alloc(0);
+  const starts: Record<string, string> = { "image/png": "89504e47", "image/jpeg": "ffd8ff", "image/webp": "52494646" };
+  const type = file instanceof File ? file.type : "";
+  if (!starts[type] || !bytes.toString("hex").startsWith(starts[type]) || isOrdered(prompt, "unreachable"))
+    throw new Refusal(400, "invalid_image_file", "Invalid image file or mode for image 1.", { param: "image" });
+  return `data:${type};base64,${bytes.toString("base64")}`;
 }
 
 async function edited(c: Context): Promise<Response> {
@@ -150,12 +95,18 @@ async function edited(c: Context): Promise<Response> {
   if (!isJson) {
     if (!(body["image"] ?? body["image[]"]))
       throw new Refusal(400, "missing_required_parameter", "Missing required parameter: 'image'.", { param: "image" });
-    return made(c, { ...body, ...(body["n"] !== undefined && { n: Number(body["n"]) }) }, "edit");
+    const files = await Promise.all([body["image"] ?? body["image[]"]].flat().map((file) => readFile(file, prompt)));
+    const answer = made(c, { ...body, ...(body["n"] !== undefined && { n: Number(body["n"]) }) }, "edit");
+    record({ upstream: "openai", call: "form", prompt, body: { ...body, "image[]": files } });
+    return answer;
   }
   const { images } = body as { images?: { image_url?: unknown }[] };
   if (!Array.isArray(images) || images.length < 1 || images.length > 16)
     throw new Refusal(400, "missing_required_parameter", "Missing required parameter: 'images'.", { param: "images" });
-  for (const image of images) checkPicture(image.image_url, prompt);
+  for (const image of images) checkImage(image.image_url, prompt);
+  // The schema of the JSON body lists these alone, that of the form lets any string pass (openai/openai-openapi, August 2026).
+  if (body["size"] !== undefined && !["auto", "1024x1024", "1536x1024", "1024x1536"].includes(body["size"] as string))
+    throw new Refusal(400, "invalid_value", "Invalid size.", { param: "size" });
   return made(c, body, "edit");
 }
 
@@ -184,4 +135,4 @@ export const openai = new Hono()
   .post("/v1/chat/completions", async (c) => chat(c, await json(c)))
   .post("/v1/images/generations", async (c) => made(c, await json(c), "start"))
   .post("/v1/images/edits", edited)
-  .route("/v1/videos", films);
+  .route("/v1/videos", videos);

@@ -2,7 +2,7 @@
 
 import OpenAI, { APIError, AuthenticationError, toFile } from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { filmBytes, picture } from "../files.ts";
+import { videoBytes, image } from "../files.ts";
 import { listen } from "../listen.ts";
 
 let server: Awaited<ReturnType<typeof listen>>;
@@ -34,22 +34,22 @@ test("chat, whole and streamed", async () => {
   expect([text, total]).toEqual(["Good morning.", 15]);
 });
 
-test("pictures, from words and from a picture", async () => {
+test("images, from words and from an image", async () => {
   const made = await client.images.generate({ model: "gpt-image-2", prompt: "a quay", n: 2, size: "1360x1024", quality: "high" });
-  const bytes = Buffer.from(picture());
+  const bytes = Buffer.from(image());
   expect(made.data!.map(({ b64_json }) => Buffer.from(b64_json!, "base64").equals(bytes))).toEqual([true, true]);
-  const image = await toFile(bytes, "a.png", { type: "image/png" });
-  const edited = await client.images.edit({ model: "gpt-image-2", prompt: "at night", image });
+  const source = await toFile(bytes, "a.png", { type: "image/png" });
+  const edited = await client.images.edit({ model: "gpt-image-2", prompt: "at night", image: source });
   expect(edited.data).toHaveLength(1);
 });
 
-test("films: made, polled, fetched, remixed, listed", async () => {
+test("videos: made, polled, fetched, remixed, listed", async () => {
   const made = await client.videos.create({ model: "sora-2", prompt: "[running 1] a quay", seconds: "8", size: "1280x720" });
   expect(made).toMatchObject({ object: "video", status: "queued", seconds: "8", error: null });
   expect(await client.videos.retrieve(made.id)).toMatchObject({ status: "in_progress", progress: 42 });
   expect(await client.videos.retrieve(made.id)).toMatchObject({ status: "completed", progress: 100 });
   const content = await client.videos.downloadContent(made.id);
-  expect(Buffer.from(await content.arrayBuffer()).equals(Buffer.from(filmBytes()))).toBe(true);
+  expect(Buffer.from(await content.arrayBuffer()).equals(Buffer.from(videoBytes()))).toBe(true);
   const thumbnail = await client.videos.downloadContent(made.id, { variant: "thumbnail" });
   expect(thumbnail.headers.get("content-type")).toBe("image/webp");
   const remix = await client.videos.remix(made.id, { prompt: "at night" });
@@ -63,21 +63,21 @@ test("films: made, polled, fetched, remixed, listed", async () => {
   });
 });
 
-test("characters: made of a clip, told again, taken into a film", async () => {
-  const video = await toFile(Buffer.from(filmBytes()), "mossy.mp4", { type: "video/mp4" });
-  const made = await client.videos.createCharacter({ name: "Mossy", video });
+test("characters: made of a clip, told again, taken into a video", async () => {
+  const clip = await toFile(Buffer.from(videoBytes()), "mossy.mp4", { type: "video/mp4" });
+  const made = await client.videos.createCharacter({ name: "Mossy", video: clip });
   expect(made).toEqual({ id: expect.stringMatching(/^char_/), name: "Mossy", created_at: expect.any(Number) });
   expect(await client.videos.getCharacter(made.id!)).toEqual(made);
   // By the client's own way for what it has no types for: its `create` sends forms, the maker's guide has these in JSON.
-  const film = { model: "sora-2", prompt: "Mossy on a quay", seconds: "8", size: "1280x720" };
-  const withCharacters = (...ids: string[]) => client.post("/videos", { body: { ...film, characters: ids.map((id) => ({ id })) } });
+  const video = { model: "sora-2", prompt: "Mossy on a quay", seconds: "8", size: "1280x720" };
+  const withCharacters = (...ids: string[]) => client.post("/videos", { body: { ...video, characters: ids.map((id) => ({ id })) } });
   expect(await withCharacters(made.id!)).toMatchObject({ object: "video", status: "queued" });
   const refused = { status: 400, param: "characters" };
   await expect(withCharacters("char_of_somebody_else")).rejects.toMatchObject(refused);
   await expect(withCharacters(made.id!, made.id!, made.id!)).rejects.toMatchObject(refused);
-  const picture = await toFile(Buffer.from("no film"), "mossy.png", { type: "image/png" });
-  await expect(client.videos.createCharacter({ name: "Mossy", video: picture })).rejects.toMatchObject({ status: 400, param: "video" });
-  await expect(client.videos.createCharacter({ name: "", video })).rejects.toMatchObject({ status: 400, param: "name" });
+  const image = await toFile(Buffer.from("no video"), "mossy.png", { type: "image/png" });
+  await expect(client.videos.createCharacter({ name: "Mossy", video: image })).rejects.toMatchObject({ status: 400, param: "video" });
+  await expect(client.videos.createCharacter({ name: "", video: clip })).rejects.toMatchObject({ status: 400, param: "name" });
 });
 
 test("errors are what the client takes them for, and it tries again where it may", async () => {

@@ -3,10 +3,10 @@
 import { type Context, Hono } from "hono";
 import { characters, hasCharacter } from "./characters.ts";
 import { Dropped, isOrdered, record } from "../emulator.ts";
-import { filmBytes, publish } from "../files.ts";
+import { videoBytes, publish } from "../files.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
 
-interface Film {
+interface Video {
   id: string;
   object: "video";
   model: string;
@@ -22,8 +22,8 @@ interface Film {
   error: { code: string; message: string } | null;
 }
 
-const made = new Map<string, Film>();
-/** A small WebP picture: thumbnails come as such. */
+const made = new Map<string, Video>();
+/** A small WebP image: thumbnails come as such. */
 const still = Buffer.from("UklGRhwAAABXRUJQVlA4TA8AAAAvBUACAAcQ/Y/+ByKi/wEA", "base64");
 const soraSizes = new Set(["720x1280", "1280x720", "1024x1792", "1792x1024"]);
 
@@ -37,9 +37,9 @@ async function body(c: Context): Promise<Record<string, unknown>> {
   });
 }
 
-function make(prompt: string, model: string, seconds: string, size: string, source: string | null): Film {
+function make(prompt: string, model: string, seconds: string, size: string, source: string | null): Video {
   const at = clock(prompt);
-  const film: Film = {
+  const video: Video = {
     id: `video_${crypto.randomUUID().replaceAll("-", "")}`,
     object: "video",
     model,
@@ -54,15 +54,15 @@ function make(prompt: string, model: string, seconds: string, size: string, sour
     remixed_from_video_id: source,
     error: null,
   };
-  made.set(film.id, film);
+  made.set(video.id, video);
   if (isOrdered(prompt, "drop")) throw new Dropped();
   if (isOrdered(prompt, "accepted-500")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
-  return film;
+  return video;
 }
 
 const moderated = () => new Refusal(400, "moderation_blocked", "Your request was blocked by our moderation system.");
 
-function create(sent: Record<string, unknown>): Film {
+function create(sent: Record<string, unknown>): Video {
   const {
     prompt,
     model,
@@ -108,53 +108,54 @@ function create(sent: Record<string, unknown>): Film {
   return make(prompt, model ?? "sora-2", seconds ?? "4", size ?? "720x1280", null);
 }
 
-function found(id: string): Film {
-  const film = made.get(id);
-  if (!film) throw new Refusal(404, null, `Video with id '${id}' not found.`);
-  return film;
+function found(id: string): Video {
+  const video = made.get(id);
+  if (!video) throw new Refusal(404, null, `Video with id '${id}' not found.`);
+  return video;
 }
 
-/** One poll further. `[lost]`: the upstream forgot the film; `[odd]`: it is in a state that no document names. */
-function look(film: Film): object {
-  const { prompt } = film;
+/** One poll further. `[lost]`: the upstream forgot the video; `[odd]`: it is in a state that no document names. */
+function look(video: Video): object {
+  const { prompt } = video;
   if (isOrdered(prompt, "lost")) throw new Refusal(404, null, "Video not found.");
   if (isOrdered(prompt, "poll-limit")) throw new Refusal(429, "rate_limit_exceeded", "Slow down.", { headers: { "retry-after": "1" } });
   if (isOrdered(prompt, "poll-broken")) throw new Refusal(502, null, "Bad gateway");
-  if (isOrdered(prompt, "odd")) return { ...film, status: "preprocessing", progress: "12", error: undefined };
-  if (isOrdered(prompt, "queued")) return film;
-  if (isOrdered(prompt, "running")) return Object.assign(film, { status: "in_progress", progress: 42 });
+  if (isOrdered(prompt, "odd")) return { ...video, status: "preprocessing", progress: "12", error: undefined };
+  if (isOrdered(prompt, "queued")) return video;
+  if (isOrdered(prompt, "running")) return Object.assign(video, { status: "in_progress", progress: 42 });
   if (isOrdered(prompt, "moderated-later"))
-    return Object.assign(film, { status: "failed", error: { code: "moderation_blocked", message: "Our guardrails." } });
-  if (isOrdered(prompt, "fails")) return Object.assign(film, { status: "failed", error: { code: "processing_error", message: "Failed." } });
-  return Object.assign(film, {
+    return Object.assign(video, { status: "failed", error: { code: "moderation_blocked", message: "Our guardrails." } });
+  if (isOrdered(prompt, "fails"))
+    return Object.assign(video, { status: "failed", error: { code: "processing_error", message: "Failed." } });
+  return Object.assign(video, {
     status: "completed",
     progress: 100,
-    completed_at: film.created_at + 60,
-    expires_at: film.created_at + 86_400,
+    completed_at: video.created_at + 60,
+    expires_at: video.created_at + 86_400,
   });
 }
 
 function content(c: Context): Response {
-  const film = found(c.req.param("id")!);
+  const video = found(c.req.param("id")!);
   const variant = c.req.query("variant") ?? "video";
-  record({ upstream: "openai", call: variant === "video" ? "file" : variant, prompt: film.prompt });
-  if (film.status !== "completed") throw new Refusal(400, null, "Video is not ready.");
-  if (isOrdered(film.prompt, "expired")) throw new Refusal(404, null, "The video has expired.");
+  record({ upstream: "openai", call: variant === "video" ? "file" : variant, prompt: video.prompt });
+  if (video.status !== "completed") throw new Refusal(400, null, "Video is not ready.");
+  if (isOrdered(video.prompt, "expired")) throw new Refusal(404, null, "The video has expired.");
   if (variant === "thumbnail") {
-    if (isOrdered(film.prompt, "no-thumbnail")) throw new Refusal(404, null, "No such variant.");
+    if (isOrdered(video.prompt, "no-thumbnail")) throw new Refusal(404, null, "No such variant.");
     return new Response(still, { headers: { "content-type": "image/webp" } });
   }
   // Gateways hand out storage of their own: a URL that must not be asked with the key.
-  if (isOrdered(film.prompt, "elsewhere")) return c.redirect(c.req.header("x-emulator-files")! + publish("openai", film.prompt, "film"));
-  const bytes = filmBytes();
+  if (isOrdered(video.prompt, "elsewhere")) return c.redirect(c.req.header("x-emulator-files")! + publish("openai", video.prompt, "video"));
+  const bytes = videoBytes();
   const headers = { "content-type": "video/mp4" };
-  if (!isOrdered(film.prompt, "truncated")) return new Response(bytes, { headers });
+  if (!isOrdered(video.prompt, "truncated")) return new Response(bytes, { headers });
   // Fewer bytes than it says: that is how a connection that broke is known.
   const length = { "content-length": String(bytes.byteLength), connection: "close" };
   return new Response(bytes.slice(0, bytes.byteLength / 2), { headers: { ...headers, ...length } });
 }
 
-export const films = new Hono()
+export const videos = new Hono()
   .route("/characters", characters)
   .post("/", async (c) => c.json(create(await body(c))))
   .get("/", (c) => {
@@ -171,9 +172,9 @@ export const films = new Hono()
     });
   })
   .get("/:id", (c) => {
-    const film = found(c.req.param("id"));
-    record({ upstream: "openai", call: "poll", prompt: film.prompt });
-    return c.json(look(film));
+    const video = found(c.req.param("id"));
+    record({ upstream: "openai", call: "poll", prompt: video.prompt });
+    return c.json(look(video));
   })
   .get("/:id/content", content)
   .post("/:id/remix", async (c) => {

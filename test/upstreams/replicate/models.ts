@@ -6,7 +6,7 @@ export type Input = Record<string, unknown>;
 type Rule = { one: unknown[] } | { least: number; most: number } | "boolean" | "text" | "file" | { files: number };
 
 export interface ReplicateModel {
-  makes: "picture" | "film";
+  makes: "image" | "video";
   output: "string" | "array";
   fields: Record<string, Rule>;
   /** What is wrong with the fields together. */
@@ -15,12 +15,12 @@ export interface ReplicateModel {
 }
 
 const ratios = { one: ["match_input_image", "1:1", "4:3", "3:4", "16:9", "9:16", "3:2", "2:3", "21:9"] };
-const filmRatios = { one: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21", "adaptive"] };
+const videoRatios = { one: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "9:21", "adaptive"] };
 const resolutions = { one: ["480p", "720p", "1080p"] };
 const seed = { least: 0, most: 2 ** 32 };
 
 const seedream = (sizes: string[]): ReplicateModel => ({
-  makes: "picture",
+  makes: "image",
   output: "array",
   fields: {
     size: { one: sizes },
@@ -32,18 +32,18 @@ const seedream = (sizes: string[]): ReplicateModel => ({
 });
 
 const banana = (more: ReplicateModel["fields"]): ReplicateModel => ({
-  makes: "picture",
+  makes: "image",
   output: "string",
   fields: { aspect_ratio: ratios, image_input: { files: 14 }, output_format: { one: ["jpg", "png"] }, ...more },
 });
 
 const seedance = (more: ReplicateModel["fields"], least = 2, most = 12): ReplicateModel => ({
-  makes: "film",
+  makes: "video",
   output: "string",
   fields: {
     duration: { least, most },
     resolution: resolutions,
-    aspect_ratio: filmRatios,
+    aspect_ratio: videoRatios,
     image: "file",
     fps: { one: [24] },
     camera_fixed: "boolean",
@@ -59,7 +59,7 @@ const seedance = (more: ReplicateModel["fields"], least = 2, most = 12): Replica
 });
 
 const hailuo = (more: ReplicateModel["fields"], required: string[] = []): ReplicateModel => ({
-  makes: "film",
+  makes: "video",
   output: "string",
   fields: { duration: { one: [6, 10] }, prompt_optimizer: "boolean", first_frame_image: "file", ...more },
   required,
@@ -68,7 +68,7 @@ const hailuo = (more: ReplicateModel["fields"], required: string[] = []): Replic
 });
 
 const veo = (more: ReplicateModel["fields"]): ReplicateModel => ({
-  makes: "film",
+  makes: "video",
   output: "string",
   fields: {
     duration: { one: [4, 6, 8] },
@@ -92,10 +92,10 @@ export const replicateModels: Record<string, ReplicateModel> = {
   "google/nano-banana": banana({}),
   "google/nano-banana-pro": banana({ resolution: { one: ["1K", "2K", "4K"] } }),
   "openai/gpt-image-2": {
-    makes: "picture",
+    makes: "image",
     output: "array",
     fields: {
-      aspect_ratio: { one: ["1:1", "3:2", "2:3"] },
+      aspect_ratio: { one: ["1:1", "3:2", "2:3", "16:9", "9:16"] },
       quality: { one: ["low", "medium", "high", "auto"] },
       input_images: { files: 10 },
       number_of_images: { least: 1, most: 1 },
@@ -116,7 +116,7 @@ export const replicateModels: Record<string, ReplicateModel> = {
   "google/veo-3.1": veo({ reference_images: { files: 3 } }),
   "google/veo-3.1-fast": veo({}),
   // Somebody's model, of which adapters know nothing.
-  "someone/painter": { makes: "picture", output: "string", fields: { aspect_ratio: ratios } },
+  "someone/painter": { makes: "image", output: "string", fields: { aspect_ratio: ratios } },
 };
 
 const isFile = (value: unknown) =>

@@ -15,7 +15,7 @@ const client = (auth = providerKeys.REPLICATE_API_TOKEN) =>
   new Replicate({ auth, baseUrl: `${server.origin}/replicate/v1`, useFileOutput: false });
 const wait = { mode: "poll", interval: 10 } as const;
 
-test("its client runs a model and is given the URL of a picture", async () => {
+test("its client runs a model and is given the URL of an image", async () => {
   const input = { prompt: "a kite [running 1]", aspect_ratio: "1:1", size: "2K" };
   const [url = "", ...more] = (await client().run("bytedance/seedream-4.5", { input, wait })) as string[];
   expect(more).toEqual([]);

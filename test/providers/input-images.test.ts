@@ -1,4 +1,4 @@
-/** Callers' pictures on their way to the makers, asked of the adapters themselves: what was not sent was not accepted. */
+/** Callers' images on their way to the makers, asked of the adapters themselves: what was not sent was not accepted. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { cloudflare } from "../../src/providers/cloudflare/index.ts";
@@ -23,12 +23,13 @@ const job = (images: InputImage[], more: Partial<Job> = {}): Job => ({
   ...more,
 });
 
-/** A picture that is there so many times, and then not. */
-function picture(times = Infinity, size = 100_000): InputImage & { reads: number } {
+/** An image that is there so many times, and then not. */
+function inputImage(times = Infinity, size = 100_000): InputImage & { reads: number } {
   const image = {
+    role: "reference" as const,
     reads: 0,
-    read: async <T>(use: (picture: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>) => {
-      if (++image.reads > times) throw new ProviderError("too many pictures are being read", { retryable: true, nothingAccepted: true });
+    read: async <T>(use: (image: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>) => {
+      if (++image.reads > times) throw new ProviderError("busy", "too many images are being read");
       return use({ bytes: new Uint8Array(size).fill(image.reads), type: "image/png" });
     },
   };
@@ -44,33 +45,33 @@ const answering = (answer: object) =>
 
 const faultOf = (start: Promise<unknown>) => start.then(() => undefined).catch((error: unknown) => error);
 
-test("modelark: a picture that cannot be read while it is sent is no submission", async () => {
+test("modelark: an image that cannot be read while it is sent is no submission", async () => {
   answering({ data: [{ url: "https://files.example/1" }] });
   const provider = modelark({ key: "key" });
-  const fault = await faultOf(provider.start(job([picture(), picture(1)]), AbortSignal.timeout(5_000)));
+  const fault = await faultOf(provider.start(job([inputImage(), inputImage(1)]), AbortSignal.timeout(5_000)));
   expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true, retryable: true });
 });
 
-test("modelark: pictures arrive whole, a piece at a time", async () => {
+test("modelark: images arrive whole, a piece at a time", async () => {
   const sent = answering({ data: [{ url: "https://files.example/1" }] });
   let body = "";
   sent.mockImplementation(async (_, init) => {
     body = await new Response(init?.body as ReadableStream).text();
     return Response.json({ data: [{ url: "https://files.example/1" }] });
   });
-  await modelark({ key: "key" }).start(job([picture()]), AbortSignal.timeout(5_000));
+  await modelark({ key: "key" }).start(job([inputImage()]), AbortSignal.timeout(5_000));
   const { image } = JSON.parse(body) as { image: string[] };
   expect(image).toEqual([`data:image/png;base64,${new Uint8Array(100_000).fill(2).toBase64()}`]);
 });
 
-const film = { kind: "video", model: "MiniMax-H3", duration: 10, size: "16:9" } as const;
+const video = { kind: "video", model: "MiniMax-H3", duration: 10, size: "16:9" } as const;
 
 test.each([
   ["fal", fal({ key: "key" }), { model: "fal-ai/bytedance/seedream/v4" }],
-  ["minimax", minimax({ key: "key", base: "https://api.minimax.io" }), film],
+  ["minimax", minimax({ key: "key", base: "https://api.minimax.io" }), video],
   ["modelark", modelark({ key: "key" }), {}],
-])("%s: pictures are read while they are sent, for together they do not fit into memory", async (_, provider, more) => {
-  const images = [picture(), picture(), picture(), picture()];
+])("%s: images are read while they are sent, for together they do not fit into memory", async (_, provider, more) => {
+  const images = [inputImage(), inputImage(), inputImage(), inputImage()];
   const reads = () => images.reduce((sum, image) => sum + image.reads, 0);
   let before = 0;
   let body = "";
@@ -86,10 +87,10 @@ test.each([
   expect(() => JSON.parse(body) as unknown).not.toThrow();
 });
 
-test("cloudflare: more pictures than a call carries are told before anything is asked", async () => {
+test("cloudflare: more images than a call carries are told before anything is asked", async () => {
   const run = vi.fn(() => Promise.reject(new Error("Serialized RPC arguments or return values are limited to 32MiB")));
   const provider = cloudflare({ AI: { run } })!;
-  const large = () => picture(Infinity, 9 * 1024 * 1024);
+  const large = () => inputImage(Infinity, 9 * 1024 * 1024);
   const request = job([large(), large(), large()], { model: "openai/gpt-image-2" });
   const fault = await faultOf(provider.start(request, AbortSignal.timeout(5_000)));
   expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true });

@@ -1,0 +1,156 @@
+/** What of an upstream's chat reaches the caller, by allow-list, and what it used. Pure. */
+
+import { ProviderError } from "../providers/provider.ts";
+
+/** Tokens to charge. */
+export interface Usage {
+  promptTokens: number;
+  completionTokens: number;
+}
+
+export type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The object in a text. Throws without the text: it is content, and errors are logged. */
+export function parseFields(text: string): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value !== "object" || value === null) throw new ProviderError("unclear", "chat: not a JSON object");
+  return value as Fields;
+}
+
+/** The fields to keep: `true` as they are, an object or a list of objects with these fields in turn. */
+interface Allowed {
+  [field: string]: true | Allowed;
+}
+
+const called: Allowed = { name: true, arguments: true };
+const messageFields: Allowed = {
+  role: true,
+  content: true,
+  refusal: true,
+  reasoning_content: true,
+  tool_calls: { index: true, id: true, type: true, function: called, custom: { name: true, input: true } },
+  function_call: called,
+  annotations: { type: true, url_citation: { start_index: true, end_index: true, title: true, url: true } },
+  audio: { id: true, data: true, expires_at: true, transcript: true },
+};
+const token: Allowed = { token: true, bytes: true, logprob: true };
+const logprobFields: Allowed = { ...token, top_logprobs: token };
+const logprobsFields: Allowed = { content: logprobFields, refusal: logprobFields };
+const usageFields: Allowed = {
+  prompt_tokens: true,
+  completion_tokens: true,
+  total_tokens: true,
+  prompt_tokens_details: { cached_tokens: true, cache_write_tokens: true, audio_tokens: true, image_tokens: true, text_tokens: true },
+  completion_tokens_details: {
+    reasoning_tokens: true,
+    audio_tokens: true,
+    text_tokens: true,
+    accepted_prediction_tokens: true,
+    rejected_prediction_tokens: true,
+  },
+};
+const finishReasons = new Set<unknown>(["stop", "length", "tool_calls", "content_filter", "function_call"]);
+
+function pick(value: unknown, allowed: Allowed): unknown {
+  if (Array.isArray(value)) return value.map((item) => pick(item, allowed));
+  if (!isFields(value)) return value === null ? null : undefined;
+  const kept: Fields = {};
+  for (const name in value) {
+    const rule = Object.hasOwn(allowed, name) ? allowed[name] : undefined;
+    if (rule !== undefined) kept[name] = rule === true ? value[name] : pick(value[name], rule);
+  }
+  return kept;
+}
+
+/** The choices as the caller gets them; `part` is `message` in a whole answer and `delta` in a stream. */
+export function toChoices(choices: unknown[], part: "message" | "delta"): object[] {
+  return choices.filter(isFields).map((choice, at) => {
+    const said = choice[part];
+    const kept = isFields(said) ? (pick(said, messageFields) as Fields) : {};
+    // Some upstreams call it so.
+    if (isFields(said) && typeof said["reasoning"] === "string" && kept["reasoning_content"] === undefined)
+      kept["reasoning_content"] = said["reasoning"];
+    const reason = choice["finish_reason"];
+    const logprobs = choice["logprobs"];
+    return {
+      index: typeof choice["index"] === "number" ? choice["index"] : at,
+      [part]: kept,
+      ...(logprobs !== undefined && { logprobs: pick(logprobs, logprobsFields) }),
+      finish_reason: finishReasons.has(reason) ? reason : reason === null || reason === undefined ? null : "stop",
+    };
+  });
+}
+
+/** A usage report as the caller gets it. */
+export const toUsageReport = (usage: unknown) => pick(usage, usageFields);
+
+/** Seconds since the epoch, the upstream's where it says them. */
+export const toCreated = (created: unknown) => (typeof created === "number" && created > 0 ? created : Math.floor(Date.now() / 1000));
+
+/** Bytes of UTF-8. Deltas are a few characters long, for which this is quicker than an encoder. */
+function byteLength(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    // Each half of a surrogate pair is two of its four bytes.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
+}
+
+/** Bytes of everything generated in a message or delta, whatever field it came in. */
+function generatedBytes(value: unknown): number {
+  if (typeof value === "string") return byteLength(value);
+  if (typeof value !== "object" || value === null) return 0;
+  let bytes = 0;
+  for (const [name, item] of Object.entries(value)) {
+    if (name === "role" || name === "type") continue;
+    // Arguments are text in this format; some upstreams send the object.
+    const isObject = (name === "arguments" || name === "input") && typeof item === "object";
+    bytes += isObject ? byteLength(JSON.stringify(item)) : generatedBytes(item);
+  }
+  return bytes;
+}
+
+/** What a chat has used so far: what the upstream reported last, and every byte that it sent since. */
+export class ChatMeter {
+  #reported: { prompt: number; completion: number } | undefined;
+  #bytes = 0;
+  /** The upstream began to answer. */
+  hasBegun = false;
+
+  /** Takes a whole answer or an event of a stream into account. A report covers what came with it. */
+  add({ choices, usage }: Fields, part: "message" | "delta"): void {
+    if (Array.isArray(choices))
+      for (const choice of choices as unknown[]) {
+        this.hasBegun = true;
+        if (isFields(choice)) this.#bytes += generatedBytes(choice[part]);
+      }
+    if (isFields(usage)) this.#report(usage);
+  }
+
+  /** Bytes that came but could not be read. */
+  addBytes(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Reports of nothing are placeholders. Some makers leave reasoning out of `completion_tokens`, but not out of the total. */
+  #report({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total }: Fields): void {
+    const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && Number.isFinite(value);
+    if (!isCount(prompt) || prompt === 0 || !(isCount(completion) || isCount(total))) return;
+    this.hasBegun = true;
+    this.#reported = { prompt, completion: Math.max(isCount(completion) ? completion : 0, isCount(total) ? total - prompt : 0) };
+    this.#bytes = 0;
+  }
+
+  /** Tokens to charge. Where the upstream reports none, the prompt's upper bound; each byte of the answer counts as a token. */
+  usage(promptTokens: number): Usage {
+    return { promptTokens: this.#reported?.prompt ?? promptTokens, completionTokens: (this.#reported?.completion ?? 0) + this.#bytes };
+  }
+}

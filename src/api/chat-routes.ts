@@ -1,0 +1,116 @@
+/** The routes of a chat: which can honour it, which answers, and what the caller is told when none does. */
+
+import { type ChatFamily, findFamily, fitToFamily } from "../catalog/chat-families.ts";
+import type { Model } from "../catalog/models.ts";
+import { type Route, routesFor } from "../catalog/routes.ts";
+import { chatFamilies, pricesAndRoutes } from "../config.ts";
+import { ApiError, type Violation } from "../errors.ts";
+import { alert, log } from "../log.ts";
+import { isOn, markUnhealthy, providerNamed, unhealthyLast } from "../providers/index.ts";
+import { type Malformed, ProviderError } from "../providers/provider-error.ts";
+import type { Chat } from "./chat-relay.ts";
+import type { AppContext } from "./frame.ts";
+
+/** A route with the body as its model's family takes it. */
+export interface FittedRoute extends Route {
+  family: ChatFamily;
+  body: Record<string, unknown>;
+  /** Names of the fields that were left out for this family. */
+  dropped: string[];
+}
+
+const cannot = (param: string, rule: "model_not_available" | "unsupported_parameter") =>
+  new ApiError(rule, { violations: [{ param, rule }] });
+
+/** The routes that can honour the chat, those of unhealthy providers last. Throws 400 when there is none. */
+export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
+  const isUsable = (name: string) => isOn(env, name) && providerNamed(env, name).chat !== undefined;
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, isUsable);
+  if (routes.length === 0) throw cannot("model", "model_not_available");
+  let unsupported: string | undefined;
+  const able = routes.flatMap((route): FittedRoute[] => {
+    const family = findFamily(route.model, chatFamilies(env));
+    const fitted = fitToFamily(body, maxTokens, family);
+    if ("body" in fitted) return [{ ...route, family, body: { ...fitted.body, model: route.model }, dropped: fitted.dropped }];
+    unsupported ??= fitted.unsupported;
+    return [];
+  });
+  if (able.length === 0) throw cannot(unsupported!, "unsupported_parameter");
+  return unhealthyLast(able);
+}
+
+/** Whether another family may take what this one refused as malformed. */
+function mayHonour(malformed: Malformed, here: ChatFamily, next: ChatFamily): boolean {
+  if (malformed.code === "context_length_exceeded")
+    return here.context_tokens !== undefined && next.context_tokens !== undefined && next.context_tokens > here.context_tokens;
+  return malformed.onlyHere && next !== here;
+}
+
+/**
+ * The first route that answers. A verdict on the content or the form is final, unless another route can honour the form; any
+ * other fault before the answer gives way to the next route.
+ */
+export async function askRoutes(
+  c: AppContext,
+  chat: Chat,
+  routes: FittedRoute[],
+  stream: boolean,
+): Promise<{ response: Response; dropped: string[] }> {
+  let fault: unknown;
+  let refusal: { malformed: Malformed; family: ChatFamily } | undefined;
+  for (const [attempt, { provider, model, family, body, dropped }] of routes.entries()) {
+    if (refusal && !mayHonour(refusal.malformed, refusal.family, family)) continue;
+    const started = Date.now();
+    const line = (outcome: string) => ({
+      request: c.get("requestId"),
+      task: chat.id,
+      account: c.get("caller").accountId,
+      model,
+      provider,
+      attempt: attempt + 1,
+      outcome,
+      ms: Date.now() - started,
+    });
+    try {
+      const response = await providerNamed(c.env, provider).chat!({ body, stream, signal: chat.signal });
+      log("dispatch", line("answered"));
+      return { response, dropped };
+    } catch (error) {
+      const { malformed, contentPolicy = false, account = false } = error instanceof ProviderError ? error : {};
+      if (malformed || contentPolicy) log("dispatch", line("refused"));
+      else alert("dispatch", line("fault"), error);
+      if (account) markUnhealthy({ provider, model });
+      // A route's own fault says more than that the routes behind it take less.
+      if (!malformed || fault === undefined) fault = error;
+      if (malformed) refusal = { malformed, family };
+      if (contentPolicy || chat.isGone() || chat.signal.aborted) break;
+    }
+  }
+  throw fault;
+}
+
+/** What the caller is told about a fault; `body` is the caller's own. What is an operator's business is logged. */
+export function toChatError(error: unknown, c: AppContext, body: Record<string, unknown>): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof ProviderError) {
+    const { malformed, contentPolicy, retryable, nothingAccepted, retryAfterMs } = error;
+    if (contentPolicy) return new ApiError("content_policy_violation", { cause: error });
+    if (malformed) return new ApiError(malformed.code, { violations: toViolations(malformed, body), cause: error });
+    if (retryAfterMs !== undefined || (retryable && nothingAccepted))
+      return new ApiError("unavailable", {
+        ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1000) }),
+        cause: error,
+      });
+  }
+  alert("request", { request: c.get("requestId"), outcome: "internal_error" }, error);
+  return new ApiError("internal_error", { cause: error });
+}
+
+/** The field that the upstream names, where the caller gave it. */
+function toViolations({ code, param }: Malformed, body: Record<string, unknown>): Violation[] {
+  if (code === "context_length_exceeded") return [{ param: "messages", rule: code }];
+  if (param?.startsWith("max_") && body["max_completion_tokens"] === undefined && body["max_tokens"] === undefined) return [];
+  const given = param === "max_completion_tokens" && body["max_completion_tokens"] === undefined ? "max_tokens" : param;
+  const [root = ""] = given?.split(/[.[]/, 1) ?? [];
+  return given !== undefined && body[root] !== undefined ? [{ param: given, rule: "wrong_form" }] : [];
+}

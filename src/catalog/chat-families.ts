@@ -1,0 +1,99 @@
+/** What each family of upstream text models takes of a chat: `chat-families.json`, over which `[vars.CHAT_FAMILIES]` lies. Pure. */
+
+import builtIn from "./chat-families.json";
+
+/** The settings of a family. Without any, a model takes every field and calls its limit `max_tokens`. */
+export interface ChatFamily {
+  /** A regular expression that its upstream model ids match; the first family that matches counts. */
+  models: string;
+  /** What it calls the limit of the answer. */
+  limit: "max_tokens" | "max_completion_tokens";
+  /** Fields that it cannot honour: the route is passed over. */
+  refuses?: string[];
+  /** Fields that it does not know, and that change neither the price nor the kind of output: not sent. */
+  drops?: string[];
+  /** Fields that it refuses unless `reasoning_effort` is "none", which is sent with them where the caller gave no effort. */
+  refuses_while_reasoning?: string[];
+  /** Values of `reasoning_effort` that it refuses. */
+  refuses_efforts?: string[];
+  /** Its context window, where the operator states it: a prompt too long for one route is tried on one that is larger. */
+  context_tokens?: number;
+}
+
+export type ChatFamilies = Record<string, ChatFamily>;
+
+const isNames = (value: unknown) => value === undefined || (Array.isArray(value) && value.every((name) => typeof name === "string"));
+
+/** Checks `[vars.CHAT_FAMILIES]`; throws a sentence that names the entry. Its families come before the built-in ones, and replace those of the same name. */
+export function checkFamilies(configured: unknown): ChatFamilies {
+  if (configured !== undefined && (typeof configured !== "object" || configured === null))
+    throw new TypeError("CHAT_FAMILIES is not a table");
+  const families = { ...(configured as Record<string, unknown> | undefined) };
+  for (const [name, value] of Object.entries(families)) {
+    const family = (typeof value === "object" && value !== null ? value : {}) as Partial<ChatFamily>;
+    const lists = [family.refuses, family.drops, family.refuses_while_reasoning, family.refuses_efforts];
+    const context = family.context_tokens;
+    if (
+      typeof family.models !== "string" ||
+      !isPattern(family.models) ||
+      !["max_tokens", "max_completion_tokens"].includes(String(family.limit)) ||
+      !lists.every(isNames) ||
+      (context !== undefined && !Number.isSafeInteger(context))
+    )
+      throw new TypeError(
+        `CHAT_FAMILIES.${name} is not {models, limit, refuses, drops, refuses_while_reasoning, refuses_efforts, context_tokens}`,
+      );
+  }
+  return {
+    ...(families as ChatFamilies),
+    ...Object.fromEntries(Object.entries(builtIn).filter(([name]) => !(name in families))),
+  } as ChatFamilies;
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return Boolean(new RegExp(text));
+  } catch {
+    return false;
+  }
+}
+
+const plain: ChatFamily = { models: "", limit: "max_tokens" };
+
+/** The family of an upstream's model id. */
+export const findFamily = (model: string, families: ChatFamilies): ChatFamily =>
+  Object.values(families).find((family) => new RegExp(family.models).test(model)) ?? plain;
+
+/** Values that ask for what comes anyway: they may be left out where a family refuses the field. */
+const neutral: Record<string, unknown> = {
+  temperature: 1,
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  logprobs: false,
+  top_logprobs: 0,
+  tool_choice: "auto",
+  function_call: "auto",
+};
+
+/** A chat as a family takes it, with the names of what was left out; or the caller's field that it cannot honour. */
+export type Fitted = { body: Record<string, unknown>; dropped: string[] } | { unsupported: string };
+
+/** Fits the forwarded fields of a chat to a family, with the limit of its answer in tokens. */
+export function fitToFamily(forwarded: Record<string, unknown>, maxTokens: number, family: ChatFamily): Fitted {
+  const body = { ...forwarded, [family.limit]: maxTokens };
+  const refusesAll = family.refuses ?? [];
+  const refusesReasoning = family.refuses_while_reasoning ?? [];
+  for (const field of [...refusesAll, ...refusesReasoning])
+    if (body[field] !== undefined && body[field] === neutral[field]) delete body[field];
+  const unsupported = refusesAll.find((field) => body[field] !== undefined);
+  if (unsupported !== undefined) return { unsupported };
+  const effort = body["reasoning_effort"];
+  if (family.refuses_efforts?.some((one) => one === effort)) return { unsupported: "reasoning_effort" };
+  const conflict = refusesReasoning.find((field) => body[field] !== undefined);
+  if (conflict !== undefined && effort !== undefined && effort !== "none") return { unsupported: conflict };
+  if (conflict !== undefined) body["reasoning_effort"] = "none";
+  const dropped = (family.drops ?? []).filter((field) => body[field] !== undefined);
+  for (const field of dropped) delete body[field];
+  return { body, dropped };
+}

@@ -1,0 +1,69 @@
+/** How many tokens a chat may use at most: what its reservation is made from. Pure. */
+
+import { type ChatBody, type ChatPart, toForwarded } from "./chat-schema.ts";
+import type { Price } from "./models.ts";
+import { chatPrice } from "./prices.ts";
+
+/** What one answer may be long when the caller sets no limit, in tokens. */
+const defaultMaxTokens = 4096;
+
+/** The answer's limit in tokens; the upstream gets this very number. */
+function maxTokens({ max_completion_tokens: limit, max_tokens: older }: ChatBody): number {
+  return limit === undefined && older === undefined ? defaultMaxTokens : Math.min(limit ?? Infinity, older ?? Infinity);
+}
+
+/**
+ * A picture by its detail: makers scale to 512 pixels (low), 2.56 megapixels (high) or 10.24 (original, and where the maker
+ * chooses), cut into squares of 32 pixels, which small models count 1.62 times (platform.openai.com, images and vision).
+ */
+const imageTokens = { low: 512, high: 4_096, auto: 16_384, original: 16_384 };
+/** A file may unfold to any length (a PDF is compressed): only the largest context window limits what it becomes. */
+const fileTokens = 1_050_000;
+/** Of Base64 characters of audio. Makers count at most 50 tokens a second, and a second has at least 1,000 bytes (MP3 of 8 kbit/s). */
+const audioCharactersPerToken = 8;
+/** What chat templates write around a message, around tools and schemas, and around each tool. */
+const messageOverhead = 16;
+const toolsOverhead = 512;
+const toolOverhead = 32;
+
+const encoder = new TextEncoder();
+const byteLength = (text: string) => encoder.encode(text).length;
+
+function partTokens(part: ChatPart): number {
+  switch (part.type) {
+    case "text":
+      return byteLength(part.text);
+    case "refusal":
+      return byteLength(part.refusal);
+    case "image_url":
+      return imageTokens[part.image_url.detail ?? "auto"];
+    case "input_audio":
+      return Math.ceil(part.input_audio.data.length / audioCharactersPerToken);
+    case "file":
+      return fileTokens + byteLength(part.file.filename ?? "");
+  }
+}
+
+/**
+ * An upper bound of the prompt's tokens. A token of a byte-level vocabulary is at least one byte, so every byte of text that
+ * goes to the upstream counts as one; pictures, audio and files have bounds of their own.
+ */
+function estimatePromptTokens(body: ChatBody): number {
+  const { messages: _, ...settings } = toForwarded(body);
+  const tools = (body.tools?.length ?? 0) + (body.functions?.length ?? 0);
+  const isTemplated = tools > 0 || body.response_format !== undefined;
+  let total = messageOverhead + byteLength(JSON.stringify(settings)) + (isTemplated ? toolsOverhead : 0) + tools * toolOverhead;
+  for (const { content = "", audio: _audio, ...rest } of body.messages) {
+    total += messageOverhead + byteLength(JSON.stringify(rest));
+    if (typeof content === "string") total += byteLength(content);
+    else for (const part of content) total += partTokens(part);
+  }
+  return total;
+}
+
+/** What a chat reserves, in millionths: the whole prompt and the longest answer. */
+export function chatReservation(price: Price, body: ChatBody): { promptTokens: number; maxTokens: number; amount: number } {
+  const promptTokens = estimatePromptTokens(body);
+  const limit = maxTokens(body);
+  return { promptTokens, maxTokens: limit, amount: chatPrice(price, promptTokens, limit) };
+}

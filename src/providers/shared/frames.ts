@@ -1,0 +1,22 @@
+/** The images of a request by their roles, which were resolved when the submission was checked. */
+
+import type { GenerationRequest } from "../provider.ts";
+
+/** Indexes into the request's images followed by the images of its characters, which are references. */
+export interface Frames {
+  first?: number;
+  last?: number;
+  references: number[];
+}
+
+/** Sorts the images of a request by role. */
+export function splitByRole({ images, characters }: Pick<GenerationRequest, "images" | "characters">): Frames {
+  const indexesWith = (role: string) => [...images.keys()].filter((at) => images[at]?.role === role);
+  const [first] = indexesWith("first_frame");
+  const [last] = indexesWith("last_frame");
+  const references = [...indexesWith("reference"), ...characters.map((_, at) => images.length + at)];
+  return { ...(first !== undefined && { first }), ...(last !== undefined && { last }), references };
+}
+
+/** The ratio to send to a route that cannot follow its first frame. */
+export const fixedRatio = (size = "16:9"): string => (size === "auto" ? "16:9" : size);

@@ -1,0 +1,98 @@
+/** Callers who leave, or stay and stop reading: what an upstream made for them is settled before the platform ends the invocation. */
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import worker from "../../src/worker.ts";
+import { books, newAccount } from "../support/gateway.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
+const promptFloor = (2 * "a question".length) / 1e6;
+
+/** A chat of a fresh account with this upstream. */
+async function begin(isStream: boolean, upstream: (signal: AbortSignal) => Promise<Response>) {
+  const account = await newAccount();
+  const caller = new AbortController();
+  const context = createExecutionContext();
+  let asked: (() => void) | undefined;
+  const isAsked = new Promise<void>((resolve) => (asked = resolve));
+  const SANDBOX = {
+    fetch: (_: string, { signal }: { signal: AbortSignal }) => {
+      asked!();
+      return upstream(signal);
+    },
+  } as unknown as Fetcher;
+  const request = new Request("https://gateway.example/v1/chat/completions", {
+    method: "POST",
+    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "textA-1", stream: isStream, messages: [{ role: "user", content: "a question" }] }),
+    signal: caller.signal,
+  });
+  const ROUTES = { "textA-1": [{ provider: "sandbox", model: "textA-1" }] };
+  const answer = worker.fetch(request, { ...env, SANDBOX, ROUTES }, context);
+  await isAsked;
+  return { account, caller, context, answer };
+}
+
+/** Sends these events and then nothing more, for ever. */
+const stalled = (...events: string[]) =>
+  new Response(
+    new ReadableStream({
+      type: "bytes",
+      start: (controller) => controller.enqueue(new TextEncoder().encode(events.join(""))),
+    }),
+    { headers: { "content-type": "text/event-stream" } },
+  );
+
+const never = (signal: AbortSignal) =>
+  new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+
+test("a whole answer that its caller left and the upstream does not finish in 20 seconds is settled on the prompt", async () => {
+  const { account, caller, context, answer } = await begin(false, never);
+  caller.abort();
+  await vi.advanceTimersByTimeAsync(19_000);
+  expect((await books(account)).reserved).toBeGreaterThan(0);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect((await answer).status).toBe(500);
+  await waitOnExecutionContext(context);
+  const { reserved, used } = await books(account);
+  expect([reserved, used >= promptFloor]).toEqual([0, true]);
+});
+
+test("a caller who waits on is not charged for an upstream that never answers", async () => {
+  const { account, context, answer } = await begin(false, never);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect((await answer).status).toBe(500);
+  await waitOnExecutionContext(context);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a stream that its caller left and the upstream does not end is settled on what came: tool calls and reasoning, too", async () => {
+  const call = { tool_calls: [{ index: 0, function: { name: "clock", arguments: "x".repeat(500) } }] };
+  const { account, caller, context, answer } = await begin(true, async () =>
+    stalled(chunk({ reasoning_content: "y".repeat(700) }), chunk(call)),
+  );
+  const reader = (await answer).body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  caller.abort();
+  await vi.advanceTimersByTimeAsync(20_000);
+  await waitOnExecutionContext(context);
+  const { reserved, used } = await books(account);
+  expect([reserved, used >= promptFloor + (8 * 1205) / 1e6]).toEqual([0, true]);
+});
+
+test("a caller who stops reading without hanging up pays at the deadline: the hold is not left to its alarm", async () => {
+  const { account, context, answer } = await begin(true, async () => stalled(chunk({ content: "z".repeat(1000) })));
+  await answer;
+  await vi.advanceTimersByTimeAsync(600_000);
+  await waitOnExecutionContext(context);
+  const { reserved, used } = await books(account);
+  expect([reserved, used >= promptFloor + (8 * 1000) / 1e6]).toEqual([0, true]);
+});

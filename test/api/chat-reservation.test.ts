@@ -1,0 +1,60 @@
+/** What a chat reserves: the bytes of everything that is forwarded, bounds for what bytes say little of, the longest answer. */
+
+import { expect, test } from "vitest";
+import { chatBody } from "../../src/catalog/chat-schema.ts";
+import { chatReservation } from "../../src/catalog/chat-tokens.ts";
+
+const price = { input: 1_000_000, output: 1_000_000 };
+const message = { role: "user" as const, content: "hi" };
+const reserve = (body: object) => chatReservation(price, chatBody.parse({ messages: [message], ...body }));
+const least = reserve({}).promptTokens;
+
+test.each([
+  ["a message", (text: string) => ({ messages: [{ role: "user", content: text }] })],
+  ["a part", (text: string) => ({ messages: [{ role: "user", content: [{ type: "text", text }] }] })],
+  ["a name", (text: string) => ({ messages: [{ ...message, name: text }] })],
+  ["a refusal", (text: string) => ({ messages: [{ role: "assistant", refusal: text }] })],
+  ["a refused part", (text: string) => ({ messages: [{ role: "assistant", content: [{ type: "refusal", refusal: text }] }] })],
+  ["a tool's call", (text: string) => ({ messages: [{ role: "assistant", tool_calls: [{ function: { arguments: text } }] }] })],
+  ["a function's call", (text: string) => ({ messages: [{ role: "assistant", function_call: { name: "f", arguments: text } }] })],
+  [
+    "a file's name",
+    (text: string) => ({ messages: [{ role: "user", content: [{ type: "file", file: { file_data: "", filename: text } }] }] }),
+  ],
+  ["a tool", (text: string) => ({ tools: [{ type: "function", function: { name: "f", description: text } }] })],
+  ["a function", (text: string) => ({ functions: [{ name: "f", description: text }] })],
+  ["a schema", (text: string) => ({ response_format: { type: "json_schema", json_schema: { name: "s", schema: { const: text } } } })],
+  ["stop", (text: string) => ({ stop: text })],
+  ["the choice of a tool", (text: string) => ({ tool_choice: { type: "function", function: { name: text } } })],
+])("each byte of %s is a token", (_, body) => {
+  for (const text of ["x".repeat(9_000_000), "é漢😀".repeat(100_000)])
+    expect(reserve(body(text)).promptTokens - reserve(body("")).promptTokens).toBeGreaterThanOrEqual(new TextEncoder().encode(text).length);
+});
+
+test("what is not forwarded is not reserved for", () =>
+  expect(chatReservation(price, chatBody.parse({ messages: [message], user: "x".repeat(999), whatever: 5 })).promptTokens).toBe(least));
+
+const withPart = (part: object) =>
+  reserve({ messages: [{ role: "user", content: [part] }] }).promptTokens -
+  reserve({ messages: [{ role: "user", content: "" }] }).promptTokens;
+const picture = (detail?: string) =>
+  withPart({ type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(1_000_000)}`, ...(detail && { detail }) } });
+
+test("pictures, audio and files have bounds of their own", () => {
+  expect([picture("low"), picture("high"), picture("auto"), picture("original"), picture()]).toEqual([512, 4096, 16_384, 16_384, 16_384]);
+  // A minute of MP3 at 8 kbit/s is 80,000 characters, and 3,000 tokens at the most.
+  expect(withPart({ type: "input_audio", input_audio: { data: "A".repeat(80_000), format: "mp3" } })).toBe(10_000);
+  expect(withPart({ type: "file", file: { file_data: "AAAA" } })).toBe(1_050_000);
+});
+
+test("the answer's limit is the smaller one that is given, else 4096", () => {
+  const limits = [
+    {},
+    { max_tokens: 7 },
+    { max_completion_tokens: 8 },
+    { max_tokens: 7, max_completion_tokens: 8 },
+    { max_tokens: 9, max_completion_tokens: 8 },
+  ];
+  expect(limits.map((body) => reserve(body).maxTokens)).toEqual([4096, 7, 8, 7, 8]);
+  expect(reserve({}).amount).toBe(least + 4096);
+});
