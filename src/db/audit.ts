@@ -8,7 +8,7 @@ const slicesPerCall = 100;
 /** Rows of one walk in one slice. */
 const pageRows = 150;
 
-export interface Drift {
+interface Drift {
   /** Of an account or a key */
   id: string;
   reserved: number;

@@ -119,7 +119,7 @@ export const readPlace = async (db: D1Database, accountId: string, taskId: strin
     .first<Place>()) ?? undefined;
 
 /** What lists of tasks can be filtered by. A closed set, so that each filter is a few walks along an index. */
-export interface Sort {
+interface Sort {
   model: string;
   kind: string;
 }
