@@ -13,8 +13,9 @@ const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 export const referenceField = z.string().check(z.refine((text) => printable.test(text), { params: { rule: "bad_reference" } }));
 const maxCostField = z.number().check(z.gte(0));
 
-const optionsOfTask = z.object({ reference: z.optional(referenceField), max_cost: z.optional(maxCostField) });
-const optionsOfChat = z.pick(optionsOfTask, { max_cost: true });
+const maxCost = { max_cost: z.optional(maxCostField) };
+const optionsOfTask = z.object({ reference: z.optional(referenceField), ...maxCost });
+const optionsOfChat = z.object(maxCost);
 
 /** What is wrong with the options of a body. */
 export function optionViolations(body: Record<string, unknown>, of: "task" | "chat"): Violation[] {

@@ -39,4 +39,4 @@ export const wholeNumber = (minimum: number, maximum: number) =>
 export const dryRunQuery = query(z.object({ dry_run: z.optional(z.enum(["true", "false"])) }));
 
 /** The parameters of every list: 1 to 100 rows, 20 unless told, after the row with this id. */
-export const pageFields = { limit: z._default(wholeNumber(1, 100), 20 as never), after: z.optional(z.string()) };
+export const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.optional(z.string()) };

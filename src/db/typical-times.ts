@@ -21,6 +21,6 @@ export async function addDurations(db: D1Database, sort: string, seconds: number
 
 /** The durations of every sort. One row for each kind, model and route that was used. */
 export async function readDurations(db: D1Database): Promise<Map<string, number[]>> {
-  const { results } = await db.prepare("SELECT sort, seconds FROM typical_time").run<{ sort: string; seconds: string }>();
+  const { results } = await db.prepare("SELECT sort, seconds FROM typical_time").all<{ sort: string; seconds: string }>();
   return new Map(results.map(({ sort, seconds }) => [sort, JSON.parse(seconds) as number[]]));
 }

@@ -41,7 +41,7 @@ export function median(values: number[]): number {
 }
 
 /** The median of the last hundred in whole seconds, or undefined while there are fewer than ten. Answers from memory, which is read anew each minute beside the request. */
-export function typicalSecondsLately(db: D1Database, background: Background, work: Work): number | undefined {
+export function typicalSecondsLately(db: Env["DB"], background: Background, work: Work): number | undefined {
   if (Date.now() - readAt > refreshMs) {
     readAt = Date.now();
     background.waitUntil(refresh(db));
@@ -50,7 +50,7 @@ export function typicalSecondsLately(db: D1Database, background: Background, wor
   return seconds === undefined ? undefined : Math.max(1, Math.round(seconds));
 }
 
-async function refresh(db: D1Database): Promise<void> {
+async function refresh(db: Env["DB"]): Promise<void> {
   try {
     for (const [sort, seconds] of await readDurations(db)) learn(sort, seconds);
   } catch (error) {
@@ -59,7 +59,7 @@ async function refresh(db: D1Database): Promise<void> {
 }
 
 /** Takes note of what a completed task took, from its submission to its end. What an isolate has not told when it ends is lost, and only estimates need it. */
-export function noteDuration(db: D1Database, background: Background, { submission, createdAt, finalAt }: Task): void {
+export function noteDuration(db: Env["DB"], background: Background, { submission, createdAt, finalAt }: Task): void {
   const sort = sortOf({ ...submission, route: submission.routes[0]! });
   const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
   known.seconds.unshift(Math.round((finalAt! - createdAt) / 100) / 10);
@@ -69,7 +69,7 @@ export function noteDuration(db: D1Database, background: Background, { submissio
   background.waitUntil(tell(db, sort, known.seconds));
 }
 
-async function tell(db: D1Database, sort: string, seconds: number[]): Promise<void> {
+async function tell(db: Env["DB"], sort: string, seconds: number[]): Promise<void> {
   try {
     learn(sort, await addDurations(db, sort, seconds));
   } catch (error) {

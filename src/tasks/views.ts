@@ -1,7 +1,6 @@
 /** How a task looks to callers: the submission's record, and the answers to the three status queries. */
 
 import { pollSeconds } from "../catalog/models.ts";
-import type { Parameters } from "../catalog/parse.ts";
 import { signedUrl } from "../asset-urls.ts";
 import type { Asset } from "../assets.ts";
 import { toUnits } from "../db/ledger.ts";
@@ -56,26 +55,19 @@ async function signLinks({ result, expiresAt }: Task, base: string, secret: () =
 }
 
 /** The resolved parameters of a submission, as every answer about it shows them. */
-export function toMetadata({
+export const toMetadata = ({
   kind,
   parameters,
   price,
   source,
   reference,
-}: Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">): Parameters & {
-  kind: string;
-  reserved: number;
-  source_task?: string;
-  reference?: string;
-} {
-  return {
-    kind,
-    ...parameters,
-    reserved: toUnits(price),
-    ...(reference !== undefined && { reference }),
-    ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
-  };
-}
+}: Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">) => ({
+  kind,
+  ...parameters,
+  reserved: toUnits(price),
+  ...(reference !== undefined && { reference }),
+  ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
+});
 
 /** 2.1 of the interface: what every submission answers, also when it is answered again. */
 export const submissionView = (task: Task) => ({
