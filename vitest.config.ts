@@ -93,6 +93,7 @@ export default defineConfig(async () => ({
             "test/browser/**",
             "test/sandbox/**",
             "test/node/**",
+            "test/deploy/**",
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",

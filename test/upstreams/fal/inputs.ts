@@ -45,8 +45,7 @@ function toShape(endpoint: string, fields: Record<string, string>): z.ZodMiniTyp
     if (name.startsWith("~")) continue;
     const field = name.replace("?", "");
     let schema = toSchema(endpoint, field, type);
-    for (const [pattern, limited, max] of limits)
-      if (limited === field && pattern.test(endpoint)) schema = schema.check(z.maxLength(max));
+    for (const [pattern, limited, max] of limits) if (limited === field && pattern.test(endpoint)) schema = schema.check(z.maxLength(max));
     shape[field] = name.endsWith("?") ? z.optional(schema) : schema;
   }
   return z.strictObject(shape);
