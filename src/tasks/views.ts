@@ -54,14 +54,10 @@ async function signLinks({ result, expiresAt }: Task, base: string, secret: () =
   return ({ key }) => urls.get(key)!;
 }
 
+type Described = Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">;
+
 /** The resolved parameters of a submission, as every answer about it shows them. */
-export const toMetadata = ({
-  kind,
-  parameters,
-  price,
-  source,
-  reference,
-}: Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">) => ({
+export const toMetadata = ({ kind, parameters, price, source, reference }: Described) => ({
   kind,
   ...parameters,
   reserved: toUnits(price),
