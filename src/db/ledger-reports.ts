@@ -24,6 +24,29 @@ export async function spentByDay(db: D1Database, accountId: string, since: numbe
   return results;
 }
 
+/** What one model did for an account in a period. */
+export interface ModelUse {
+  model: string;
+  /** Tasks and chats that ended. */
+  runs: number;
+  completed: number;
+  charged: number;
+}
+
+/** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model, the dearest first. */
+export async function usesByModel(db: D1Database, accountId: string, since: number): Promise<ModelUse[]> {
+  const { results } = await db
+    .prepare(
+      `SELECT r.model AS model, count(*) AS runs, sum(c.outcome = 'completed') AS completed, sum(c.charged) AS charged
+       FROM entry r JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
+       WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') IN (0, 1) AND r.at >= ?2
+       GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+    )
+    .bind(accountId, since)
+    .run<ModelUse>();
+  return results;
+}
+
 /** One task or chat in the books. What follows its end is null while it is open. */
 export interface Entry {
   taskId: string;
