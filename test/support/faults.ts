@@ -47,19 +47,18 @@ export function stopAt(
   isMeant: (self: unknown) => boolean = () => true,
 ): () => Promise<void> {
   const original = target[method]!;
-  let isReached = false;
-  let isStopped = false;
+  const seen = { isReached: false, isStopped: false };
   vi.spyOn(target, method).mockImplementation(async function (this: unknown, ...values: unknown[]) {
-    if (isReached || !isMeant(this)) return original.apply(this, values);
-    isReached = true;
+    if (seen.isReached || !isMeant(this)) return original.apply(this, values);
+    seen.isReached = true;
     if (isDone) await original.apply(this, values);
-    isStopped = true;
+    seen.isStopped = true;
     return new Promise(() => undefined);
   });
   // Looked at, not resolved: a promise cannot be settled from another request's context.
   return async () => {
-    for (let turn = 0; !isStopped && turn < 2_000; turn++) await scheduler.wait(1);
-    expect(isStopped).toBe(true);
+    for (let turn = 0; !seen.isStopped && turn < 2_000; turn++) await scheduler.wait(1);
+    expect(seen.isStopped).toBe(true);
   };
 }
 
