@@ -32,6 +32,8 @@ interface Env {
   RATE_LIMITS: string;
   SUBMISSIONS_PER_MINUTE: string;
   READS_PER_MINUTE: string;
+  /** Open tasks of one account at a time; 500 by default */
+  MAX_OPEN_TASKS?: string;
   ACCOUNT_SUBMISSIONS_PER_MINUTE: string;
   ACCOUNT_READS_PER_MINUTE: string;
   /** "full": cancelling costs the price when the provider has accepted the task and cannot cancel it; "none" (default): it costs nothing */

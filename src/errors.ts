@@ -7,6 +7,7 @@ const errorTable = {
   model_not_found: [400, "invalid_request"],
   model_not_available: [400, "invalid_request"],
   unsupported_parameter: [400, "invalid_request"],
+  cost_limit_exceeded: [400, "invalid_request"],
   context_length_exceeded: [400, "invalid_request"],
   unauthorized: [401, "unauthorized"],
   insufficient_quota: [402, "insufficient_quota"],
@@ -19,6 +20,7 @@ const errorTable = {
   task_already_final: [409, "invalid_request"],
   task_not_final: [409, "invalid_request"],
   conflict: [409, "invalid_request"],
+  too_many_keys: [409, "invalid_request"],
   asset_expired: [410, "invalid_request"],
   body_too_slow: [400, "invalid_request"],
   body_too_large: [413, "invalid_request"],
@@ -26,6 +28,7 @@ const errorTable = {
   range_not_satisfiable: [416, "invalid_request"],
   content_policy_violation: [422, "content_policy_violation"],
   rate_limit_exceeded: [429, "rate_limit_exceeded"],
+  too_many_open_tasks: [429, "rate_limit_exceeded"],
   internal_error: [500, "internal_error"],
   unavailable: [503, "internal_error"],
 } as const satisfies Record<string, readonly [number, string]>;
@@ -51,6 +54,8 @@ export const maxViolations = 50;
 /** A failure that the caller is told about. Thrown anywhere in `api`; turned into an answer in one place. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
+  /** Of the answer. */
+  readonly status: (typeof errorTable)[ErrorCode][0];
   readonly violations: Violation[];
   /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfter: number | undefined;
@@ -61,6 +66,8 @@ export class ApiError extends Error {
   constructor(
     code: ErrorCode,
     options: {
+      /** Instead of the code's own: the path of an unknown model is 404. */
+      status?: 404;
       violations?: Violation[];
       retryAfter?: number;
       headers?: Record<string, string>;
@@ -70,8 +77,9 @@ export class ApiError extends Error {
   ) {
     super(code, { cause: options.cause });
     this.code = code;
+    this.status = options.status ?? errorTable[code][0];
     this.violations = (options.violations ?? []).slice(0, maxViolations);
-    this.retryAfter = options.retryAfter ?? (code === "unavailable" ? 5 : undefined);
+    this.retryAfter = options.retryAfter ?? (code === "unavailable" || code === "too_many_open_tasks" ? 5 : undefined);
     this.headers = options.headers ?? {};
     this.sentence = options.sentence;
   }

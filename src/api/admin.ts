@@ -8,13 +8,14 @@ import { limitsRates } from "../config.ts";
 import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
-import { audit } from "../db/ledger-reports.ts";
+import { audit } from "../db/audit.ts";
 import { readBalance, changeQuota, openWallet, remaining, toUnits } from "../db/ledger.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { toList, readPage } from "./page.ts";
+import { requireRow, toList } from "./page.ts";
+import { pageFields, query } from "./query.ts";
 
 /** Addresses that guessed too often, and until when this isolate does not listen to them. */
 const guessers = new Map<string, number>();
@@ -66,10 +67,15 @@ const newKey = z.object({
   expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
 });
 
+const accountsQuery = z.object({ ...pageFields, email: z.optional(z.string()) });
+
+/** Only this account. */
+const auditQuery = z.object({ account: z.optional(z.string()) });
+
 export const admin = new Hono<AppEnv>()
   .use(isOperator)
   .post("/accounts", createAccount)
-  .get("/accounts", listAccounts)
+  .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
   .all("/accounts", notAllowed("GET, HEAD, POST"))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
@@ -89,8 +95,8 @@ export const admin = new Hono<AppEnv>()
     if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
-  .get("/audit", async (c) => {
-    const books = await audit(c.env.DB);
+  .get("/audit", query(auditQuery), async (c) => {
+    const books = await audit(c.env.DB, c.req.valid("query").account);
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,
@@ -102,6 +108,13 @@ export const admin = new Hono<AppEnv>()
         ledger_reserved: toUnits(row.ledgerReserved),
         ledger_used: toUnits(row.ledgerUsed),
       })),
+      progress: {
+        complete: books.isComplete,
+        accounts_checked: books.accounts,
+        entries_checked: books.entries,
+        account: books.current,
+        started_at: Math.floor(books.startedAt / 1000),
+      },
     });
   })
   .all("/audit", notAllowed("GET, HEAD"))
@@ -161,9 +174,8 @@ async function createAccount(c: AppContext): Promise<Response> {
   return answer(c, await accountView(c, account), 201);
 }
 
-async function listAccounts(c: AppContext): Promise<Response> {
-  const page = await readPage(c, async (id) => Boolean(await accounts.accountById(c.env.DB, id)));
-  const email = c.req.query("email");
+async function listAccounts(c: AppContext, { email, ...page }: z.output<typeof accountsQuery>): Promise<Response> {
+  await requireRow(page.after, async (id) => Boolean(await accounts.accountById(c.env.DB, id)));
   if (email !== undefined) {
     const account = await accounts.accountByEmail(c.env.DB, email);
     return answer(c, toList(account ? [await accountView(c, account)] : [], false));
@@ -192,6 +204,7 @@ async function createKey(c: AppContext): Promise<Response> {
   const body = await readFields(c, newKey, ["quota"]);
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
   const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt);
-  await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
+  const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
+  if (created!.results.length === 0) throw new ApiError("too_many_keys");
   return answer(c, { ...(await keyView(c, apiKey)), key }, 201);
 }

@@ -1,29 +1,33 @@
 /** `/v1/events`: the account's ended tasks in the order in which they ended, for callers that were away. */
 
 import { Hono } from "hono";
+import * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { readPage, readWait, toList } from "./page.ts";
+import { requireRow, toList } from "./page.ts";
+import { pageFields, query, waitField } from "./query.ts";
 
 /** D1 is asked this often while a caller waits: one row, or none. */
 const waitStepMs = 2_000;
 
+const listQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
+
 export const events = new Hono<AppEnv>().get("/", admitted("read"), list).all("/", notAllowed("GET, HEAD")).all("/*", unknownPath([]));
 
-async function list(c: AppContext): Promise<Response> {
+async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof listQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
   const { DB } = c.env;
   let place: number | undefined;
-  const { limit } = await readPage(c, async (id) => {
+  await requireRow(after, async (id) => {
     const taskId = eventTaskId(id);
     if (taskId !== undefined) place = await settledAt(DB, accountId, taskId);
     return place !== undefined;
   });
-  const until = Date.now() + 1000 * readWait(c);
+  const until = Date.now() + 1000 * wait;
   for (;;) {
     const since = Math.max(place ?? 0, Date.now() - lifeTimes(c.env).recordMs);
     const rows = await listEndedTasks(DB, accountId, since, limit + 1);

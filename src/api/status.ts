@@ -8,8 +8,9 @@ import { commonHeaders } from "../tasks/view-headers.ts";
 import { type Answer, answerHeaders, keptAnswer, type Question, type ViewName } from "../tasks/views.ts";
 import { admit } from "./auth.ts";
 import { onError } from "./errors.ts";
-import { type AppContext, type AppEnv, assetBase, withMiddleware } from "./frame.ts";
-import { readWait } from "./page.ts";
+import { unlessKnown } from "./etag.ts";
+import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
+import { parseParameter, waitField } from "./query.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
@@ -43,7 +44,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
 /** The answer about a task, or 404. `?wait=` holds it until the task is final or the seconds have passed. */
 async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise<Response> {
   c.set("task", taskId.slice(0, 64));
-  const until = Date.now() + 1000 * readWait(c);
+  const until = Date.now() + 1000 * waitSeconds(c);
   for (;;) {
     const response = await askTask(c, taskId, view);
     if (!response) throw new ApiError("task_not_found");
@@ -56,22 +57,18 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
   }
 }
 
+function waitSeconds(c: AppContext): number {
+  const text = queryParameter(c, "wait");
+  return text === undefined ? 0 : parseParameter("wait", waitField, text);
+}
+
 /** Answers a status query with a view of the task `:id`. */
 async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
   await admit(c, "read");
   const response = await awaitTask(c, c.req.param("id")!, view);
   c.set("hasCommonHeaders", true);
-  const tags = c.req.header("if-none-match");
-  if (tags === undefined || !isKnown(tags, response.headers.get("etag")!)) return response;
-  await response.body?.cancel();
-  const unchanged = new Response(null, { status: 304, headers: response.headers });
-  for (const name of ["content-type", "content-language", "content-length"]) unchanged.headers.delete(name);
-  return unchanged;
+  return unlessKnown(c, response);
 }
-
-/** Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count. */
-const isKnown = (tags: string, etag: string) =>
-  tags.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2));
 
 const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), onError);
 

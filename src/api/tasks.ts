@@ -1,16 +1,20 @@
 /** `/v1/tasks`: the list, cancelling; what else there is of a task has files of its own. */
 
 import { Hono } from "hono";
-import { modelNamed, modelNames } from "../catalog/models.ts";
+import * as z from "zod/mini";
+import { allModels, deadlineSeconds, modelNamed, modelNames } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
-import { listTasks, readCost } from "../db/ledger-reports.ts";
+import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
+import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { readChoice, toList, readPage } from "./page.ts";
+import { referenceField } from "./options.ts";
+import { requireRow, toList } from "./page.ts";
+import { pageFields, query } from "./query.ts";
 import { askTask, readQuestion } from "./status.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
@@ -18,8 +22,21 @@ import { streamTask } from "./task-events.ts";
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 const kinds = ["image", "video", "character", "remix"] as const;
 
+/** Every kind of task that a model can make. */
+const sorts = allModels().flatMap(({ id, actions }) => kinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
+/** The longest that a task may take, with the time that its settlement may be late. */
+const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
+
+const listQuery = z.object({
+  ...pageFields,
+  status: z.optional(z.enum(statuses)),
+  kind: z.optional(z.enum(kinds)),
+  model: z.optional(z.enum(modelNames)),
+  reference: z.optional(referenceField),
+});
+
 export const tasks = new Hono<AppEnv>()
-  .get("/", admitted("read"), list)
+  .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
   .all("/", notAllowed("GET, HEAD"))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
@@ -49,34 +66,39 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
  * object knows. So pages are filled from the ledger and each record is read.
  */
-async function list(c: AppContext): Promise<Response> {
+async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof listQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
-  const { limit, after } = await readPage(
-    c,
-    async (id) => toObjectId(c.env.TASKS, id) !== undefined && (await readCost(c.env.DB, accountId, id)) !== undefined,
-  );
-  const status = readChoice(c, "status", statuses);
-  const kind = readChoice(c, "kind", kinds);
-  const model = modelNamed(readChoice(c, "model", modelNames) ?? "")?.id;
-  const outcome = status === "completed" || status === "failed" ? status : status && "open";
-  const endedSince = Date.now() - lifeTimes(c.env).recordMs;
+  let cursor: Place | undefined;
+  await requireRow(after, async (id) => (cursor = await findPlace(c, id, reference)) !== undefined);
+  const model = modelNamed(name ?? "")?.id;
+  const filters = {
+    limit: limit + 1,
+    sorts: sorts.filter((sort) => (!kind || sort.kind === kind) && (!model || sort.model === model)),
+    isNarrowed: kind !== undefined || model !== undefined,
+    outcome: status === "completed" || status === "failed" ? status : status && ("open" as const),
+    endedSince: Date.now() - lifeTimes(c.env).recordMs,
+    longestMs,
+  };
   const found: { status: string }[] = [];
-  let cursor = after;
   let hasMore = true;
   while (found.length <= limit && hasMore) {
-    const rows = await listTasks(c.env.DB, accountId, {
-      limit: limit + 1,
-      after: cursor,
-      kind,
-      model,
-      outcome,
-      endedSince,
-    });
+    const page = { ...filters, after: cursor };
+    const rows =
+      reference === undefined ? await listTasks(c.env.DB, accountId, page) : await listReferenced(c.env.DB, accountId, reference, page);
     hasMore = rows.length > limit;
-    cursor = rows.at(-1)?.taskId;
+    cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
     const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: { status: string } }>() ?? []));
     found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));
   }
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));
+}
+
+/** Where a task stands in the list; undefined when it is not in it. That of a reference is in the order in which records were made. */
+async function findPlace(c: AppContext, taskId: string, reference: string | undefined): Promise<Place | undefined> {
+  const { accountId } = c.get("caller");
+  if (reference === undefined) return readPlace(c.env.DB, accountId, taskId);
+  const id = toObjectId(c.env.TASKS, taskId);
+  const task = id && (await c.env.TASKS.get(id).read(accountId));
+  return task?.submission.reference === reference ? { at: task.createdAt, taskId } : undefined;
 }

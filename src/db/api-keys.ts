@@ -17,19 +17,28 @@ export interface ApiKey {
 const keyColumns =
   "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
 
-/** A new key and the statement that keeps its hash. The key itself is returned this once. */
+const keyCount = (account: string) => `(SELECT count(*) FROM api_key WHERE account_id = ${account} AND deleted_at IS NULL)`;
+
+/** How many keys an account may have, deleted ones not counted. */
+const maxKeys = 100;
+
+/** A new key and the statement that keeps its hash; it returns no row when the account has `max` keys. The key itself is returned this once. */
 export async function insertKey(
   db: D1Database,
   accountId: string,
   name: string,
   expiresAt: number | null,
+  max = maxKeys,
 ): Promise<{ apiKey: ApiKey; key: string; statement: D1PreparedStatement }> {
   const key = newApiKey();
   const id = newId("key_");
   const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt };
   const statement = db
-    .prepare("INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
-    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt);
+    .prepare(
+      `INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ${keyCount("?2")} < ?8 RETURNING id`,
+    )
+    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt, max);
   return { apiKey, key, statement };
 }
 
@@ -55,7 +64,8 @@ export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
 /**
  * Makes a key that takes another's place: of the same name and expiry, and with the same wallet, so that both together
  * spend what one could, whatever runs meanwhile. The old one expires in `overlapMs`. The new key is returned this once,
- * undefined when the account has no such key, it works no more, or another has taken its place.
+ * undefined when the account has no such key, it works no more, or another has taken its place; also when so many replaced
+ * keys are not deleted that the account has twice as many as it may make.
  */
 export async function rotateKey(db: D1Database, accountId: string, id: string, overlapMs: number): Promise<string | undefined> {
   const key = newApiKey();
@@ -68,6 +78,7 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
          WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
            AND NOT EXISTS (SELECT 1 FROM api_key WHERE account_id = ?6 AND wallet_id = coalesce(o.wallet_id, o.id)
                            AND created_at > o.created_at AND deleted_at IS NULL)
+           AND ${keyCount("?6")} < ${2 * maxKeys}
          RETURNING wallet_id AS walletId`,
       )
       .bind(newId("key_"), await sha256Hex(key), key.slice(0, 10), now, id, accountId),

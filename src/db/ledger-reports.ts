@@ -1,4 +1,4 @@
-/** Reads the ledger: spending by day and model, entries, tasks, audit. It moves nothing; amounts in millionths, days in UTC. */
+/** Reads the ledger: spending by day and model, entries, tasks. It moves nothing; amounts in millionths, days in UTC. */
 
 const dayMs = 86_400_000;
 
@@ -14,13 +14,10 @@ export interface Spent {
 
 /** What an account was charged since `since` (milliseconds), by the day on which the task or chat was submitted and by model; nothing where nothing was charged. */
 export async function spentByDay(db: D1Database, accountId: string, since: number): Promise<Spent[]> {
-  // The day's length is no parameter: those are floating-point numbers, and the division has to be whole.
   const { results } = await db
     .prepare(
-      `SELECT r.at / ${dayMs} * ${dayMs} AS day, r.model AS model, sum(c.charged) AS charged
-       FROM entry r JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
-       WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') IN (0, 1) AND r.at >= ?2
-       GROUP BY 1, 2 HAVING sum(c.charged) > 0 ORDER BY 1 DESC, 2`,
+      `SELECT day, model, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day > ?2 - ${dayMs}
+       GROUP BY 1, 2 HAVING sum(charged) > 0 ORDER BY 1 DESC, 2`,
     )
     .bind(accountId, since)
     .run<Spent>();
@@ -76,14 +73,14 @@ export async function listEntries(
 ): Promise<Entry[]> {
   // Two walks along the index, tasks and chats, that SQLite merges: no page costs more than its own rows.
   const side = (isChat: 0 | 1) =>
-    `SELECT task_id, at, kind, model, key_id, held FROM entry
+    `SELECT task_id, at, kind, model, key_id, held, charged, outcome, closed_at FROM entry
      WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
   const { results } = await db
     .prepare(
       `WITH hold AS (${side(0)} UNION ALL ${side(1)})
-       SELECT h.task_id AS taskId, h.kind, h.model, k.name AS keyName, h.at, h.held, c.charged, c.outcome, c.at AS closedAt
-       FROM hold h LEFT JOIN entry c ON c.task_id = h.task_id AND c.step = 'close' LEFT JOIN api_key k ON k.id = h.key_id
-       ORDER BY h.at DESC, h.task_id DESC LIMIT ?5`,
+       SELECT h.task_id AS taskId, h.kind, h.model, k.name AS keyName, h.at, h.held,
+         iif(h.closed_at IS NULL, NULL, h.charged) AS charged, h.outcome, h.closed_at AS closedAt
+       FROM hold h LEFT JOIN api_key k ON k.id = h.key_id ORDER BY h.at DESC, h.task_id DESC LIMIT ?5`,
     )
     .bind(accountId, page.since, page.after?.at ?? Number.MAX_SAFE_INTEGER, page.after?.taskId ?? "", page.limit)
     .run<Entry>();
@@ -98,8 +95,8 @@ export const readCost = async (
 ): Promise<{ held: number; charged: number | null } | undefined> =>
   (await db
     .prepare(
-      `SELECT r.held, c.charged FROM entry r LEFT JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
-       WHERE r.task_id = ?1 AND r.account_id = ?2 AND r.step = 'reserve'`,
+      `SELECT held, iif(closed_at IS NULL, NULL, charged) AS charged FROM entry
+       WHERE task_id = ?1 AND step = 'reserve' AND account_id = ?2`,
     )
     .bind(taskId, accountId)
     .first<{ held: number; charged: number | null }>()) ?? undefined;
@@ -116,9 +113,8 @@ export interface OpenTask {
 }
 
 /**
- * A page of everybody's tasks whose books are open, oldest first, after the task `after`: those that were reserved after `since`
- * (milliseconds), without chats, and without what is free while its account holds nothing else. Reads each wallet, and three rows
- * for each task since then of the accounts that hold something: for operators, not for requests.
+ * A page of the open tasks of all accounts, oldest first, after the task `after`: those reserved after `since` (milliseconds),
+ * without chats. Reads each wallet, and the open tasks of the accounts that have some: for operators, not for requests.
  */
 export async function listOpenTasks(
   db: D1Database,
@@ -126,11 +122,10 @@ export async function listOpenTasks(
 ): Promise<OpenTask[]> {
   const { results } = await db
     .prepare(
-      // The cross join keeps the order: wallets first, so that who holds nothing is passed over whatever was done in the past.
+      // The cross join keeps the order: wallets first, so that accounts without an open task cost nothing but their wallet's row.
       `SELECT r.task_id AS taskId, r.account_id AS accountId, r.kind, r.model, r.held, r.at
-       FROM wallet w CROSS JOIN entry r ON r.account_id = w.id
-       WHERE w.reserved > 0 AND r.at > ?1 AND r.step = 'reserve' AND (r.kind = 'chat') = 0
-         AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')
+       FROM wallet w CROSS JOIN entry r INDEXED BY entry_open ON r.account_id = w.id
+       WHERE w.open_tasks > 0 AND r.step = 'reserve' AND r.closed_at IS NULL AND (r.kind = 'chat') = 0 AND r.at > ?1
          AND (?2 IS NULL OR (r.at, r.task_id) > (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve'))
        ORDER BY r.at, r.task_id LIMIT ?3`,
     )
@@ -139,64 +134,67 @@ export async function listOpenTasks(
   return results;
 }
 
-/**
- * A page of an account's tasks, newest first, after the task `after`. `outcome` leaves out those that ended otherwise;
- * how one stands whose books are still open only its object knows.
- */
-export async function listTasks(
-  db: D1Database,
-  accountId: string,
-  page: {
-    limit: number;
-    after?: string | undefined;
-    kind?: string | undefined;
-    model?: string | undefined;
-    outcome?: "open" | "completed" | "failed" | undefined;
-    /** Milliseconds: tasks that ended before have no record any more. */
-    endedSince: number;
-  },
-): Promise<{ taskId: string }[]> {
-  const outcomes = { open: "false", completed: "c.outcome = 'completed'", failed: "c.outcome <> 'completed'" };
-  const { results } = await db
-    .prepare(
-      `SELECT r.task_id AS taskId FROM entry r LEFT JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
-       WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') = 0
-         AND (?2 IS NULL OR (r.at, r.task_id) < (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve' AND account_id = ?1))
-         AND (?3 IS NULL OR r.kind = ?3) AND (?6 IS NULL OR r.model = ?6)
-         AND (c.task_id IS NULL OR (c.at > ?5 AND ${page.outcome ? outcomes[page.outcome] : "true"}))
-       ORDER BY r.at DESC, r.task_id DESC LIMIT ?4`,
-    )
-    .bind(accountId, page.after ?? null, page.kind ?? null, page.limit, page.endedSince, page.model ?? null)
-    .run<{ taskId: string }>();
-  return results;
+/** Where a task of the account stands in its lists; undefined when the account has no such task. */
+export const readPlace = async (db: D1Database, accountId: string, taskId: string): Promise<Place | undefined> =>
+  (await db
+    .prepare("SELECT at, task_id AS taskId FROM entry WHERE task_id = ?1 AND step = 'reserve' AND account_id = ?2 AND kind <> 'chat'")
+    .bind(taskId, accountId)
+    .first<Place>()) ?? undefined;
+
+/** What lists of tasks can be filtered by. A closed set, so that each filter is a few walks along an index. */
+interface Sort {
+  model: string;
+  kind: string;
 }
 
-export interface Audit {
-  accounts: number;
-  tasksOpen: number;
-  reserved: number;
-  /** Every wallet whose sums disagree with the ledger. */
-  drift: { id: string; reserved: number; used: number; ledgerReserved: number; ledgerUsed: number }[];
+export interface TaskPage {
+  limit: number;
+  after?: Place | undefined;
+  /** Tasks of these models and kinds: all that there are, or those that are asked for. */
+  sorts: Sort[];
+  /** Some models or kinds are left out. */
+  isNarrowed: boolean;
+  /** Leaves out settled tasks that ended otherwise. Open ones are always in: only their objects know how they stand. */
+  outcome?: "open" | "completed" | "failed" | undefined;
+  /** Milliseconds: tasks that ended before have no record any more. */
+  endedSince: number;
+  /** Milliseconds a task can take at most: what was submitted longer than that before `endedSince` has no record either. */
+  longestMs: number;
 }
 
-/** Checks the books: each wallet against the sums of its entries. Reads everything: for operators, not for requests. */
-export async function audit(db: D1Database): Promise<Audit> {
-  const [totals, drift] = await db.batch<Record<string, number | string>>([
-    db.prepare(
-      `SELECT (SELECT count(*) FROM account) AS accounts,
-              (SELECT count(*) FROM entry r WHERE step = 'reserve' AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')) AS tasksOpen,
-              (SELECT coalesce(sum(w.reserved), 0) FROM wallet w JOIN account a ON a.id = w.id) AS reserved`,
-    ),
-    db.prepare(
-      `WITH side (id, held, charged) AS (
-         SELECT account_id, CASE step WHEN 'reserve' THEN held ELSE -held END, charged FROM entry
-         UNION ALL SELECT key_id, CASE step WHEN 'reserve' THEN held ELSE -held END, charged FROM entry),
-       book (id, held, charged) AS (SELECT id, sum(held), sum(charged) FROM side GROUP BY id)
-       SELECT coalesce(w.id, b.id) AS id, coalesce(w.reserved, 0) AS reserved, coalesce(w.used, 0) AS used,
-              coalesce(b.held, 0) AS ledgerReserved, coalesce(b.charged, 0) AS ledgerUsed
-       FROM wallet w FULL JOIN book b ON b.id = w.id
-       WHERE coalesce(w.reserved, 0) <> coalesce(b.held, 0) OR coalesce(w.used, 0) <> coalesce(b.charged, 0)`,
-    ),
-  ]);
-  return { ...(totals!.results[0] as unknown as Omit<Audit, "drift">), drift: drift!.results as unknown as Audit["drift"] };
+/** A page of an account's tasks, newest first. Reads the rows of the page, once for each filter and outcome. */
+export async function listTasks(db: D1Database, accountId: string, page: TaskPage): Promise<Place[]> {
+  const { limit, after, sorts, isNarrowed, outcome, endedSince, longestMs } = page;
+  const walk = (index: string, since: number, more: string, ...values: unknown[]) =>
+    db
+      .prepare(
+        // The index is named: with another one the walk would read every row of the account.
+        `SELECT task_id AS taskId, at FROM entry INDEXED BY ${index}
+         WHERE account_id = ?1 AND step = 'reserve' AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4) AND ${more}
+         ORDER BY at DESC, task_id DESC LIMIT ?5`,
+      )
+      .bind(accountId, since, after?.at ?? Number.MAX_SAFE_INTEGER, after?.taskId ?? "", limit, ...values);
+  const settled = (index: string, more: string, ...values: unknown[]) =>
+    walk(index, endedSince - longestMs, `closed_at IS NOT NULL AND closed_at > ?6 AND ${more}`, endedSince, ...values);
+  const open = walk(
+    "entry_open",
+    0,
+    `closed_at IS NULL AND (kind = 'chat') = 0 AND (?6 = 1 OR instr(?7, '"' || model || ' ' || kind || '"') > 0)`,
+    isNarrowed ? 0 : 1,
+    JSON.stringify(sorts.map(({ model, kind }) => `${model} ${kind}`)),
+  );
+  const outcomes = { open: [], completed: [1], failed: [0] };
+  const wanted = outcome ? outcomes[outcome] : [0, 1];
+  const sortedWalks = () =>
+    sorts.flatMap(({ model, kind }) =>
+      wanted.map((isCompleted) =>
+        settled("entry_filtered", "kind <> 'chat' AND model = ?7 AND kind = ?8 AND (outcome = 'completed') = ?9", model, kind, isCompleted),
+      ),
+    );
+  const walks = isNarrowed || outcome ? sortedWalks() : [settled("entry_by_account", "(kind = 'chat') = 0")];
+  const found = await db.batch<Place>([open, ...walks]);
+  return found
+    .flatMap(({ results }) => results)
+    .sort((a, b) => b.at - a.at || (a.taskId < b.taskId ? 1 : -1))
+    .slice(0, limit);
 }

@@ -30,23 +30,59 @@ export const openWallet = (db: D1Database, id: string, quota: number | null) =>
 
 /**
  * Holds `amount` on both wallets. `reserved` also when an earlier call did it; `closed` when the task was given up in the
- * meantime, so that a late repeat can hold nothing. Throws when D1 cannot tell; repeating is safe.
+ * meantime, so that a late repeat can hold nothing; `too_many` when the account has `maxOpenTasks` open tasks, which chats do
+ * not count as. Throws when D1 cannot tell; repeating is safe.
  */
-export async function reserve(db: D1Database, charge: Charge, amount: number): Promise<"reserved" | "insufficient" | "closed"> {
+export async function reserve(
+  db: D1Database,
+  charge: Charge,
+  amount: number,
+  maxOpenTasks = Number.MAX_SAFE_INTEGER,
+): Promise<"reserved" | "insufficient" | "too_many" | "closed"> {
+  const isRoom = "(?5 = 'chat' OR (SELECT open_tasks FROM wallet WHERE id = ?2) < ?8)";
   const { results } = await db
     .prepare(
       `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, at)
-       SELECT ?1, 'reserve', ?2, ?3, ?4, ?5, ?6, ?7
+       SELECT ?1, 'reserve', ?2, ?3, ?5, ?4, ?6, ?7
        WHERE (SELECT count(*) FROM wallet WHERE id IN (?2, ?3) AND (quota IS NULL OR quota - reserved - used >= ?6)) = 2
-         AND NOT EXISTS (SELECT 1 FROM entry WHERE task_id = ?1 AND step = 'close')
+         AND ${isRoom} AND NOT EXISTS (SELECT 1 FROM entry WHERE task_id = ?1 AND step = 'close')
        ON CONFLICT DO NOTHING RETURNING task_id`,
     )
-    .bind(charge.taskId, charge.accountId, charge.keyId, charge.kind, charge.model, amount, Date.now())
+    .bind(charge.taskId, charge.accountId, charge.keyId, charge.model, charge.kind, amount, Date.now(), maxOpenTasks)
     .run();
   if (results.length === 1) return "reserved";
-  const { results: earlier } = await db.prepare("SELECT step FROM entry WHERE task_id = ?1").bind(charge.taskId).run<{ step: string }>();
-  if (earlier.some((entry) => entry.step === "close")) return "closed";
-  return earlier.length > 0 ? "reserved" : "insufficient";
+  const { results: earlier } = await db
+    .prepare(
+      `SELECT step FROM entry WHERE task_id = ?1
+       UNION ALL SELECT 'too_many' WHERE ?3 <> 'chat' AND (SELECT open_tasks FROM wallet WHERE id = ?2) >= ?4`,
+    )
+    .bind(charge.taskId, charge.accountId, charge.kind, maxOpenTasks)
+    .run<{ step: string }>();
+  const steps = new Set(earlier.map(({ step }) => step));
+  if (steps.has("close")) return "closed";
+  if (steps.has("reserve")) return "reserved";
+  return steps.has("too_many") ? "too_many" : "insufficient";
+}
+
+/**
+ * What `reserve` would answer now, and the smaller of what is left of the two wallets before it: null when neither has a limit. Holds
+ * nothing.
+ */
+export async function previewReserve(
+  db: D1Database,
+  { accountId, keyId, kind }: Pick<Charge, "accountId" | "keyId" | "kind">,
+  amount: number,
+  maxOpenTasks: number,
+): Promise<{ answer: "reserved" | "insufficient" | "too_many"; left: number | null }> {
+  const { results: wallets } = await db
+    .prepare("SELECT id, quota, reserved, used, open_tasks AS openTasks FROM wallet WHERE id IN (?1, ?2)")
+    .bind(accountId, keyId)
+    .run<Balance & { id: string; openTasks: number }>();
+  const limits = wallets.map(remaining).filter((units) => units !== null);
+  const left = limits.length > 0 ? Math.min(...limits) : null;
+  if (kind !== "chat" && wallets.some(({ id, openTasks }) => id === accountId && openTasks >= maxOpenTasks))
+    return { answer: "too_many", left };
+  return { answer: wallets.length === 2 && (left === null || left >= amount) ? "reserved" : "insufficient", left };
 }
 
 /** How a task or chat ended. `refused`: its submission was not accepted after all, so there is no task. */

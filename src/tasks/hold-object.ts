@@ -1,6 +1,7 @@
 /** The owner of a chat's reservation: if the Worker that answers the chat dies, its alarm gives the money back. */
 
 import { DurableObject } from "cloudflare:workers";
+import { maxOpenTasks } from "../config.ts";
 import { alert } from "../log.ts";
 import { type Charge, settle, reserve } from "../db/ledger.ts";
 
@@ -23,7 +24,7 @@ export class HoldObject extends DurableObject<Env> {
       void this.ctx.storage.setAlarm(Date.now() + chatDeadlineMs + graceMs);
     });
     try {
-      const answer = await reserve(this.env.DB, charge, amount);
+      const answer = await reserve(this.env.DB, charge, amount, maxOpenTasks(this.env));
       if (answer === "reserved") return "reserved";
       await this.ctx.storage.deleteAll();
       return answer === "insufficient" ? "insufficient" : "unavailable";

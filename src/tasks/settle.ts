@@ -1,12 +1,14 @@
 /** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
+import { maxOpenTasks } from "../config.ts";
 import { insertCharacter } from "../db/characters.ts";
 import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import type { Operation } from "../providers/provider.ts";
 import { type Charge, settle, reserve } from "../db/ledger.ts";
+import { insertReference } from "../db/references.ts";
 import { selectEndpoint } from "../db/webhooks.ts";
 import { currentRoute, type Task } from "./record.ts";
 
@@ -30,8 +32,14 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
-/** Holds the task's price. */
-export const reservePrice = (task: Task, env: Env) => reserve(env.DB, toCharge(task), task.submission.price);
+/** Holds the task's price. A task with a reference is then found by it; when that cannot be written, the task is not accepted. */
+export async function reservePrice(task: Task, env: Env): ReturnType<typeof reserve> {
+  const { id, createdAt, submission } = task;
+  const { accountId, reference, price } = submission;
+  const answer = await reserve(env.DB, toCharge(task), price, maxOpenTasks(env));
+  if (answer === "reserved" && reference !== undefined) await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
+  return answer;
+}
 
 /** Gives back what the ledger may hold for a task that nobody was told of. */
 export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "refused");

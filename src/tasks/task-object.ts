@@ -17,9 +17,10 @@ import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleT
 import * as transitions from "./task.ts";
 import { currentRoute, isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
+import { noteDuration } from "./typical-times.ts";
 import { collectTimeoutMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
 
-export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "unavailable" };
+export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "unavailable" };
 
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;
@@ -61,7 +62,7 @@ export class TaskObject extends DurableObject<Env> {
       if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
       if (answer !== "reserved") {
         await this.#forget(task);
-        return { refused: answer === "insufficient" ? "insufficient" : "unavailable" };
+        return { refused: answer === "closed" ? "unavailable" : answer };
       }
     } catch (error) {
       alert("reserve", { ...logFields(task), outcome: "unavailable" }, error);
@@ -298,6 +299,7 @@ export class TaskObject extends DurableObject<Env> {
   /** Makes the task final and closes its books; when D1 does not answer the alarm goes on. */
   async #end(final: Task): Promise<Task> {
     const task = this.#commit(final);
+    if (task.status === "completed") noteDuration(this.env.DB, this.ctx, task);
     this.#settling = this.#settle(task).finally(() => (this.#settling = undefined));
     await this.#settling;
     return this.#task ?? task;

@@ -225,7 +225,13 @@ test("what does not exist is 404", async () => {
 test("the audit counts what is open and finds a wallet that disagrees with its entries", async () => {
   const account = await newAccount(1);
   const before = (await asAdmin("/audit")).body;
-  expect(before).toEqual({ accounts: expect.any(Number), tasks_open: expect.any(Number), reserved: expect.any(Number), drift: [] });
+  expect(before).toEqual({
+    accounts: expect.any(Number),
+    tasks_open: expect.any(Number),
+    reserved: expect.any(Number),
+    drift: [],
+    progress: expect.any(Object),
+  });
   await submit(account, images, image());
   const after = (await asAdmin("/audit")).body;
   expect(after.tasks_open).toBe(before.tasks_open + 1);
@@ -240,6 +246,33 @@ test("the audit counts what is open and finds a wallet that disagrees with its e
     await env.DB.prepare(`UPDATE wallet SET ${column} = ${column} - 7 WHERE id = ?1`).bind(id).run();
   }
   expect((await asAdmin("/audit")).body.drift).toEqual([]);
+});
+
+test("an account has at most a hundred keys; deleted ones are not counted", async () => {
+  const account = await newAccount();
+  const make = () => asAdmin(`/accounts/${account.id}/keys`, { body: { name: "one of many", quota: null } });
+  for (let count = 1; count < 100; count++) expect((await make()).status).toBe(201);
+  expect(await make()).toMatchObject({ status: 409, body: { error: { code: "too_many_keys", type: "invalid_request", param: null } } });
+  expect((await asAdmin(`/accounts/${account.id}/keys`)).body.data).toHaveLength(100);
+  expect((await call("/v1/balance", { key: account.key })).status).toBe(200);
+  await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" });
+  expect((await make()).status).toBe(201);
+  expect((await make()).status).toBe(409);
+});
+
+test("the audit says how far it is, and checks one account when asked", async () => {
+  const account = await newAccount(1);
+  await submit(account, images, image());
+  const { body } = await asAdmin("/audit");
+  expect(body.progress).toEqual({
+    complete: true,
+    accounts_checked: body.accounts,
+    entries_checked: expect.any(Number),
+    account: null,
+    started_at: expect.any(Number),
+  });
+  const one = (await asAdmin(`/audit?account=${account.id}`)).body;
+  expect(one).toMatchObject({ accounts: 1, tasks_open: 1, reserved: 0.03, drift: [], progress: { complete: true, entries_checked: 1 } });
 });
 
 test("an invitation is a link for a week, of which only a digest is kept", async () => {

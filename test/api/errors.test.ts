@@ -127,7 +127,7 @@ test("a fault that may pass is 503 with Retry-After", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
   for (const mark of ["retryable", "overloaded"]) {
-    vi.spyOn(bindings.statement(), "run").mockRejectedValueOnce(Object.assign(new Error("reset"), { [mark]: true }));
+    vi.spyOn(bindings.database(), "batch").mockRejectedValueOnce(Object.assign(new Error("reset"), { [mark]: true }));
     const { status, headers, body } = await call("/v1/tasks", { key: account.key });
     expect(status).toBe(503);
     expect(headers.get("retry-after")).toMatch(/^\d+$/);

@@ -24,6 +24,8 @@ const success: [method: string, path: RegExp, answers: Answers][] = [
   ["GET", /^\/v1\/webhook_secret$/, { 200: schema.webhookSecret }],
   ["POST", /^\/v1\/webhook_secret$/, { 200: schema.webhookSecret }],
   ["GET", /^\/v1\/models$/, { 200: schema.modelList }],
+  ["GET", /^\/v1\/models\/[^/]+$/, { 200: schema.modelEntry }],
+  ["GET", /^\/v1\/usage$/, { 200: schema.usageList }],
   ["GET", /^\/v1\/characters$/, { 200: schema.characterList }],
   ["GET", /^(?:\/v1)?(?:\/user)?\/balance$/, { 200: schema.balance }],
   ["POST", /^\/admin\/accounts$/, { 201: schema.account }],
@@ -48,8 +50,8 @@ function find(method: string, path: string, status: number): z.ZodMiniType | und
   return success.find(([m, pattern]) => m === method && pattern.test(path))?.[2][status];
 }
 
-/** A path as the gateway reads it; one whose encoding is broken stays as it is. */
-function decode(path: string): string {
+/** The path as the gateway reads it; one with a broken encoding as it is. */
+function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
@@ -59,9 +61,11 @@ function decode(path: string): string {
 
 /** Fails the test when the answer's body is not what its path and status promise. */
 export function conform(method: string, url: string, status: number, body: unknown): void {
-  const pathname = decode(new URL(url).pathname);
+  const { pathname: path, searchParams } = new URL(url);
+  const pathname = decoded(path);
   if (pathname.startsWith("/console")) return;
-  const found = find(method, pathname, status);
+  const isDryRun = method === "POST" && searchParams.get("dry_run") === "true" && status === 200;
+  const found = isDryRun ? schema.dryRun : find(method, pathname, status);
   const result = found?.safeParse(body);
   if (result && !result.success)
     expect.fail(`${method} ${pathname} ${status}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);

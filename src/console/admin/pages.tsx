@@ -5,7 +5,7 @@ import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Hono } from "hono";
 import { listOpenTasks } from "../../db/ledger-reports.ts";
-import { type Audit, audit } from "../../db/ledger-reports.ts";
+import { type Audit, audit } from "../../db/audit.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";

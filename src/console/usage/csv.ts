@@ -3,7 +3,7 @@
 import { type Entry, listEntries, type Place } from "../../db/ledger-reports.ts";
 import { decimal } from "../amounts.ts";
 
-const rowsAtOnce = 2_000;
+const rowsAtOnce = 600;
 
 const columns: Record<string, (entry: Entry) => string> = {
   submitted: ({ at }) => new Date(at).toISOString(),

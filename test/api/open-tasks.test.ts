@@ -1,0 +1,31 @@
+/** `MAX_OPEN_TASKS`: how many tasks of an account may be open at a time. Contract 4. */
+
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+
+const images = "/v1/images/generations";
+const image = () => ({ model: "imgA-4", prompt: unique() });
+
+test("above the limit a submission is 429, whichever key asks, and leaves no trace; chats go on", async () => {
+  const account = await newAccount();
+  const other = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "other", quota: null } })).body.key as string;
+  await env.DB.prepare("UPDATE wallet SET open_tasks = 498 WHERE id = ?1").bind(account.id).run();
+  const open = [await submit(account, images, image()), await submit(account, images, image())];
+  for (const key of [account.key, other]) {
+    const { status, headers, body } = await call(images, { key, body: image() });
+    expect([status, headers.get("retry-after")]).toEqual([429, "5"]);
+    expect(body.error).toMatchObject({ code: "too_many_open_tasks", type: "rate_limit_exceeded", param: null });
+  }
+  expect(await books(account)).toMatchObject({ reserved: 0.06 });
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(2);
+  const chat = { model: "textA-1", messages: [{ role: "user", content: "hi" }] };
+  expect((await call("/v1/chat/completions", { key: account.key, body: chat })).status).toBe(200);
+  await finish(account, open[0]!);
+  await submit(account, images, image());
+  expect((await call(images, { key: account.key, body: image() })).status).toBe(429);
+  await call(`/v1/tasks/${open[1]}/cancel`, { key: account.key, method: "POST" });
+  await submit(account, images, image());
+});
