@@ -16,7 +16,10 @@ const waitStepMs = 2_000;
 
 const listQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
 
-export const events = new Hono<AppEnv>().get("/", admitted("read"), list).all("/", notAllowed("GET, HEAD")).all("/*", unknownPath([]));
+export const events = new Hono<AppEnv>()
+  .get("/", admitted("read"), query(listQuery), async (c) => list(c, c.req.valid("query")))
+  .all("/", notAllowed("GET, HEAD"))
+  .all("/*", unknownPath([]));
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof listQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
