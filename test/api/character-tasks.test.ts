@@ -132,7 +132,7 @@ test.each([
   ],
 ])("a host that is %s for a moment is asked again", async (_, answer) => {
   const original = setTimeout;
-  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms?: number) => original(run, ms! >= 10_000 ? 0 : ms)) as never);
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms?: number) => original(run, ms === 30_000 ? 0 : ms)) as never);
   const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("a film"));
   fetched.mockImplementationOnce((_url, init) => answer(init?.signal));
   const account = await newAccount();

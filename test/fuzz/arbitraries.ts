@@ -122,14 +122,28 @@ export interface Role {
   role: string;
 }
 
+interface FilePart {
+  type: string;
+  file: { file_data?: string; file_id?: string };
+}
+
+/** A part of a message that keeps the rule of files: their data is given, not their id. */
+function withFileData(part: Body | FilePart): object {
+  if (part["type"] !== "file") return part;
+  const { file_id: _, file_data = "AAAA", ...file } = (part as FilePart).file;
+  return { ...part, file: { ...file, file_data } };
+}
+
 /** Makes a body keep the rules that bind two of its fields. `film` is a task whose film a character may come from. */
 function keepRules(action: Action, body: Body, film: string): Body {
   const { images: _images, image_with_roles: roles, url, from_task: _task, ...rest } = body;
   if (action === "character") return { ...rest, ...(url === undefined ? { from_task: film } : { url }) };
   if (action === "chat") {
-    const messages = (body["messages"] as Body[]).map((one) =>
-      one["content"] !== undefined || (one["role"] === "assistant" && one["tool_calls"]) ? one : Object.assign(one, { content: "Hi" }),
-    );
+    const messages = (body["messages"] as Body[]).map((one) => {
+      const { content } = one;
+      if (Array.isArray(content)) return Object.assign(one, { content: content.map(withFileData) });
+      return content !== undefined || (one["role"] === "assistant" && one["tool_calls"]) ? one : Object.assign(one, { content: "Hi" });
+    });
     return { ...body, messages };
   }
   if (!roles) return body;
