@@ -25,7 +25,7 @@ export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T,
 }
 
 /** A whole number of this range. */
-export const wholeNumber = (minimum: number, maximum: number) =>
+const wholeNumber = (minimum: number, maximum: number) =>
   z.pipe(
     z.string().check(
       z.refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum, {
