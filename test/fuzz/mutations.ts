@@ -105,15 +105,20 @@ function inner({ items, properties = {}, required = [], additionalProperties }: 
 
 const first = { url: "https://a.example/b", role: "first_frame" };
 
+/** Fields of an assistant's message beside which it needs no content. */
+const contentSubstitutes = ["tool_calls", "function_call", "refusal", "audio"];
+
 /** Faults against rules between two fields and rules that no schema states. */
 function ruleFaults({ action, schema, body }: Valid): Fault[] {
   const faults: Fault[] = [
     { path: ["model"], values: [undefined, null, 5, [], {}, "", "imgZ-9", "toString", "__proto__", ` ${String(body["model"])}`] },
   ];
   if (action === "chat") {
-    for (const [at, one] of (body["messages"] as Body[]).entries())
-      if (one["role"] !== "assistant" || one["tool_calls"] === undefined)
-        faults.push({ path: ["messages", at, "content"], values: [undefined, null, [{ type: "nope" }], [5]] });
+    for (const [at, one] of (body["messages"] as Body[]).entries()) {
+      const isOptional =
+        one["role"] === "function" || (one["role"] === "assistant" && contentSubstitutes.some((name) => one[name] !== undefined));
+      faults.push({ path: ["messages", at, "content"], values: [...(isOptional ? [] : [undefined, null]), [{ type: "nope" }], [5]] });
+    }
     return faults;
   }
   faults.push({
