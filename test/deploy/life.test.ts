@@ -12,7 +12,17 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.stop());
 
-const gatewayParts = ["gateway", "gateway", "gateway-assets", "gateway-console", "gateway-dead", "gateway-dispatch", "gateway-sandbox"];
+const gatewayParts = [
+  "gateway",
+  "gateway",
+  "gateway-assets",
+  "gateway-console",
+  "gateway-dead",
+  "gateway-dispatch",
+  "gateway-notify",
+  "gateway-sandbox",
+  "gateway-starts",
+];
 const writes = (calls: string[]) => calls.filter((call) => !call.startsWith("GET ") && !call.endsWith("/query"));
 const unknownCalls = () => cloud.api.calls.filter((call) => call.startsWith("!!"));
 /** Every secret that the account holds, and the operator's credentials. */
@@ -53,6 +63,8 @@ test("the first deployment creates everything, makes an image with the sandbox, 
   );
   expect(Object.fromEntries([...account.queues].map(([name, { consumers }]) => [name, consumers.map(({ script }) => script)]))).toEqual({
     "gateway-dispatch": ["gateway"],
+    "gateway-starts": ["gateway"],
+    "gateway-notify": ["gateway"],
     "gateway-dead": ["gateway"],
   });
   expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
@@ -154,7 +166,7 @@ test("destroy wants the name, takes one environment down with its data last, and
   expect([wrong.code, wrong.output]).toEqual([1, expect.stringContaining('"staging" is not gateway: nothing was deleted.')]);
   const silent = await cloud.npm("destroy", []);
   expect([silent.code, silent.output]).toEqual([1, expect.stringContaining("npm run destroy -- --yes gateway")]);
-  expect(cloud.account.names()).toHaveLength(14);
+  expect(cloud.account.names()).toHaveLength(2 * gatewayParts.length);
 
   cloud.account.buckets.get("gateway-assets")!.files.set("assets/task_1/a picture.png", "").set("characters/ch_1", "");
   cloud.api.calls.length = 0;
