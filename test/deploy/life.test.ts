@@ -172,7 +172,7 @@ test("destroy wants the name, takes one environment down with its data last, and
   cloud.api.calls.length = 0;
   const { code, output } = await cloud.npm("destroy", ["--yes", "gateway"]);
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is gone")]);
-  expect(cloud.account.names()).toEqual(gatewayParts.map((name) => `${name}-staging`));
+  expect(cloud.account.names()).toEqual(gatewayParts.map((name) => `${name}-staging`).sort());
   const deleted = cloud.api.calls.filter((call) => call.startsWith("DELETE ")).map((call) => call.split("/")[1]);
   expect([...new Set(deleted)]).toEqual(["workers", "queues", "r2", "d1"]);
   expect(existsSync(join(cloud.checkout, ".deploy/gateway"))).toBe(false);
