@@ -12,7 +12,7 @@ afterAll(() => cloud.stop());
 const mostRuns = 150;
 const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/query");
 /** Wrangler makes the same calls for each Worker: one of them stands for all, but each upload fails. */
-const kindOf = (call: string) => (call.startsWith("PUT ") ? call : call.replace(/gateway-(sandbox|console)/, "gateway"));
+const kindOf = (call: string) => (/^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console)/, "gateway"));
 
 test("a deployment that breaks off at each of its calls in turn ends as one that never did", async () => {
   const failed = new Map<string, number>();
@@ -47,12 +47,13 @@ test("a deployment that breaks off at each of its calls in turn ends as one that
   expect(outputs.at(-1)).toContain("gateway is up at https://gateway.acme.workers.dev");
   expect(outputs.filter((output) => /^API_KEY=/m.test(output))).toHaveLength(1);
   expect(failed.size).toBeGreaterThan(30);
-  for (const call of ["POST /d1/database", "POST /r2/buckets", "POST /queues", "PUT /workers/scripts/gateway", "GET gateway/v1/models"])
+  const uploads = ["gateway-sandbox", "gateway-console", "gateway"].map((name) => `POST /workers/scripts/${name}/versions`);
+  for (const call of ["POST /d1/database", "POST /r2/buckets", "POST /queues", ...uploads, "GET gateway/v1/models"])
     expect([...failed.keys()]).toContain(call);
 
   const [id = ""] = cloud.account.databases.keys();
   expect([...cloud.account.databases.values()].map(({ name }) => name)).toEqual(["gateway"]);
-  expect([...cloud.account.queues.keys()].sort()).toEqual(["gateway-dead", "gateway-dispatch"]);
+  expect([...cloud.account.queues.keys()].sort()).toEqual(["gateway-dead", "gateway-dispatch", "gateway-notify", "gateway-starts"]);
   expect(cloud.account.buckets.get("gateway-assets")!.rules).toHaveLength(2);
   expect(await cloud.runtime.query(id, "SELECT email FROM account")).toMatchObject([{ results: [{ email: "operator@example.com" }] }]);
   expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
