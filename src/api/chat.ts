@@ -9,11 +9,10 @@ import { type Route, routesFor } from "../catalog/routes.ts";
 import { pricesAndRoutes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { retry } from "../retry.ts";
 import { alert, log } from "../log.ts";
 import { isUnhealthy, isOn, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
-import { chatDeadlineMs } from "../tasks/hold-object.ts";
+import { chatDeadlineMs, holdForChat } from "./chat-hold.ts";
 import { admitted } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
@@ -36,12 +35,11 @@ async function complete(c: AppContext): Promise<Response> {
   const price = (input: number, output: number) => chatPrice(prices, input, output);
 
   const id = `chatcmpl-${newId("")}`;
-  const holdId = env.HOLDS.newUniqueId();
-  const held = await env.HOLDS.get(holdId).hold(
+  const hold = await holdForChat(
+    env,
     { taskId: id, accountId, keyId, kind: "chat", model: model.id },
     price(promptTokens, maxTokens(body)),
   );
-  if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
 
   const started = Date.now();
   const stop = new AbortController();
@@ -57,7 +55,7 @@ async function complete(c: AppContext): Promise<Response> {
     async settle(usage) {
       clearTimeout(timer);
       const charged = usage && price(usage.promptTokens, usage.completionTokens);
-      await retry("settle", id, () => env.HOLDS.get(holdId).end(charged));
+      await hold.settle(charged);
       log("settle", {
         request: c.get("requestId"),
         task: id,

@@ -9,6 +9,7 @@ export default {
   unsupported_parameter: "The model cannot do this at the moment.",
   unauthorized: "The API key is missing or not valid.",
   insufficient_quota: "The balance is insufficient.",
+  budget_exceeded: "The budget of this period is used up.",
   invalid_signature: "The signature of this URL is not valid.",
   task_not_found: "The task does not exist.",
   not_found: "There is nothing at this address.",

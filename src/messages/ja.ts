@@ -10,6 +10,7 @@ export default {
   unsupported_parameter: "このモデルは現在このパラメーターに対応していません。",
   unauthorized: "API キーがないか、無効です。",
   insufficient_quota: "残高が不足しています。",
+  budget_exceeded: "この期間の予算を使い切りました。",
   invalid_signature: "この URL の署名は無効です。",
   task_not_found: "タスクが存在しません。",
   not_found: "このアドレスには何もありません。",

@@ -10,6 +10,7 @@ export default {
   unsupported_parameter: "该模型暂时不支持此参数。",
   unauthorized: "API 密钥缺失或无效。",
   insufficient_quota: "余额不足。",
+  budget_exceeded: "本周期的预算已用完。",
   invalid_signature: "该链接的签名无效。",
   task_not_found: "任务不存在。",
   not_found: "该地址不存在。",
