@@ -6,6 +6,8 @@ import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
+import { withTasks } from "../tasks/unwritten.ts";
+import { readUnwritten } from "../tasks/wallets.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
@@ -49,8 +51,13 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  */
 async function list(c: AppContext): Promise<Response> {
   const { accountId } = c.get("caller");
+  // Asked before D1: a task that is written there in between is in both, and listed once.
+  const unwritten = await readUnwritten(c.env.WALLETS, accountId);
   let cursor: Place | undefined;
-  const { limit } = await readPage(c, async (id) => (cursor = await readPlace(c.env.DB, accountId, id)) !== undefined);
+  const { limit } = await readPage(c, async (id) => {
+    cursor = unwritten.find(({ taskId, kind: of }) => taskId === id && of !== "chat") ?? (await readPlace(c.env.DB, accountId, id));
+    return cursor !== undefined;
+  });
   const status = readChoice(c, "status", statuses);
   const kind = readChoice(c, "kind", kinds);
   const model = modelNamed(readChoice(c, "model", modelNames) ?? "")?.id;
@@ -66,11 +73,8 @@ async function list(c: AppContext): Promise<Response> {
   const found: { status: string }[] = [];
   let hasMore = true;
   while (found.length <= limit && hasMore) {
-    const rows = await listTasks(c.env.DB, accountId, {
-      ...filters,
-      limit: limit + 1,
-      after: cursor,
-    });
+    const page = { ...filters, limit: limit + 1, after: cursor };
+    const rows = withTasks(unwritten, await listTasks(c.env.DB, accountId, page), page);
     hasMore = rows.length > limit;
     cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));

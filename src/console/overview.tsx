@@ -1,18 +1,19 @@
 /** The first page: what is left, held and spent, and the latest tasks. */
 
 import { Hono } from "hono";
-import { spentByDay, startOfDays } from "../db/ledger-reports.ts";
-import { readBalance, remaining } from "../db/ledger.ts";
+import { startOfDays } from "../db/ledger-reports.ts";
+import { remaining } from "../db/ledger.ts";
+import { balanceOf, spentOf } from "./ledger.ts";
 import { amountOf } from "./amounts.ts";
 import { askGateway, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 import { Figures, type TaskRow, TaskTable } from "./parts.tsx";
 
 export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async (c) => {
   const say = c.get("say");
-  const balance = (await readBalance(c.env.DB, c.get("account").id))!;
+  const balance = await balanceOf(c, c.get("account").id);
   const left = remaining(balance);
   const { data: tasks } = await (await askGateway(c, "/v1/tasks?limit=5")).json<{ data: TaskRow[] }>();
-  const lastWeek = await spentByDay(c.env.DB, c.get("account").id, startOfDays(7, Date.now()));
+  const lastWeek = await spentOf(c, c.get("account").id, startOfDays(7, Date.now()));
   return page(
     c,
     say("overview"),

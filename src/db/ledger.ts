@@ -1,4 +1,4 @@
-/** The ledger: reserve, close (settle or refund), balance. The only SQL that moves money; amounts in millionths. */
+/** D1's own ledger, which holds what was reserved before there were wallet objects; balances and what is charged for what. Amounts in millionths. */
 
 import type { FailureCode } from "../errors.ts";
 
@@ -66,27 +66,18 @@ export async function reserve(
 
 /**
  * Ends the hold of a task: `charged` becomes used (never more than was held), the rest goes back. 0 is a refund. A task
- * that never reserved gets its closing row too: it stops a reservation that is still under way. `also` joins the
- * transaction. Throws when D1 cannot tell; repeating is safe and changes nothing.
+ * that never reserved gets its closing row too: it stops a reservation that is still under way. Throws when D1 cannot tell; repeating is safe and changes nothing.
  */
-export async function settle(
-  db: D1Database,
-  charge: Charge,
-  charged: number,
-  outcome: "completed" | FailureCode,
-  also: D1PreparedStatement[] = [],
-): Promise<void> {
-  await db.batch([
-    db
-      .prepare(
-        `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0))
+export async function settle(db: D1Database, charge: Charge, charged: number, outcome: "completed" | FailureCode): Promise<void> {
+  await db
+    .prepare(
+      `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0))
          INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at)
          SELECT ?1, 'close', ?2, ?3, ?4, ?5, held, min(?6, held), ?7, ?8 FROM hold WHERE true
          ON CONFLICT DO NOTHING`,
-      )
-      .bind(charge.taskId, charge.accountId, charge.keyId, charge.kind, charge.model, charged, outcome, Date.now()),
-    ...also,
-  ]);
+    )
+    .bind(charge.taskId, charge.accountId, charge.keyId, charge.kind, charge.model, charged, outcome, Date.now())
+    .run();
 }
 
 /** One wallet, or undefined when it does not exist. */

@@ -10,6 +10,7 @@ export default {
   context_length_exceeded: "is longer than the model can read",
   unauthorized: "The API key is missing or not valid.",
   insufficient_quota: "The balance is insufficient.",
+  budget_exceeded: "The budget of this period is used up.",
   invalid_signature: "The signature of this URL is not valid.",
   task_not_found: "The task does not exist.",
   not_found: "There is nothing at this address.",

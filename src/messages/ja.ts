@@ -11,6 +11,7 @@ export default {
   context_length_exceeded: "モデルが読み取れる長さを超えています",
   unauthorized: "API キーがないか、無効です。",
   insufficient_quota: "残高が不足しています。",
+  budget_exceeded: "この期間の予算を使い切りました。",
   invalid_signature: "この URL の署名は無効です。",
   task_not_found: "タスクが存在しません。",
   not_found: "このアドレスには何もありません。",

@@ -11,6 +11,7 @@ export default {
   context_length_exceeded: "超过模型可读取的长度",
   unauthorized: "API 密钥缺失或无效。",
   insufficient_quota: "余额不足。",
+  budget_exceeded: "本周期的预算已用完。",
   invalid_signature: "该链接的签名无效。",
   task_not_found: "任务不存在。",
   not_found: "该地址不存在。",

@@ -2,13 +2,15 @@
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { maxOpenTasks } from "../config.ts";
-import { insertCharacter } from "../db/characters.ts";
+import { insertCharacter, isCharacterDeleted } from "../db/characters.ts";
+import type { FailureCode } from "../errors.ts";
 import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import type { Operation } from "../providers/provider.ts";
 import { type Charge, settle, reserve } from "../db/ledger.ts";
 import { currentRoute, type Task } from "./record.ts";
+import type { ReserveAnswer } from "./wallet-object.ts";
 
 const cancelTimeoutMs = 10_000;
 
@@ -30,30 +32,49 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
-/** Holds the task's price. */
-export const reservePrice = (task: Task, env: Env) => reserve(env.DB, toCharge(task), task.submission.price, maxOpenTasks(env));
+const walletOf = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
 
-/** Gives back what the ledger may hold for a task that nobody was told of. */
-export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "cancelled");
+/** Holds the task's price. Throws when it may be held or not. */
+export const reservePrice = async (task: Task, env: Env): Promise<ReserveAnswer> => {
+  const charge = toCharge(task);
+  const { price } = task.submission;
+  if (task.heldBy === "wallet") return walletOf(env, task).reserve(charge, price, { maxOpenTasks: maxOpenTasks(env) });
+  return { answer: await reserve(env.DB, charge, price, maxOpenTasks(env)) };
+};
 
-/** Closes the books of a task that has ended, keeps its character, tells the upstream when it may stop, removes the inputs. */
+/** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
+const settlePrice = (task: Task, env: Env, charged: number, outcome: "completed" | FailureCode): Promise<void> =>
+  task.heldBy === "wallet"
+    ? walletOf(env, task).settle(toCharge(task), charged, outcome)
+    : settle(env.DB, toCharge(task), charged, outcome);
+
+/** Gives back what may be held for a task that no caller was told of. */
+export const returnPrice = (task: Task, env: Env) => settlePrice(task, env, 0, "cancelled");
+
+/** Keeps the character that a task made, ends the task's hold, cancels at the provider where that is due, removes the inputs. */
 export async function settleTask(task: Task, env: Env): Promise<void> {
-  const { submission, charged = 0, error, result } = task;
-  const character = result?.kind === "character" ? result : undefined;
-  if (character) await copyAsset(env.ASSETS, character.picture, characterPicture(character.id));
-  const kept = character && {
-    ...character,
-    pictureType: character.picture.type,
-    pictureDigest: character.picture.digest,
+  const { charged = 0, error } = task;
+  await keepCharacter(task, env);
+  await settlePrice(task, env, charged, error ?? "completed");
+  if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
+  await removeInputs(task, env);
+}
+
+/** Writes of their own before the settlement, each safe to repeat. A character that its account has deleted since stays deleted. */
+async function keepCharacter(task: Task, env: Env): Promise<void> {
+  const { submission, result } = task;
+  if (result?.kind !== "character" || (await isCharacterDeleted(env.DB, result.id))) return;
+  await copyAsset(env.ASSETS, result.picture, characterPicture(result.id));
+  await insertCharacter(env.DB, {
+    ...result,
+    pictureType: result.picture.type,
+    pictureDigest: result.picture.digest,
     accountId: submission.accountId,
     model: submission.model,
     provider: currentRoute(task).provider,
-    handle: character.handle ?? null,
+    handle: result.handle ?? null,
     createdAt: task.finalAt!,
-  };
-  await settle(env.DB, toCharge(task), charged, error ?? "completed", kept ? [insertCharacter(env.DB, kept)] : []);
-  if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
-  await removeInputs(task, env);
+  });
 }
 
 /** Best effort: what the caller pays is decided, only the operator's bill is smaller. Returns whether the provider took the cancellation. */

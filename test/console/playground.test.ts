@@ -436,7 +436,7 @@ test.each([1, 3, 9])("when D1 fails %i times nothing is held, and the same form 
   const { values } = await formOf(one.browser, "imgA-4");
   const form = { ...values, prompt: `fault ${times}`, do: "run" };
   const before = await held(one.account);
-  failOnce(bindings.statement(), "run", false, times);
+  failOnce(bindings.database(), "batch", false, times);
   const refused = await one.browser.ask(path, form);
   vi.restoreAllMocks();
   expect(refused.status).toBe(503);

@@ -2,8 +2,9 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, spyOn } from "../support/faults.ts";
-import { books, call, deliver, finish, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, newAccount, pass, submit, unique, upstreamCalls, wakeWallet } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -27,49 +28,58 @@ function rowsWritten(): () => Promise<number> {
 
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test("a submission: one object call, five rows, one message", async () => {
+/** The objects that are called. */
+const objectCalls = () => [spyOn(bindings.namespace(), "get").mockClear(), spyOn(bindings.namespace(), "getByName").mockClear()];
+
+/** An account whose key is cached, and whose wallet has a grant that is free. */
+async function spender() {
   const account = await newAccount();
-  await call("/v1/balance", { key: account.key }); // the key is cached from here on
-  const rows = rowsWritten();
-  const stubs = spyOn(bindings.namespace(), "get").mockClear();
+  const id = await submit(account, "/v1/images/generations", { ...image(), n: 4 });
+  await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  return account;
+}
+
+test("a submission: two object calls, nothing of D1, one message", async () => {
+  const account = await spender();
+  const stubs = objectCalls();
   const creates = vi.spyOn(TaskObject.prototype, "create");
+  const reserves = vi.spyOn(WalletObject.prototype, "reserve");
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
   await submit(account, "/v1/images/generations", image());
-  expect(stubs).toHaveBeenCalledTimes(1);
+  expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
   expect(creates).toHaveBeenCalledTimes(1);
+  expect(reserves).toHaveBeenCalledTimes(1);
   expect(sends).toHaveBeenCalledTimes(1);
-  expect(statements).toHaveBeenCalledTimes(1);
-  expect(await rows()).toBe(5);
+  expect(statements).not.toHaveBeenCalled();
 });
 
-test("a whole task: six rows to close, at most two messages", async () => {
-  const account = await newAccount();
+test("a whole task: nothing of D1 until its wallet writes, at most two messages", async () => {
+  const account = await spender();
+  await wakeWallet(account);
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await submit(account, "/v1/images/generations", image());
   const rows = rowsWritten();
   await finish(account, id);
-  expect(await rows()).toBe(6);
+  expect(await rows()).toBe(0);
   expect(sends).toHaveBeenCalledTimes(2);
+  await wakeWallet(account);
+  // Its entry with two indexes, the sums of its day, the account's and the key's wallet.
+  expect(await rows()).toBe(6);
 });
 
-test("a chat: five rows to reserve, five to close", async () => {
-  const account = await newAccount();
+test("a chat: two object calls, nothing of D1 until its wallet writes", async () => {
+  const account = await spender();
+  await wakeWallet(account);
+  const stubs = objectCalls();
+  const statements = spyOn(bindings.database(), "prepare").mockClear();
   const rows = rowsWritten();
   const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
-  await vi.waitFor(async () => expect((await books(account)).reserved).toBe(0));
-  expect(await rows()).toBe(10);
-});
-
-test("a failed task: six rows to close, one message", async () => {
-  const account = await newAccount();
-  const sends = spyOn(bindings.queue(), "send").mockClear();
-  const id = await submit(account, "/v1/images/generations", image());
-  const rows = rowsWritten();
-  await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
-  expect(await rows()).toBe(6);
-  expect(sends).toHaveBeenCalledTimes(1);
+  expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
+  expect(statements).not.toHaveBeenCalled();
+  await wakeWallet(account);
+  expect(await rows()).toBe(5);
 });
 
 test("a status query: one object call, nothing written, nobody else asked", async () => {

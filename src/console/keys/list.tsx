@@ -3,7 +3,8 @@
 import { Table } from "../parts.tsx";
 import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
-import { openWallet, readWallets } from "../../db/ledger.ts";
+import { openWallet } from "../../db/ledger.ts";
+import { walletsOf } from "../ledger.ts";
 import { amountIn } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { Moment, Problem } from "../layout.tsx";
@@ -24,8 +25,9 @@ const Expiry = ({ c, ms }: { c: ConsoleContext; ms: number | null }) => {
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { say, language } = c.var;
   const keys = await keysOf(c);
-  const wallets = await readWallets(
-    c.env.DB,
+  const wallets = await walletsOf(
+    c,
+    c.get("account").id,
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));

@@ -2,8 +2,9 @@
 
 import { Figures } from "../parts.tsx";
 import { Hono } from "hono";
-import { listEntries, type Place, spentByDay, startOfDays } from "../../db/ledger-reports.ts";
-import { readBalance, remaining } from "../../db/ledger.ts";
+import { type Place, startOfDays } from "../../db/ledger-reports.ts";
+import { remaining } from "../../db/ledger.ts";
+import { balanceOf, entriesOf, spentOf } from "../ledger.ts";
 import { amountOf } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
@@ -27,12 +28,9 @@ async function usagePage(c: ConsoleContext) {
   const days = daysOf(c);
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
-  const [balance, spent, entries] = await Promise.all([
-    readBalance(c.env.DB, account.id),
-    spentByDay(c.env.DB, account.id, since),
-    listEntries(c.env.DB, account.id, { since, after, limit: rowsOnPage + 1 }),
-  ]);
-  const left = remaining(balance!);
+  const [balance, spent, read] = await Promise.all([balanceOf(c, account.id), spentOf(c, account.id, since), entriesOf(c, account.id)]);
+  const entries = await read({ since, after, limit: rowsOnPage + 1 });
+  const left = remaining(balance);
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
   return page(
@@ -42,8 +40,8 @@ async function usagePage(c: ConsoleContext) {
       <Figures
         of={[
           [say("remaining"), amountOf(c, left)],
-          [say("reserved"), amountOf(c, balance!.reserved)],
-          [say("used"), amountOf(c, balance!.used)],
+          [say("reserved"), amountOf(c, balance.reserved)],
+          [say("used"), amountOf(c, balance.used)],
         ]}
       />
       <nav aria-label={say("usage_period")}>
@@ -71,11 +69,11 @@ async function usagePage(c: ConsoleContext) {
 }
 
 /** Every entry of the period, as a file. */
-function download(c: ConsoleContext) {
+async function download(c: ConsoleContext) {
   const now = Date.now();
   const since = startOfDays(daysOf(c), now);
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  return c.body(csv(c.env.DB, c.var.account.id, since), 200, {
+  return c.body(csv(await entriesOf(c, c.var.account.id), since), 200, {
     "content-type": "text/csv; charset=utf-8; header=present",
     "content-disposition": `attachment; filename="charges-${day(since)}-${day(now)}.csv"`,
   });
