@@ -71,9 +71,9 @@ test("a whole task: nothing of D1 until its wallet writes, at most two messages"
 test("a chat: two object calls, nothing of D1 until its wallet writes", async () => {
   const account = await spender();
   await wakeWallet(account);
+  const rows = rowsWritten();
   const stubs = objectCalls();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
-  const rows = rowsWritten();
   const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
   expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
