@@ -14,21 +14,24 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 /** The console is another Worker; its tests have it in the gateway's place. */
 const noConsole = () => new Response(null, { status: 404 });
 
-/** Styles and scripts that the console serves are text to it, as its wrangler.toml says. */
+/** Styles, scripts and drawings that the console serves are text to it, fonts bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
 const servedFiles: Plugin = {
   name: "served-files",
   enforce: "pre",
   async resolveId(source, importer) {
-    if (!/\.(?:css|min\.js)$|\/client\/\w+\.js$/.test(source)) return null;
+    if (!/\.(?:css|min\.js|svg|woff2)$|\/client\/\w+\.js$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
     return found && `\0served:${found.id}.served`;
   },
-  load: (id) =>
-    id.startsWith("\0served:")
-      ? `export default ${JSON.stringify(readFileSync(id.slice("\0served:".length, -".served".length), "utf8"))}`
-      : null,
+  load: (id) => {
+    if (!id.startsWith("\0served:")) return null;
+    const path = id.slice("\0served:".length, -".served".length);
+    return path.endsWith(".woff2")
+      ? `export default Uint8Array.fromBase64("${readFileSync(path, "base64")}").buffer`
+      : `export default ${JSON.stringify(readFileSync(path, "utf8"))}`;
+  },
 };
 
 /** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
@@ -45,9 +48,13 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
         ...bindings,
       },
       // Messages wait longer than any test and any runtime: tests deliver them themselves.
-      queueProducers: { DISPATCH: { queueName: "gateway-dispatch", deliveryDelay: 43_200 } },
+      queueProducers: {
+        DISPATCH: { queueName: "gateway-dispatch", deliveryDelay: 43_200 },
+        STARTS: { queueName: "gateway-starts", deliveryDelay: 43_200 },
+      },
       queueConsumers: {
         "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
+        "gateway-starts": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
       },
       ...more,
@@ -89,6 +96,7 @@ export default defineConfig(async () => ({
             "test/browser/**",
             "test/sandbox/**",
             "test/node/**",
+            "test/deploy/**",
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",

@@ -1,11 +1,11 @@
 /** `npm run screens`: a picture of every page of the console in every look, in `demo-output/screens/`, from a gateway of its own. */
 
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Browser, chromium } from "playwright-core";
 import { chromiumOptions } from "./support/chromium.ts";
-import { consolePages, looks, show, signIn } from "./support/console-pages.ts";
+import { consolePages, looks, otherLanguages, show, signIn, signUp, speak } from "./support/console-pages.ts";
 import { type Gateway, startGateway } from "./support/gateway.ts";
 import { makeSamples } from "./support/sample-tasks.ts";
 import { stopSignal } from "./support/stop-signal.ts";
@@ -24,7 +24,7 @@ try {
   await mkdir(outputDir, { recursive: true });
   await makeSamples(gateway.baseUrl, gateway.apiKey!);
   await takePictures(browser, gateway);
-  console.log(`${consolePages.length * looks.length} pictures in ${outputDir}`);
+  console.log(`${(await readdir(outputDir)).length} pictures in ${outputDir}`);
 } catch (error) {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -34,16 +34,25 @@ try {
 }
 
 async function takePictures(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
-  for (const as of ["nobody", "demo"] as const) {
-    const page = await (await browser.newContext({ baseURL: baseUrl })).newPage();
+  for (const as of ["nobody", "new", "demo"] as const) {
+    const page = await (await browser.newContext({ baseURL: baseUrl, locale: "en-US" })).newPage();
     if (as === "demo") await signIn(page, account!);
-    for (const { name, reach } of consolePages.filter((one) => one.as === as)) {
+    if (as === "new") await signUp(page);
+    for (const { name, status, reach } of consolePages.filter((one) => one.as === as)) {
       stopping.throwIfAborted();
       await reach(page);
       for (const look of looks) {
         await show(page, look);
         await page.screenshot({ path: join(outputDir, `${name}-${look.name}.png`), fullPage: true });
       }
+      // What a form answered cannot be opened again.
+      if (status !== undefined && status !== 404) continue;
+      await show(page, looks[0]);
+      for (const language of otherLanguages) {
+        await speak(page, language);
+        await page.screenshot({ path: join(outputDir, `${name}-${language}.png`), fullPage: true });
+      }
+      await speak(page, "en");
     }
   }
 }

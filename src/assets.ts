@@ -1,5 +1,7 @@
 /** Assets in R2: store, open, remove. */
 
+import { retry } from "./retry.ts";
+
 /** A stored file. */
 export interface Asset {
   /** Its place in the bucket, and its path on the gateway: `assets/{task}/{name}`. */
@@ -21,91 +23,125 @@ export class TooLargeError extends Error {
 }
 
 const partBytes = 8 * 1024 * 1024;
+const firstPartBytes = 256 * 1024;
 
 /**
- * Stores a body as it streams in and computes its digest on the way. R2 takes a stream only when its length is known;
- * else it is sent in parts. Throws `TooLargeError`; a body that breaks off or lies about its length, and R2's own faults,
- * throw what they throw, and nothing is stored.
+ * Stores a file as it comes in and computes its digest on the way; its pieces need to be valid only until the next is asked for. R2 takes a
+ * stream only when its length is known; else it is sent in parts. Throws `TooLargeError`; a body that breaks off or lies about its length,
+ * and R2's own faults, throw what they throw, and nothing is stored.
  */
-export async function storeStream(
+export async function storeFile(
   bucket: R2Bucket,
   key: string,
-  body: ReadableStream<Uint8Array>,
-  options: { type: string; length?: number | undefined; maxBytes: number },
+  body: AsyncGenerator<Uint8Array, void>,
+  { type, length, maxBytes }: { type: string; length?: number | undefined; maxBytes: number },
 ): Promise<Asset> {
-  if (options.length !== undefined && options.length > options.maxBytes) throw new TooLargeError();
   const digest = new crypto.DigestStream("SHA-256");
   const hash = digest.getWriter();
-  let bytes = 0;
-  const counted = body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      async transform(chunk, controller) {
-        bytes += chunk.byteLength;
-        if (bytes > options.maxBytes) throw new TooLargeError();
-        await hash.write(chunk);
-        controller.enqueue(chunk);
-      },
-    }),
-  );
-  const metadata = { httpMetadata: { contentType: options.type } };
+  const metadata = { httpMetadata: { contentType: type } };
   try {
-    if (options.length === undefined) await putParts(bucket, key, counted, metadata);
-    else {
-      const fixed = new FixedLengthStream(options.length);
-      await Promise.all([counted.pipeTo(fixed.writable), bucket.put(key, fixed.readable, metadata)]);
-    }
+    if (length !== undefined && length > maxBytes) throw new TooLargeError();
+    const pieces = counted(body, hash, maxBytes);
+    const bytes =
+      length === undefined ? await putParts(bucket, key, pieces, metadata) : await putStream(bucket, key, pieces, length, metadata);
     await hash.close();
+    return { key, type, bytes, digest: new Uint8Array(await digest.digest).toBase64({ alphabet: "base64url", omitPadding: true }) };
   } catch (error) {
+    await body.return();
     digest.digest.catch(() => undefined); // the hash of half a body is of no use, and must not count as unhandled
     await hash.abort(error).catch(() => undefined);
     throw error;
   }
-  return {
-    key,
-    type: options.type,
-    bytes,
-    digest: new Uint8Array(await digest.digest).toBase64({ alphabet: "base64url", omitPadding: true }),
-  };
 }
 
-/** A multipart upload of a body whose length nobody told; a body of one part is put as it is. */
+/** Every piece of a file, hashed on the way, up to the limit. */
+async function* counted(
+  body: AsyncIterable<Uint8Array>,
+  hash: WritableStreamDefaultWriter<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.byteLength;
+    if (bytes > maxBytes) throw new TooLargeError();
+    await hash.write(piece);
+    yield piece;
+  }
+}
+
+async function putStream(
+  bucket: R2Bucket,
+  key: string,
+  pieces: AsyncIterable<Uint8Array>,
+  length: number,
+  metadata: R2PutOptions,
+): Promise<number> {
+  const { readable, writable } = new FixedLengthStream(length);
+  const writer = writable.getWriter();
+  const write = async () => {
+    try {
+      for await (const piece of pieces) await writer.write(piece);
+      await writer.close();
+    } catch (error) {
+      await writer.abort(error).catch(() => undefined);
+      throw error;
+    }
+  };
+  await Promise.all([write(), bucket.put(key, readable, metadata)]);
+  return length;
+}
+
+/**
+ * Puts a body whose length nobody told, in parts; one of a single part is put as it is. One buffer holds the part that is being read, and
+ * is given back at the end: the garbage collector would let those of several tasks come together. Gives the bytes stored.
+ */
 async function putParts(
   bucket: R2Bucket,
   key: string,
-  body: ReadableStream<Uint8Array>,
+  body: AsyncIterable<Uint8Array>,
   metadata: R2PutOptions & R2MultipartOptions,
-): Promise<void> {
+): Promise<number> {
   let upload: R2MultipartUpload | undefined;
   const parts: R2UploadedPart[] = [];
-  let pending: Uint8Array[] = [];
+  let part = new Uint8Array(firstPartBytes);
   let size = 0;
-  const take = async () => {
-    const part = new Blob(pending);
-    [pending, size] = [[], 0];
-    return new Uint8Array(await part.arrayBuffer());
+  const add = (chunk: Uint8Array) => {
+    const needed = size + chunk.byteLength;
+    if (needed > part.byteLength) part = new Uint8Array(part.buffer.transfer(Math.min(partBytes, Math.max(needed, 2 * part.byteLength))));
+    part.set(chunk, size);
+    size = needed;
   };
+  // The part is all there is of its bytes: what came with an answer cannot be asked for again.
+  const send = (to: R2MultipartUpload) =>
+    retry("store", key, () => to.uploadPart(parts.length + 1, part.subarray(0, size))).then((sent) => {
+      parts.push(sent);
+      size = 0;
+    });
   try {
     for await (const chunk of body) {
       // All parts but the last must have the same size.
-      let rest: Uint8Array = chunk;
+      let rest = chunk;
       while (size + rest.byteLength >= partBytes) {
-        pending.push(rest.subarray(0, partBytes - size));
-        rest = rest.subarray(partBytes - size);
+        const room = partBytes - size;
+        add(rest.subarray(0, room));
+        rest = rest.subarray(room);
         upload ??= await bucket.createMultipartUpload(key, metadata);
-        parts.push(await upload.uploadPart(parts.length + 1, await take()));
+        await send(upload);
       }
-      if (rest.byteLength > 0) pending.push(rest);
-      size += rest.byteLength;
+      add(rest);
     }
-    const last = await take();
-    if (!upload) await bucket.put(key, last, metadata);
+    const bytes = parts.length * partBytes + size;
+    if (!upload) await retry("store", key, () => bucket.put(key, part.subarray(0, size), metadata));
     else {
-      if (last.byteLength > 0) parts.push(await upload.uploadPart(parts.length + 1, last));
+      if (size > 0) await send(upload);
       await upload.complete(parts);
     }
+    return bytes;
   } catch (error) {
     await upload?.abort();
     throw error;
+  } finally {
+    part.buffer.transfer(0);
   }
 }
 

@@ -3,7 +3,10 @@
 interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
+  /** Short work: starts that are answered at once, and collecting what was made */
   DISPATCH: Queue<{ taskId: string }>;
+  /** Starts that are answered when the work is done */
+  STARTS: Queue<{ taskId: string }>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;

@@ -10,6 +10,7 @@ import { onError, pathNotFound } from "./api/errors.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
+import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
 import { ConsoleApi } from "./console-api.ts";
@@ -51,7 +52,8 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/admin", admin)
   .all("/console", toConsole)
   .all("/console/*", toConsole)
-  .get("/healthz", (c) => c.json({ status: "ok" }));
+  .get("/healthz", (c) => c.json({ status: "ok" }))
+  .get("/readyz", ready);
 
 const gateway = statusQueries(app);
 

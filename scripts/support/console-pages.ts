@@ -1,12 +1,13 @@
 /** The console's pages, how a browser gets to each, and the looks in which each has to be good. A new page is a line here. */
 
+import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
 
 /** A page of the console. */
 export interface ConsolePage {
   name: string;
-  /** Whether nobody is signed in, or the demo account, which has the sample tasks. */
-  as: "nobody" | "demo";
+  /** Whether nobody is signed in, the demo account, which has the sample tasks, or a person who has just signed up. */
+  as: "nobody" | "demo" | "new";
   /** What it answers, where that is not 200. */
   status?: number;
   /** Leads a browser there. */
@@ -23,6 +24,9 @@ export const consolePages: ConsolePage[] = [
   { name: "reset", as: "nobody", reach: at("/console/reset?token=unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
+  { name: "models", as: "demo", reach: at("/console/models") },
+  { name: "model-video", as: "demo", reach: at("/console/models/vidA-2") },
+  { name: "model-chat", as: "demo", reach: at("/console/models/textA-1") },
   { name: "playground", as: "demo", reach: at("/console/playground?model=vidC-1-0-pro-fast&prompt=A+lighthouse+at+dawn") },
   { name: "playground-chat", as: "demo", reach: at("/console/playground?model=textA-1") },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
@@ -63,8 +67,20 @@ export const consolePages: ConsolePage[] = [
   { name: "admin-providers", as: "demo", reach: at("/console/admin/providers") },
   { name: "admin-tasks", as: "demo", reach: at("/console/admin/tasks") },
   { name: "account", as: "demo", reach: at("/console/account") },
+  { name: "overview-empty", as: "new", reach: at("/console") },
+  { name: "unknown", as: "demo", status: 404, reach: at("/console/unknown") },
   { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
 ];
+
+/** Languages whose letters are wider or taller than those of English. */
+export const otherLanguages = ["zh", "ja"] as const;
+
+/** Opens the page that a browser is on in another language; what a form answered stays as it is. */
+export async function speak(page: Page, language: string): Promise<void> {
+  const { pathname, search } = new URL(page.url());
+  await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/console" }]);
+  await page.goto(pathname + search);
+}
 
 /** What a page is looked at in. */
 export const looks = [
@@ -84,6 +100,15 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.goto("/console/sign-in");
   await page.locator("[name=email]").fill(email);
   await page.locator("[name=password]").fill(password);
+  await submit(page);
+}
+
+/** Signs somebody new up. */
+export async function signUp(page: Page): Promise<void> {
+  await page.goto("/console/sign-up");
+  await page.locator("[name=name]").fill("Ann Example");
+  await page.locator("[name=email]").fill(`ann-${randomUUID()}@example.com`);
+  await page.locator("[name=password]").fill(randomUUID());
   await submit(page);
 }
 
@@ -108,7 +133,7 @@ async function ownAccount(page: Page): Promise<void> {
 
 /** Presses the button of the page's own form and waits for what it answers. */
 async function submit(page: Page): Promise<void> {
-  await Promise.all([page.waitForEvent("load"), page.locator("main form button").click()]);
+  await Promise.all([page.waitForEvent("load"), page.locator("main form[method=post] button.primary").click()]);
 }
 
 /** Opens a page and follows the first such link on it. */

@@ -224,3 +224,12 @@ export const audit = z.strictObject({
     started_at: z.int(),
   }),
 });
+
+/* Readiness */
+
+export const readyAnswer = z.strictObject({ status: z.literal("ok") });
+/** With the names of what did not answer. */
+export const notReadyAnswer = z.strictObject({
+  status: z.literal("unavailable"),
+  failing: z.array(z.enum(["database", "bucket", "object"])).check(z.minLength(1)),
+});

@@ -1,17 +1,33 @@
-/** Amounts as people read and write them: balance units, exact to the millionth. */
+/** Amounts as people read and write them: balance units, in the page's language. */
 
 import { toUnits } from "../db/ledger.ts";
 import type { ConsoleContext } from "./frame.tsx";
 import type { Language } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
 
-/** As the language writes it, with a separator for thousands. */
-export const amountIn = (language: Language, millionths: number) =>
-  toUnits(millionths).toLocaleString(language, { maximumFractionDigits: 6 });
+const currencies = new Set(Intl.supportedValuesOf("currency"));
 
-/** With its unit, in the page's language; null is no limit. */
+/** With the unit: `$1,234.05` for currencies, `1,234.05 credits` for other units. */
+function withUnit(language: Language, unit: string, units: number, minDigits: number, maxDigits: number): string {
+  const digits = { minimumFractionDigits: minDigits, maximumFractionDigits: maxDigits };
+  return currencies.has(unit)
+    ? units.toLocaleString(language, { style: "currency", currency: unit, currencyDisplay: "narrowSymbol", ...digits })
+    : `${units.toLocaleString(language, digits)} ${unit}`;
+}
+
+/** To the cent; amounts below a cent in full. */
+export function roundedAmount(language: Language, unit: string, millionths: number): string {
+  const isTiny = millionths !== 0 && Math.abs(millionths) < 10_000;
+  return withUnit(language, unit, toUnits(millionths), 2, isTiny ? 6 : 2);
+}
+
+/** `94.639533 USD`: every digit and the unit's own name. */
+export const exactAmount = (language: Language, unit: string, millionths: number) =>
+  `${toUnits(millionths).toLocaleString(language, { maximumFractionDigits: 6 })} ${unit}`;
+
+/** Exact with its unit, for prices and sentences: `$0.035`; null is no limit. */
 export const amountOf = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null ? c.get("say")("unlimited") : `${amountIn(c.get("language"), millionths)} ${balanceUnit(c.env)}`;
+  millionths === null ? c.get("say")("unlimited") : withUnit(c.get("language"), balanceUnit(c.env), toUnits(millionths), 2, 6);
 
 /** In plain digits, as forms and programs read it: `0.000001`. */
 export const decimal = (millionths: number) =>

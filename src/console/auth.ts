@@ -3,10 +3,11 @@
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { APIError } from "better-auth/api";
+import { type AttemptRule, countAttempt, forgiveAttempt } from "../db/attempts.ts";
 import { postOf } from "./mail.ts";
 import { isInvited, proveAddress } from "./members.ts";
 import type { Say } from "./messages.ts";
-import { hash, leastPasswordLength, mostPasswordLength, verify } from "./password-hash.ts";
+import { hash, minPasswordLength, maxPasswordLength, verify } from "./password-hash.ts";
 import { signup } from "./settings.ts";
 
 export const authPath = "/console/auth";
@@ -32,16 +33,39 @@ function wantUser(isVerified: boolean | undefined): void {
 
 const refusal = (code: string) => new APIError("FORBIDDEN", { code, message: code });
 
+/** Attempts of one request, counted by network in D1. */
+export class Attempts {
+  readonly #db: ConsoleEnv["DB"];
+  #latest: string | undefined;
+
+  constructor(db: ConsoleEnv["DB"]) {
+    this.#db = db;
+  }
+
+  /** As better-auth asks before each of its endpoints. */
+  async consume(key: string, rule: AttemptRule): Promise<{ allowed: boolean; retryAfter: number | null }> {
+    this.#latest = key;
+    const allowed = await countAttempt(this.#db, key, rule);
+    return { allowed, retryAfter: allowed ? null : rule.window };
+  }
+
+  /** The latest attempt succeeded and uses up none of the limit. */
+  async forgive(): Promise<void> {
+    if (this.#latest !== undefined) await forgiveAttempt(this.#db, this.#latest);
+  }
+}
+
 /** What a request brings along: its host, its language, and work that may outlive its answer. */
 interface Around {
   /** Decides whether cookies are secure: only a developer's machine goes without. */
   origin: string;
   say: Say;
   waitUntil: (work: Promise<unknown>) => void;
+  attempts: Attempts;
 }
 
 /** The sign-in of one host. Its endpoints are reached by the pages alone, which also decide who may sign up with a password. */
-export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
+export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = postOf(env, origin);
   const letter = (name: "reset" | "confirm", email: string, token: string) =>
@@ -59,8 +83,8 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
     logger: { level: "error" },
     emailAndPassword: {
       enabled: true,
-      minPasswordLength: leastPasswordLength,
-      maxPasswordLength: mostPasswordLength,
+      minPasswordLength: minPasswordLength,
+      maxPasswordLength: maxPasswordLength,
       password: { hash, verify },
       revokeSessionsOnPasswordReset: true,
       ...(post && { sendResetPassword: ({ user, token }) => letter("reset", user.email, token) }),
@@ -85,7 +109,7 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
         authentication: { afterVerification: ({ verification }) => wantUser(verification.authenticationInfo.userVerified) },
       }),
     ],
-    user: { modelName: "auth_user" },
+    user: { modelName: "auth_user", changeEmail: { enabled: post !== undefined } },
     session: { modelName: "auth_session", expiresIn: 7 * 86_400, updateAge: 86_400, freshAge: freshSeconds },
     // A login elsewhere is joined to a person only when both sides have proved the same address: better-auth's own rule.
     account: { modelName: "auth_account", updateAccountOnSignIn: false },
@@ -120,8 +144,7 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
     },
     rateLimit: {
       enabled: true,
-      storage: "database",
-      modelName: "auth_rate_limit",
+      customStorage: { consume: (key, rule) => attempts.consume(key, rule) },
       window: 60,
       max: 60,
       customRules: {
@@ -131,6 +154,7 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil }: Around) {
         "/request-password-reset": { window: 3600, max: 5 },
         "/reset-password": { window: 60, max: 5 },
         "/send-verification-email": { window: 3600, max: 5 },
+        "/change-email": { window: 3600, max: 5 },
         "/sign-in/social": { window: 60, max: 20 },
         "/passkey/verify-authentication": { window: 60, max: 10 },
       },

@@ -2,8 +2,12 @@
 
 import { Hono } from "hono";
 import { characterById } from "../db/characters.ts";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
-import { Moment } from "./layout.tsx";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn, nothingHere } from "./frame.tsx";
+import { useAround } from "./parts/context.ts";
+import { Copy } from "./parts/copy.tsx";
+import { Icon } from "./parts/icon.tsx";
+import { Moment } from "./parts/moment.tsx";
+import { Problem } from "./parts/note.tsx";
 
 /** An element of `GET /v1/characters`. Its picture's address is signed anew with each answer. */
 interface CharacterRow {
@@ -19,53 +23,68 @@ async function list(c: ConsoleContext) {
   const { say } = c.var;
   const after = c.req.query("after");
   const answer = await askGateway(c, `/v1/characters${after === undefined ? "" : `?after=${encodeURIComponent(after)}`}`);
-  if (!answer.ok) return page(c, say("characters"), <p role="alert">{say("failed")}</p>, answer.status === 429 ? 429 : 500);
+  if (!answer.ok)
+    return page(c, say("characters"), <Problem text={say("failed")} />, answer.status === 429 ? 429 : answer.status < 500 ? 400 : 500);
   const { data: found, has_more: hasMore } = await answer.json<{ data: CharacterRow[]; has_more: boolean }>();
   return page(
     c,
     say("characters"),
     <>
-      <p>{say(found.length === 0 && after === undefined ? "no_characters" : "characters_hint")}</p>
-      <ul class="gallery">
-        {found.map(({ id, username, display_name: name, profile_picture_url: picture, model, created_at: createdAt }) => (
-          <li id={id}>
-            <article>
-              <img class="preview" src={picture} alt="" loading="lazy" />
-              <h2>{name}</h2>
-              <p>
-                <code id={`name-${id}`}>@{username}</code>{" "}
-                <button
-                  type="button"
-                  class="outline small"
-                  hidden
-                  data-copy={`name-${id}`}
-                  data-copied={say("copied")}
-                  aria-label={say("copy_username", { username })}
-                >
-                  {say("copy")}
-                </button>
-              </p>
-              <p>
-                <small>
-                  {model} · <Moment ms={1000 * createdAt} />
-                </small>
-              </p>
-              <a href={`/console/characters/${id}/delete`} aria-label={say("delete_named", { name })}>
-                {say("delete")}
-              </a>
-            </article>
-          </li>
-        ))}
-      </ul>
+      {found.length === 0 && after === undefined ? (
+        <div class="empty">
+          <Icon name="face" />
+          <p>{say("no_characters")}</p>
+        </div>
+      ) : (
+        <ul class="cols cards">
+          {found.map((character) => (
+            <Card {...character} />
+          ))}
+        </ul>
+      )}
       {(after !== undefined || hasMore) && (
-        <p class="paging">
-          {after !== undefined && <a href="/console/characters">{say("newest")}</a>}
-          {hasMore && <a href={`/console/characters?after=${found.at(-1)!.id}`}>{say("older")}</a>}
+        <p class="pager">
+          {after !== undefined && (
+            <a class="btn sm" href="/console/characters">
+              {say("newest")}
+            </a>
+          )}
+          {hasMore && (
+            <a class="btn sm push" href={`/console/characters?after=${found.at(-1)!.id}`}>
+              {say("older")}
+            </a>
+          )}
         </p>
       )}
     </>,
+    200,
+    { lead: say("characters_hint") },
   );
 }
+
+const Card = ({ id, username, display_name: name, profile_picture_url: picture, model, created_at: createdAt }: CharacterRow) => {
+  const { say } = useAround();
+  return (
+    <li id={id} class="card flush">
+      <img class="face" src={picture} alt="" width={320} height={240} loading="lazy" />
+      <div class="stack tight padded">
+        <h2>{name}</h2>
+        <p class="row between">
+          <code id={`name-${id}`}>@{username}</code>
+          <Copy of={`name-${id}`} label={say("copy_username", { username })} />
+        </p>
+        <p class="row between meta">
+          <span>
+            {model} · <Moment ms={1000 * createdAt} />
+          </span>
+          <a class="btn ghost sm danger" href={`/console/characters/${id}/delete`} aria-label={say("delete_named", { name })}>
+            {say("delete")}
+          </a>
+        </p>
+      </div>
+    </li>
+  );
+};
 
 export const characters = new Hono<ConsoleEnvironment>()
   .use(signedIn)
@@ -73,23 +92,27 @@ export const characters = new Hono<ConsoleEnvironment>()
   .get("/:id/delete", async (c) => {
     const { say } = c.var;
     const character = await characterById(c.env.DB, c.get("account").id, c.req.param("id"));
-    if (!character) return page(c, say("not_found"), null, 404);
+    if (!character) return nothingHere(c);
     const { displayName: name, username } = character;
     return page(
       c,
       say("delete_character", { name }),
-      <form method="post">
+      <form method="post" class="stack narrow">
         <p>{say("delete_character_warning", { username })}</p>
-        <button>{say("delete_named", { name })}</button>
-        <a href="/console/characters" role="button" class="secondary">
-          {say("cancel")}
-        </a>
+        <p class="row">
+          <a href="/console/characters" role="button" class="btn">
+            {say("cancel")}
+          </a>
+          <button class="btn danger">{say("delete_named", { name })}</button>
+        </p>
       </form>,
+      200,
+      { width: "slim" },
     );
   })
   .post("/:id/delete", async (c) => {
     const answer = await askGateway(c, `/v1/characters/${encodeURIComponent(c.req.param("id"))}`, { method: "DELETE" });
-    if (answer.status === 404) return page(c, c.get("say")("not_found"), null, 404);
+    if (answer.status === 404) return nothingHere(c);
     if (!answer.ok) return page(c, c.get("say")("failed"), null, answer.status === 429 ? 429 : 500);
     return c.redirect("/console/characters", 303);
   });

@@ -31,3 +31,14 @@ declare module "*.css" {
   const text: string;
   export default text;
 }
+
+declare module "*.svg" {
+  const text: string;
+  export default text;
+}
+
+/** Fonts are bytes. */
+declare module "*.woff2" {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}

@@ -9,12 +9,17 @@ import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
-import { type Auth, authOf, loginsOf } from "./auth.ts";
-import { Layout } from "./layout.tsx";
+import { Attempts, type Auth, authOf, loginsOf } from "./auth.ts";
+import { remaining } from "../db/ledger.ts";
+import { balanceOf } from "./ledger.ts";
 import { postOf } from "./mail.ts";
-import { callerOf, openAccount, type Person } from "./members.ts";
+import { callerOf, memberOf, openAccount, type Person } from "./members.ts";
 import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
-import { assetBaseUrl } from "./settings.ts";
+import { wantedPage, withReturn } from "./return-to.ts";
+import { type Arrangement, Layout } from "./shell/layout.tsx";
+import type { Member } from "./shell/sidebar.tsx";
+import { themeCookie, themeOf } from "./shell/theme.ts";
+import { assetBaseUrl, balanceUnit } from "./settings.ts";
 
 export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
@@ -22,6 +27,7 @@ export interface ConsoleEnvironment {
     language: Language;
     say: Say;
     auth: Auth;
+    attempts: Attempts;
     user: Person;
     /** Its token is a secret: no page shows it. */
     session: { id: string; createdAt: Date };
@@ -35,9 +41,9 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is a picture that a person has just picked, `data:` are Pico's own icons. */
+/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is an image that a person has just picked. */
 const policy = (assets: string, logins: string) =>
-  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' blob: data:${assets}; media-src 'self'${assets}; form-action 'self'${logins}; base-uri 'none'; frame-ancestors 'none'`;
+  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'${logins}; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Where the buttons of logins elsewhere lead to: browsers hold redirects after a form to the policy, too. */
 const loginOrigins = { github: " https://github.com", google: " https://accounts.google.com" };
@@ -63,7 +69,9 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
-  c.set("auth", authOf(c.env, { origin, say: c.get("say"), waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+  const attempts = new Attempts(c.env.DB);
+  c.set("attempts", attempts);
+  c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
   return next();
 };
 
@@ -71,12 +79,22 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
   // A live part of a page asks behind the person's back: it must not get the sign-in page put in its place.
-  if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": "/console/sign-in" });
-  if (!found) return c.redirect("/console/sign-in", 303);
+  const signIn = withReturn("/console/sign-in", wantedPage(c));
+  if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
+  if (!found) return c.redirect(signIn, 303);
   c.set("user", found.user);
   c.set("session", found.session);
   return next();
 };
+
+/** Notes who is signed in, where a page is shown to everybody: it gets the navigation of that person. */
+export async function recognize(c: ConsoleContext): Promise<void> {
+  const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
+  const member = found && (await memberOf(c.env.DB, found.user.id));
+  if (!member || member.account.disabled) return;
+  c.set("user", found.user);
+  c.set("account", member.account);
+}
 
 /** Lets in who has an account, which a person may get by this. */
 const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
@@ -92,29 +110,57 @@ const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 /** Lets in who is signed in and has an account; all others to the sign-in page. */
 export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
 
-/** A whole page. */
-export function page(
-  c: ConsoleContext,
-  title: string,
-  children: Child,
-  status: 200 | 400 | 401 | 402 | 403 | 404 | 413 | 422 | 429 | 500 | 503 = 200,
-) {
-  const user = c.get("user") as ConsoleEnvironment["Variables"]["user"] | undefined;
+type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503;
+
+/** Who is signed in, with the balance as it is now; undefined without an account. */
+async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
+  const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
+  const balance = account && (await balanceOf(c, account.id));
+  if (!user || !account || !balance) return undefined;
+  return {
+    email: user.email,
+    isAdmin: account.admin === 1,
+    remaining: remaining(balance),
+    reserved: balance.reserved,
+    unit: balanceUnit(c.env),
+  };
+}
+
+/** A whole page. */
+export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
+  // What broke a page may break this, too: the page that says so has to stand without it.
+  const member = await shownMember(c).catch((error: unknown) => (status === 500 ? undefined : Promise.reject(error)));
   const html = (
     <Layout
       title={title}
+      path={c.req.path}
       language={c.get("language")}
       say={c.get("say")}
-      email={user?.email}
-      isAdmin={account?.admin === 1}
+      theme={themeOf(getCookie(c, themeCookie))}
+      member={member}
       isAnswer={c.req.method !== "GET"}
+      {...arrangement}
     >
       {children}
     </Layout>
   );
   return c.html(`<!doctype html>${String(html)}`, status);
 }
+
+/** The page for addresses with nothing behind them, with the way on. */
+export const nothingHere = (c: ConsoleContext) =>
+  page(
+    c,
+    c.get("say")("not_found"),
+    <p>
+      <a class="btn" href="/console">
+        {c.get("say")("overview")}
+      </a>
+    </p>,
+    404,
+    { width: "slim" },
+  );
 
 /** Asks the gateway's API in the name of who is signed in, in the language of the pages. `path` begins with a slash. */
 export function askGateway(c: ConsoleContext, path: string, init: RequestInit = {}): Promise<Response> {

@@ -6,14 +6,16 @@ import {
   listEntries,
   listGrantedAccounts,
   listOpenTasks,
+  type ModelUse,
   type OpenTask,
   type Place,
   readCost,
   type Spent,
   spentByDay,
+  usesByModel,
 } from "../db/ledger-reports.ts";
 import { readWallets } from "../db/ledger.ts";
-import { openTasksOf, withEntries, withSpending } from "../tasks/unwritten.ts";
+import { openTasksOf, withEntries, withSpending, withUses } from "../tasks/unwritten.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 import type { WalletView } from "../tasks/wallet-object.ts";
 import type { ConsoleContext } from "./frame.tsx";
@@ -45,6 +47,12 @@ export async function walletsOf(
 export async function spentOf(c: ConsoleContext, accountId: string, since: number): Promise<Spent[]> {
   const unwritten = await c.env.API.unwritten(accountId);
   return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since), since);
+}
+
+/** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model. */
+export async function usesOf(c: ConsoleContext, accountId: string, since: number): Promise<ModelUse[]> {
+  const unwritten = await c.env.API.unwritten(accountId);
+  return withUses(unwritten, await usesByModel(c.env.DB, accountId, since), since);
 }
 
 /** Reads pages of an account's entries, newest first. What the wallet has is asked for once. */

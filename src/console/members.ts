@@ -15,7 +15,7 @@ export interface Member {
 }
 
 /** What a person is a member of, or undefined when they have no account yet. */
-async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
+export async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
   const row = await db
     .prepare(
       `SELECT m.account_id AS accountId, k.id AS keyId FROM member m LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
@@ -103,6 +103,29 @@ export async function proveAddress(db: D1Database, userId: string): Promise<void
   await db.batch([
     db.prepare("DELETE FROM auth_passkey WHERE userId = (SELECT id FROM auth_user WHERE id = ?1 AND emailVerified = 0)").bind(userId),
     db.prepare("UPDATE auth_user SET emailVerified = 1 WHERE id = ?1").bind(userId),
+  ]);
+}
+
+/**
+ * Gives a person's account their name, and their address once it is proved: an unproved one is no claim to an account. An
+ * address that another account has stays that one's.
+ */
+export async function followPerson(db: D1Database, userId: string): Promise<void> {
+  await db.batch([
+    db
+      .prepare(
+        `UPDATE account SET name = (SELECT name FROM auth_user WHERE id = ?1)
+         WHERE id = (SELECT account_id FROM member WHERE user_id = ?1)`,
+      )
+      .bind(userId),
+    db
+      .prepare(
+        `UPDATE account SET email = (SELECT lower(email) FROM auth_user WHERE id = ?1)
+         WHERE id = (SELECT account_id FROM member WHERE user_id = ?1)
+           AND EXISTS (SELECT 1 FROM auth_user WHERE id = ?1 AND emailVerified = 1)
+           AND NOT EXISTS (SELECT 1 FROM account WHERE email = (SELECT lower(email) FROM auth_user WHERE id = ?1))`,
+      )
+      .bind(userId),
   ]);
 }
 

@@ -8,6 +8,7 @@ import admin from "./messages/admin.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
+import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
@@ -24,6 +25,7 @@ export const parts = [
   part(common),
   part(signIn),
   part(overview),
+  part(models),
   part(playground),
   part(tasks),
   part(characters),

@@ -1,43 +1,109 @@
-/** The first page: what is left, held and spent, and the latest tasks. */
+/** The first page: what is left, what runs now, what was made last; first steps where nothing was made yet. */
 
 import { Hono } from "hono";
-import { startOfDays } from "../db/ledger-reports.ts";
+import { listKeys } from "../db/api-keys.ts";
 import { remaining } from "../db/ledger.ts";
-import { balanceOf, spentOf } from "./ledger.ts";
-import { amountOf } from "./amounts.ts";
-import { askGateway, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
-import { Figures, type TaskRow, TaskTable } from "./parts.tsx";
+import { startOfDays } from "../db/ledger-reports.ts";
+import { balanceOf, spentOf, usesOf } from "./ledger.ts";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
+import { Icon } from "./parts/icon.tsx";
+import { Money } from "./parts/money.tsx";
+import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
+import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
+import { Spark } from "./overview/spark.tsx";
+import { isOpen, type TaskData } from "./tasks/answers.ts";
 
-export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, async (c) => {
-  const say = c.get("say");
-  const balance = await balanceOf(c, c.get("account").id);
+const sparkDays = 14;
+const recentShown = 8;
+const failuresShown = 4;
+/** Of the newest tasks so many are looked at for those that run. */
+const newest = 12;
+
+/** Tasks of the account as its own API lists them. */
+async function tasksOf(c: ConsoleContext, query: string): Promise<TaskData[]> {
+  const answer = await askGateway(c, `/v1/tasks?${query}`);
+  return answer.ok ? (await answer.json<{ data: TaskData[] }>()).data : [];
+}
+
+/** The keys that a person made for programs. */
+const hasKeys = async (c: ConsoleContext) => (await listKeys(c.env.DB, c.get("account").id)).some(({ id }) => id !== c.get("caller").keyId);
+
+async function overviewPage(c: ConsoleContext) {
+  const { say } = c.var;
+  const { id } = c.get("account");
+  const now = Date.now();
+  const month = new Date(now).toISOString().slice(0, 7);
+  const [balance, spent, latest, completed, failed, uses, isKeyed] = await Promise.all([
+    balanceOf(c, id),
+    spentOf(c, id, startOfDays(31, now)),
+    tasksOf(c, `limit=${newest}`),
+    tasksOf(c, `status=completed&limit=${recentShown}`),
+    tasksOf(c, `status=failed&limit=${failuresShown}`),
+    usesOf(c, id, Date.parse(`${month}-01T00:00:00Z`)),
+    hasKeys(c),
+  ]);
   const left = remaining(balance);
-  const { data: tasks } = await (await askGateway(c, "/v1/tasks?limit=5")).json<{ data: TaskRow[] }>();
-  const lastWeek = await spentOf(c, c.get("account").id, startOfDays(7, Date.now()));
+  if (latest.length === 0 && uses.length === 0)
+    return page(c, say("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
+  const today = startOfDays(1, now);
+  const sum = (since: number) => spent.reduce((total, { day, charged }) => total + (day >= since ? charged : 0), 0);
   return page(
     c,
     say("overview"),
     <>
-      <Figures
-        of={[
-          [say("remaining"), amountOf(c, left)],
-          [say("reserved"), amountOf(c, balance.reserved)],
-          [say("used"), amountOf(c, balance.used)],
-          [
-            <a href="/console/usage?days=7">{say("usage_last_week")}</a>,
-            amountOf(
-              c,
-              lastWeek.reduce((sum, { charged }) => sum + charged, 0),
-            ),
-          ],
-        ]}
-      />
-      {tasks.length > 0 && (
-        <>
-          <h2>{say("latest_tasks")}</h2>
-          <TaskTable c={c} tasks={tasks} path="/console/tasks" />
-        </>
-      )}
+      {!isKeyed && <FirstSteps left={left} isKeyed={false} hasMade />}
+      <div class={isKeyed ? "duo" : "duo gap"}>
+        <section class="card">
+          <div class="stats">
+            <dl class="stat">
+              <dt>{say("remaining")}</dt>
+              <dd>
+                <Money millionths={left} />
+                <small>
+                  <Money millionths={balance.reserved} /> {say("reserved_small")}
+                </small>
+              </dd>
+            </dl>
+            <dl class="stat">
+              <dt>{say("spent_today")}</dt>
+              <dd>
+                <Money millionths={sum(today)} />
+              </dd>
+            </dl>
+            <dl class="stat">
+              <dt>
+                <a href="/console/usage?days=7">{say("usage_last_week")}</a>
+              </dt>
+              <dd>
+                <Money millionths={sum(startOfDays(7, now))} />
+              </dd>
+            </dl>
+          </div>
+          <Spark spent={spent} since={startOfDays(sparkDays, now)} days={sparkDays} />
+        </section>
+        <Running tasks={latest.filter(isOpen)} />
+      </div>
+      <Recent tasks={completed} />
+      <section class="duo">
+        <ModelsUsed uses={uses} />
+        <Failures tasks={failed} />
+      </section>
     </>,
+    200,
+    {
+      actions: (
+        <a class="btn primary hide-s" href="/console/playground">
+          <Icon name="plus" />
+          {say("new")}
+        </a>
+      ),
+    },
   );
-});
+}
+
+/** The part of the page that asks for itself while something runs, without the rest. */
+async function running(c: ConsoleContext) {
+  return page(c, c.get("say")("overview"), <Running tasks={(await tasksOf(c, `limit=${newest}`)).filter(isOpen)} />);
+}
+
+export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, overviewPage).get("/running", signedIn, running);

@@ -26,5 +26,5 @@ export async function verify({ hash: stored, password }: { hash: string; passwor
 }
 
 /** Ten characters at least; what more is asked of a password makes it worse (NIST SP 800-63B). */
-export const leastPasswordLength = 10;
-export const mostPasswordLength = 200;
+export const minPasswordLength = 10;
+export const maxPasswordLength = 200;

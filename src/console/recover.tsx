@@ -1,12 +1,13 @@
 /** A forgotten password, and proving an e-mail address: by a link in a letter. */
 
-import { NewPassword } from "./parts.tsx";
 import { Hono } from "hono";
-import { askAuth } from "./ask-auth.ts";
+import { askAuth, passCookies } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
-import { Problem } from "./layout.tsx";
 import { postOf } from "./mail.ts";
-import { leastPasswordLength } from "./password-hash.ts";
+import { followPerson } from "./members.ts";
+import { minPasswordLength } from "./password-hash.ts";
+import { NewPassword, TextField } from "./parts/field.tsx";
+import { Problem } from "./parts/note.tsx";
 
 const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
 
@@ -20,14 +21,12 @@ function forgotPage(c: ConsoleContext) {
   return page(
     c,
     say("forgot_password"),
-    <form method="post" class="narrow">
-      <p>{say("forgot_hint")}</p>
-      <label>
-        {say("email")}
-        <input type="email" name="email" autocomplete="username" maxlength={254} required />
-      </label>
-      <button>{say("send_link")}</button>
+    <form method="post" class="stack">
+      <TextField name="email" type="email" label={say("email")} autocomplete="username" maxlength={254} required />
+      <button class="btn primary full">{say("send_link")}</button>
     </form>,
+    200,
+    { lead: say("forgot_hint") },
   );
 }
 
@@ -36,44 +35,68 @@ function resetPage(c: ConsoleContext, token: string, problem?: string, status: 2
   return page(
     c,
     say("new_password"),
-    <form method="post" action="/console/reset" class="narrow">
+    <form method="post" action="/console/reset" class="stack">
       <Problem text={problem} />
       <input type="hidden" name="token" value={token} />
       <NewPassword label={say("new_password")} />
-      <button>{say("change_password")}</button>
+      <button class="btn primary full">{say("change_password")}</button>
     </form>,
     status,
   );
 }
 
 /** Asks for the button to be pressed: mailboxes open links by themselves. Nobody proves an address with a letter alone, nor by a password alone. */
-function confirmPage(c: ConsoleContext, token: string | undefined, problem?: string, status: 200 | 400 | 429 = 200) {
+function confirmPage(
+  c: ConsoleContext,
+  token: string | undefined,
+  problem?: string,
+  status: 200 | 400 | 429 = 200,
+): Response | Promise<Response> {
   const { say } = c.var;
   const { email, emailVerified } = c.get("user");
-  if (emailVerified) return c.redirect("/console", 303);
+  const newEmail = token === undefined ? undefined : claimsIn(token).updateTo;
+  if (emailVerified && newEmail === undefined) return c.redirect("/console", 303);
   return page(
     c,
     say("confirm_address"),
-    <div class="narrow">
+    <div class="stack">
       <Problem text={problem} />
-      <p>{say(token ? "confirm_hint" : "confirm_wanted", { email })}</p>
+      <p>{newEmail ? say("confirm_change", { email, newEmail }) : say(token ? "confirm_hint" : "confirm_wanted", { email })}</p>
       <form method="post" action={token ? "/console/confirm" : "/console/confirm/send"}>
         {token && <input type="hidden" name="token" value={token} />}
-        <button>{say(token ? "confirm_address" : "send_link")}</button>
+        <button class="btn primary full">{say(token ? "confirm_address" : "send_link")}</button>
       </form>
     </div>,
     status,
   );
 }
 
-/** Whose address a confirmation is about. It is not proved by reading this: better-auth checks the signature. */
-function addressOf(token: string): unknown {
+/** What a confirmation is about: an address, and the one that takes its place. Reading it proves nothing: better-auth checks the signature. */
+function claimsIn(token: string): { email?: string; updateTo?: string } {
   try {
     const part = token.split(".")[1] ?? "";
-    return (JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(part, { alphabet: "base64url" }))) as { email?: unknown }).email;
+    const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(part, { alphabet: "base64url" }))) as Record<string, unknown>;
+    const text = (name: string) => (typeof claims[name] === "string" ? { [name]: claims[name] } : {});
+    return { ...text("email"), ...text("updateTo") };
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+/** Confirms an address, or a change of it. What is confirmed a second time, after a crash in between, is only finished. */
+async function confirm(c: ConsoleContext): Promise<Response> {
+  const token = (await fieldsOf(c))("token");
+  const { email, updateTo } = claimsIn(token);
+  const own = c.get("user").email.toLowerCase();
+  const isChanged = updateTo !== undefined && updateTo === own;
+  if (!isChanged) {
+    const answer = email === own && (await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`));
+    if (!answer || !answer.ok) return confirmPage(c, undefined, c.get("say")("confirm_failed"), 400);
+    passCookies(c, answer);
+  }
+  if (updateTo === undefined) return c.redirect("/console", 303);
+  await followPerson(c.env.DB, c.get("user").id);
+  return c.redirect("/console/account?done=email", 303);
 }
 
 export const recover = new Hono<ConsoleEnvironment>()
@@ -90,15 +113,10 @@ export const recover = new Hono<ConsoleEnvironment>()
     const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
     if (answer.ok) return c.redirect("/console/sign-in?done=reset", 303);
     if (answer.status === 429) return resetPage(c, field("token"), say("too_many_attempts"), 429);
-    return resetPage(c, field("token"), say("reset_failed", { minimum: leastPasswordLength }), 400);
+    return resetPage(c, field("token"), say("reset_failed", { minimum: minPasswordLength }), 400);
   })
   .get("/confirm", person, (c) => confirmPage(c, c.req.query("token")))
-  .post("/confirm", person, async (c) => {
-    const token = (await fieldsOf(c))("token");
-    const isOwn = addressOf(token) === c.get("user").email.toLowerCase();
-    const answer = isOwn && (await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`));
-    return answer && answer.ok ? c.redirect("/console", 303) : confirmPage(c, undefined, c.get("say")("confirm_failed"), 400);
-  })
+  .post("/confirm", person, confirm)
   .post("/confirm/send", person, async (c) => {
     const { say } = c.var;
     if (!canWrite(c)) return said(c, "reset_by_operator");

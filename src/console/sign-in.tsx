@@ -1,151 +1,236 @@
 /** The pages to sign in and up, and signing out. */
 
-import { NewPassword } from "./parts.tsx";
 import { Hono } from "hono";
+import { LoginButtons, loginProblem } from "./account/logins.tsx";
+import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "./frame.tsx";
-import { Problem } from "./layout.tsx";
-import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { acceptInvitation, invitedTo, openAccount, type Person } from "./members.ts";
-import { PasskeyButton } from "./account/passkeys.tsx";
-import { leastPasswordLength } from "./password-hash.ts";
+import { NewPassword, TextField } from "./parts/field.tsx";
+import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
+import { maxPasswordLength, minPasswordLength } from "./password-hash.ts";
+import { pageOfConsole, withReturn } from "./return-to.ts";
 import { signup, signupQuota } from "./settings.ts";
 
-const mostNameLength = 200;
-const mostEmailLength = 254;
+const maxNameLength = 200;
+const maxEmailLength = 254;
 
-/** The invitation that a page was opened with goes along with its form and to the other page. */
-const Invitation = ({ token }: { token: string | undefined }) => (token ? <input type="hidden" name="invitation" value={token} /> : null);
-const withInvitation = (path: string, token: string | undefined) => (token ? `${path}?invitation=${encodeURIComponent(token)}` : path);
+/** What goes along from page to page while somebody signs in or up. */
+interface Along {
+  /** The token of an invitation. */
+  invitation?: string | undefined;
+  /** The page that was asked for. */
+  to?: string | undefined;
+}
 
-function signInPage(c: ConsoleContext, token: string | undefined, problem?: string, status: 200 | 401 | 429 = 200) {
-  const say = c.get("say");
+const Kept = ({ invitation, to }: Along) => (
+  <>
+    {invitation && <input type="hidden" name="invitation" value={invitation} />}
+    {to && <input type="hidden" name="to" value={to} />}
+  </>
+);
+
+const withAlong = (path: string, { invitation, to }: Along) =>
+  withReturn(invitation ? `${path}?invitation=${encodeURIComponent(invitation)}` : path, to);
+
+interface SignInState extends Along {
+  email?: string;
+  problem?: string | undefined;
+  /** The password is what is wrong. */
+  isWrong?: boolean;
+}
+
+function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 429 = 200) {
+  const { say } = c.var;
+  const { email, problem, isWrong, to } = state;
+  const canSignUp = Boolean(state.invitation) || signup(c.env) === "open";
+  const lead = canSignUp ? (
+    <>
+      {say("no_account_yet")} <a href={withAlong("/console/sign-up", state)}>{say("sign_up")}</a>
+    </>
+  ) : (
+    say(signup(c.env) === "invite" ? "sign_up_by_invitation" : "sign_up_closed")
+  );
   return page(
     c,
     say("sign_in"),
-    <div class="narrow">
-      {c.req.query("done") === "reset" && <p role="status">{say("reset_done")}</p>}
-      <form method="post" action="/console/sign-in">
-        <Problem text={problem} />
-        <Invitation token={token} />
-        <label>
-          {say("email")}
-          <input type="email" name="email" autocomplete="username" required />
-        </label>
-        <label>
-          {say("password")}
-          <input type="password" name="password" autocomplete="current-password" required />
-        </label>
-        <button>{say("sign_in")}</button>
+    <>
+      <Problem text={problem} />
+      <PasskeyButton say={say} to={to} />
+      <LoginButtons c={c} to={to} />
+      <form method="post" action="/console/sign-in" class="stack">
+        <Kept {...state} />
+        <TextField
+          name="email"
+          type="email"
+          label={say("email")}
+          autocomplete="username"
+          value={email}
+          autofocus={email === undefined}
+          required
+        />
+        <TextField
+          name="password"
+          type="password"
+          label={say("password")}
+          autocomplete="current-password"
+          required
+          aria-invalid={isWrong ? "true" : undefined}
+          beside={
+            <a class="push meta link" href="/console/forgot">
+              {say("forgot_password")}
+            </a>
+          }
+        />
+        <button class="btn primary full">{say("sign_in")}</button>
       </form>
-      <PasskeyButton say={say} />
-      <LoginButtons c={c} />
-      <p>
-        <a href="/console/forgot">{say("forgot_password")}</a>
-      </p>
-      {(Boolean(token) || signup(c.env) === "open") && (
-        <p>
-          {say("no_account_yet")} <a href={withInvitation("/console/sign-up", token)}>{say("sign_up")}</a>
-        </p>
-      )}
-    </div>,
+    </>,
     status,
+    { lead, toast: c.req.query("done") === "reset" ? say("reset_done") : undefined },
   );
 }
 
-interface SignUp {
-  token?: string | undefined;
+interface SignUpState extends Along {
   /** The invited person's address: no other one may use the invitation. */
-  email?: string | undefined;
+  invited?: string | undefined;
+  typed?: { name: string; email: string };
   problem?: string;
-  status?: 200 | 400 | 429;
+  problems?: FieldProblem[];
 }
 
-function signUpPage(c: ConsoleContext, { token, email, problem, status = 200 }: SignUp) {
-  const say = c.get("say");
+function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 429 = 200) {
+  const { say } = c.var;
+  const { invited, typed, problem, problems = [] } = state;
+  const errorOf = (name: string) => problems.find(({ field }) => field === name)?.text;
   return page(
     c,
     say("sign_up"),
-    <form method="post" class="narrow">
+    <form method="post" action="/console/sign-up" class="stack">
       <Problem text={problem} />
-      <Invitation token={token} />
-      <label>
-        {say("name")}
-        <input name="name" autocomplete="name" maxlength={mostNameLength} required />
-      </label>
-      <label>
-        {say("email")}
-        <input
-          type="email"
-          name="email"
-          autocomplete="username"
-          maxlength={mostEmailLength}
-          value={email}
-          readonly={email !== undefined}
-          required
-        />
-      </label>
-      <NewPassword label={say("password")} />
-      <button>{say("sign_up")}</button>
-      <p>
-        {say("have_account")} <a href={withInvitation("/console/sign-in", token)}>{say("sign_in")}</a>
-      </p>
+      <FieldProblems problems={problems} />
+      <Kept {...state} />
+      <TextField
+        name="name"
+        label={say("name")}
+        autocomplete="name"
+        maxlength={maxNameLength}
+        value={typed?.name}
+        error={errorOf("name")}
+        required
+      />
+      <TextField
+        name="email"
+        type="email"
+        label={say("email")}
+        autocomplete="username"
+        maxlength={maxEmailLength}
+        value={invited ?? typed?.email}
+        readonly={invited !== undefined}
+        error={errorOf("email")}
+        required
+      />
+      <NewPassword label={say("password")} error={errorOf("password")} />
+      <button class="btn primary full">{say("sign_up")}</button>
     </form>,
     status,
+    {
+      lead: (
+        <>
+          {say("have_account")} <a href={withAlong("/console/sign-in", state)}>{say("sign_in")}</a>
+        </>
+      ),
+    },
   );
 }
 
 /** Who may sign up: everybody where that is open, whoever was invited unless it is closed. null says that this one may not. */
-async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ token?: string; email?: string } | null> {
+async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
   const mode = signup(c.env);
   if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
-  if (account) return { token: token!, email: account.email };
+  if (account) return { invitation: token!, invited: account.email };
   if (mode !== "open") return null;
   signupQuota(c.env); // a wrong one is found before the person exists
   return {};
 }
 
-const closed = (c: ConsoleContext) => page(c, c.get("say")("sign_up"), <p>{c.get("say")("sign_up_closed")}</p>, 403);
+/** Says why there is no form: nobody may sign up, only invited people may, or the invitation is used or too old. */
+function closed(c: ConsoleContext, token: string | undefined) {
+  const { say } = c.var;
+  const reason = signup(c.env) === "closed" ? "sign_up_closed" : token ? "invitation_unusable" : "sign_up_by_invitation";
+  return page(
+    c,
+    say("sign_up"),
+    <a class="btn full" href="/console/sign-in">
+      {say("sign_in")}
+    </a>,
+    403,
+    { lead: say(reason) },
+  );
+}
+
+/** What is wrong with a sign-up before it is tried. */
+function faultsOf(c: ConsoleContext, { name, email }: { name: string; email: string }, password: string): FieldProblem[] {
+  const { say } = c.var;
+  const limits = { minimum: minPasswordLength, maximum: maxPasswordLength };
+  return [
+    (name === "" || name.length > maxNameLength) && { field: "name", label: say("name"), text: say("bad_name") },
+    (email.length > maxEmailLength || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)) && {
+      field: "email",
+      label: say("email"),
+      text: say("bad_email"),
+    },
+    (password.length < minPasswordLength || password.length > maxPasswordLength) && {
+      field: "password",
+      label: say("password"),
+      text: say("bad_password_length", limits),
+    },
+  ].filter((fault) => fault !== false);
+}
 
 type Answered = { user: Person };
+
+async function signUp(c: ConsoleContext): Promise<Response> {
+  const { say } = c.var;
+  const field = await fieldsOf(c);
+  const guest = await guestOf(c, field("invitation"));
+  if (!guest) return closed(c, field("invitation"));
+  const typed = { name: field("name"), email: guest.invited ?? field("email") };
+  const state = { ...guest, to: pageOfConsole(c, field("to")), typed };
+  const problems = faultsOf(c, typed, field("password"));
+  if (problems.length > 0) return signUpPage(c, { ...state, problems }, 400);
+  const answer = await askAuth(c, "/sign-up/email", { ...typed, password: field("password") });
+  if (answer.status === 429) return signUpPage(c, { ...state, problem: say("too_many_attempts") }, 429);
+  if (!answer.ok) return signUpPage(c, { ...state, problems: [{ field: "email", label: say("email"), text: say("email_unusable") }] }, 400);
+  const { user } = await answer.clone().json<Answered>();
+  if (guest.invitation) await acceptInvitation(c.env.DB, user, guest.invitation);
+  else await openAccount(c.env, user);
+  return follow(c, answer, state.to ?? "/console");
+}
 
 export const signIn = new Hono<ConsoleEnvironment>()
   .get("/sign-in", (c) => {
     const problem = loginProblem(c);
-    return signInPage(c, c.req.query("invitation"), problem, problem === undefined ? 200 : 401);
+    const state = { invitation: c.req.query("invitation"), to: pageOfConsole(c, c.req.query("to")), problem };
+    return signInPage(c, state, problem === undefined ? 200 : 401);
   })
   .post("/sign-in", async (c) => {
     const field = await fieldsOf(c);
-    const token = field("invitation");
-    const answer = await askAuth(c, "/sign-in/email", { email: field("email"), password: field("password") });
+    const [email, invitation, to] = [field("email"), field("invitation"), pageOfConsole(c, field("to"))];
+    const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
     if (answer.ok) {
-      if (token) await acceptInvitation(c.env.DB, (await answer.clone().json<Answered>()).user, token);
-      return follow(c, answer, "/console");
+      await c.get("attempts").forgive();
+      if (invitation) await acceptInvitation(c.env.DB, (await answer.clone().json<Answered>()).user, invitation);
+      return follow(c, answer, to ?? "/console");
     }
     const isTooMany = answer.status === 429;
-    return signInPage(c, token, c.get("say")(isTooMany ? "too_many_attempts" : "wrong_credentials"), isTooMany ? 429 : 401);
+    const problem = c.get("say")(isTooMany ? "too_many_attempts" : "wrong_credentials");
+    return signInPage(c, { email, invitation, to, problem, isWrong: !isTooMany }, isTooMany ? 429 : 401);
   })
   .get("/sign-up", async (c) => {
     const guest = await guestOf(c, c.req.query("invitation"));
-    return guest ? signUpPage(c, guest) : closed(c);
+    if (!guest) return closed(c, c.req.query("invitation"));
+    return signUpPage(c, { ...guest, to: pageOfConsole(c, c.req.query("to")) });
   })
-  .post("/sign-up", async (c) => {
-    const say = c.get("say");
-    const field = await fieldsOf(c);
-    const guest = await guestOf(c, field("invitation"));
-    if (!guest) return closed(c);
-    const email = guest.email ?? field("email");
-    const name = field("name");
-    const isShort = name !== "" && name.length <= mostNameLength && email.length <= mostEmailLength;
-    const answer = isShort && (await askAuth(c, "/sign-up/email", { name, email, password: field("password") }));
-    if (!answer || !answer.ok)
-      return answer && answer.status === 429
-        ? signUpPage(c, { ...guest, problem: say("too_many_attempts"), status: 429 })
-        : signUpPage(c, { ...guest, problem: say("sign_up_failed", { minimum: leastPasswordLength }), status: 400 });
-    const { user } = await answer.clone().json<Answered>();
-    if (guest.token) await acceptInvitation(c.env.DB, user, guest.token);
-    else await openAccount(c.env, user);
-    return follow(c, answer, "/console");
-  })
+  .post("/sign-up", signUp)
   .post("/sign-out", async (c) => follow(c, await askAuth(c, "/sign-out", {}), "/console/sign-in"));

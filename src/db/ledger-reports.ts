@@ -24,6 +24,27 @@ export async function spentByDay(db: D1Database, accountId: string, since: numbe
   return results;
 }
 
+/** What one model did for an account in a period. */
+export interface ModelUse {
+  model: string;
+  /** Tasks and chats that ended. */
+  runs: number;
+  completed: number;
+  charged: number;
+}
+
+/** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model, the dearest first. */
+export async function usesByModel(db: D1Database, accountId: string, since: number): Promise<ModelUse[]> {
+  const { results } = await db
+    .prepare(
+      `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
+       WHERE account_id = ?1 AND day > ?2 - ${dayMs} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+    )
+    .bind(accountId, since)
+    .run<ModelUse>();
+  return results;
+}
+
 /** One task or chat in the books. What follows its end is null while it is open. */
 export interface Entry {
   taskId: string;

@@ -10,7 +10,7 @@ import { modelark } from "./modelark/index.ts";
 import { minimax } from "./minimax/index.ts";
 import { replicate } from "./replicate/index.ts";
 import { sandbox } from "./sandbox/index.ts";
-import { type Provider, ProviderError } from "./provider.ts";
+import { type GenerationRequest, type Provider, ProviderError } from "./provider.ts";
 import { readBaseUrl } from "../variables.ts";
 
 /** A provider's name, and the model id to ask it for. */
@@ -71,6 +71,13 @@ export const unhealthyLast = <T extends Route>(routes: T[]): T[] => [
   ...routes.filter((route) => !isUnhealthy(route)),
   ...routes.filter((route) => isUnhealthy(route)),
 ];
+
+/** Whether a start at a route waits for the work itself; false for a provider that is switched off. */
+export const answersWhenDone = (
+  env: Env,
+  { provider, model }: { provider: string; model: string },
+  kind: GenerationRequest["kind"],
+): boolean => providers[provider]?.(env)?.answersWhenDone?.({ kind, model }) ?? false;
 
 const hasSecrets = (env: Env, name: string): boolean => providers[name]?.(env) !== undefined;
 

@@ -52,6 +52,11 @@ export interface Job extends GenerationRequest {
   source?: InputVideo;
   /** Character creation: the part of the source, in seconds. */
   range?: { start: number; end: number };
+  /**
+   * Keeps an output whose bytes come only once, as they come: the output that opens them from then on. One after the other; the memory of
+   * one is all that a task has.
+   */
+  keep: (bytes: AsyncIterable<Uint8Array>) => Promise<Output>;
 }
 
 export interface InputImage {
@@ -115,6 +120,8 @@ export interface Provider {
   readonly name: string;
   /** True when `start` may be repeated without generating twice: the upstream takes `job.key`, or `start` looks for work accepted since `askedAt`. */
   readonly repeatable: boolean;
+  /** True when `start` answers only when the work is done, which takes many seconds. Such starts have a queue of their own. */
+  answersWhenDone?(request: Pick<GenerationRequest, "kind" | "model">): boolean;
   /** Time limit of `start` for work of this kind; after it the outcome is unknown. */
   startTimeoutMs(kind: Job["kind"]): number;
   /** `poll` reports progress; otherwise it is computed from the time that passed. */

@@ -1,4 +1,4 @@
-/** The queue consumer: does the slow work that task objects lease to it. It decides nothing and may die at any point. */
+/** The consumer of the queues: does the slow work that task objects lease to it. It decides nothing and may die at any point. */
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toObjectId } from "../ids.ts";
@@ -8,9 +8,10 @@ import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { openJob } from "./job.ts";
-import { BadOutputError, storeOutputs } from "./outputs.ts";
+import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
+import { StartClock } from "./start-clock.ts";
 import type { TaskObject } from "./task-object.ts";
 import { startWhileWanted } from "./while-wanted.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
@@ -23,17 +24,19 @@ const defaultPollMs = 2_000;
 /** How wrangler.toml names the queue of messages that were given up. */
 const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
 
-/** Works through a batch; messages do not wait for each other's outcome. */
+/**
+ * Works through a batch. Work is claimed and done one after the other: an invocation has six connections, and the clock of a request that
+ * waits for one of them would run. wrangler.toml asks for one message a batch, so this holds only for batches of another configuration.
+ */
 export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
-  await Promise.all(
-    batch.messages.map((message) => (isDeadLetterQueue(batch.queue) ? handleDeadLetter(message, env) : deliver(message, env))),
-  );
+  if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.map((message) => handleDeadLetter(message, env)));
+  else for (const message of batch.messages) await deliver(message, env);
 }
 
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
     const work = await taskStub(message, env)?.claim();
-    if (work) await perform(message, work, env);
+    if (work) await perform(work, env, objectOf(message, env));
     message.ack();
   } catch (error) {
     // Only our own object did not answer: what providers and storage do wrong is reported to it. The queue tries again.
@@ -58,16 +61,26 @@ function taskStub(message: Message<DispatchMessage>, env: Env): DurableObjectStu
   return id && env.TASKS.get(id);
 }
 
-async function perform(message: Message<DispatchMessage>, { step, lease, task }: Work, env: Env): Promise<void> {
+/** The object that leased the work, as a consumer reaches it or as it is. Both say whether the lease is still good. */
+interface LeaseGiver {
+  holdsLease(lease: string): Promise<boolean>;
+  report(lease: string, outcome: StepOutcome): Promise<boolean>;
+}
+
+const objectOf = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
+  holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
+  // What was made must not be lost to an object that is just being moved.
+  report: (lease, outcome) =>
+    retry("report", message.body.taskId, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false),
+});
+
+/** Does leased work and reports it to its object. Throws only what the object's `report` throws. */
+export async function perform({ step, lease, task }: Work, env: Env, object: LeaseGiver): Promise<void> {
   const started = Date.now();
   // An object that does not answer now does not stop the work: it decides when the outcome is reported.
-  const isWanted = async () =>
-    (await taskStub(message, env)
-      ?.holdsLease(lease)
-      .catch(() => true)) ?? false;
+  const isWanted = () => object.holdsLease(lease).catch(() => true);
   const outcome = await runStep({ step, lease, task }, isWanted, env);
-  // What was made must not be lost to an object that is just being moved.
-  const isTaken = await retry("report", task.id, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false);
+  const isTaken = await object.report(lease, outcome);
   if (!isTaken && outcome.outcome === "completed") await removeUnder(env.ASSETS, `${assetPrefix(task.id)}${lease}-`);
   const line = {
     ...logFields(task),
@@ -85,15 +98,16 @@ async function perform(message: Message<DispatchMessage>, { step, lease, task }:
 async function runStep({ step, lease, task }: Work, isWanted: () => Promise<boolean>, env: Env): Promise<StepOutcome> {
   const { submission } = task;
   const { provider: name } = currentRoute(task);
-  const open = openJob(task, env);
+  const clock = new StartClock();
+  const open = openJob(task, env, clock, keeping(task, lease, env.ASSETS, clock));
   try {
     if (step === "start" && isUnhealthy(currentRoute(task)) && task.route + 1 < submission.routes.length)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
     const answer =
       step === "start"
-        ? await startWhileWanted(open.job, isWanted, (job) =>
-            provider.start(job, AbortSignal.timeout(provider.startTimeoutMs(submission.kind))),
+        ? await clock.run(provider.startTimeoutMs(submission.kind), (signal) =>
+            startWhileWanted(open.job, isWanted, (job) => provider.start(job, signal)),
           )
         : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked whole to the provider.

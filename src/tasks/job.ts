@@ -12,6 +12,7 @@ import { InputError, type InputImage, type InputVideo, type Job, ProviderError, 
 import { Semaphore } from "../concurrency.ts";
 import { resolveRoles } from "../catalog/roles.ts";
 import type { Route } from "../catalog/routes.ts";
+import { longestHoldMs, type StartClock } from "./start-clock.ts";
 import { currentRoute, type Input, type Source, type Submission, type Task } from "./record.ts";
 
 const maxSourceBytes = 64 * 1024 * 1024;
@@ -55,8 +56,8 @@ export function toRequest(
   };
 }
 
-/** The job for the route that is being tried. */
-export function openJob(task: Task, env: Env): OpenJob {
+/** The job for the route that is being tried. The clock stands still while a picture waits for its turn; `keep` is the job's own. */
+export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep"]): OpenJob {
   const { submission } = task;
   const { timestamps } = submission.parameters;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
@@ -68,37 +69,52 @@ export function openJob(task: Task, env: Env): OpenJob {
   const job: Job = {
     ...request,
     key: task.id,
+    keep,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
-    images: inputs.map((input) => toInputImage(input, rules, env)),
+    images: inputs.map((input) => toInputImage(input, rules, env, clock)),
     characters: request.characters.map((character, at) => ({
       ...character,
-      image: toInputImage({ key: characterPicture(submission.characters[at]!.id), role: "reference" }, rules, env),
+      image: toInputImage({ key: characterPicture(submission.characters[at]!.id), role: "reference" }, rules, env, clock),
     })),
     ...(submission.source && { source: toInputVideo(submission.source, rules, env, note) }),
   };
   return { job, inputFault: () => fault };
 }
 
-function toInputImage(input: Input & { role: ImageRole }, rules: UrlRules, env: Env): InputImage {
+function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: UrlRules, env: Env, clock: StartClock): InputImage {
+  const bytes =
+    key === undefined
+      ? () => fetched(url!, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes))
+      : () => stored(key, env);
   return {
-    role: input.role,
-    ...(input.url !== undefined && { url: input.url }),
-    read: (use) =>
-      input.key === undefined
-        ? usePicture(
-            fetched(input.url!, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes)),
-            use,
-          )
-        : turns.take(
-            () => usePicture(stored(input.key!, env), use),
-            () => new ProviderError("busy", "too many pictures are being read"),
-          ),
+    role,
+    ...(url !== undefined && { url }),
+    async read(use) {
+      const release = clock.hold();
+      try {
+        return await turns[key === undefined ? "fetched" : "stored"].take(
+          () => {
+            release();
+            return usePicture(bytes(), use);
+          },
+          () => new ProviderError("busy", "too many images are being read"),
+        );
+      } finally {
+        release();
+      }
+    },
   };
 }
 
-/** A batch of messages may bring ten tasks, and the isolate has 128 MB for their pictures. Nobody waits longer than a start may take. */
-const turns = new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: 30_000 });
+/**
+ * An isolate does the work of many tasks, and has 128 MB for their pictures. Pictures at callers' addresses have turns of their own, for
+ * their hosts may be slow, which must not hold up those that are here.
+ */
+const turns = {
+  stored: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
+  fetched: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
+};
 
 async function usePicture<T>(
   reading: Promise<Uint8Array<ArrayBuffer>>,

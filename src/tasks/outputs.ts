@@ -1,11 +1,14 @@
 /** Brings what a provider made into R2 and describes it: the files decide what they are, not their sender. */
 
-import { type Asset, assetPrefix, openAsset, storeStream } from "../assets.ts";
+import { type Asset, assetPrefix, openAsset, storeFile } from "../assets.ts";
 import { IMAGE_TYPE_BYTES, detectImageType } from "../media/image-type.ts";
+import { largeReads } from "../media/large-reads.ts";
 import { alert } from "../log.ts";
 import { cutStill } from "../media/still.ts";
 import { readVideoFacts } from "../media/mp4.ts";
-import { type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
+import { type Job, type Output, ProviderError, type Succeeded } from "../providers/provider.ts";
+import { Semaphore } from "../concurrency.ts";
+import { longestHoldMs, type StartClock } from "./start-clock.ts";
 import type { Result, Task } from "./record.ts";
 
 const maxOutputBytes = 512 * 1024 * 1024;
@@ -73,46 +76,97 @@ const withoutThumbnail = (task: Task) => (error: unknown) => {
   return undefined;
 };
 
-async function storeOutput(bucket: R2Bucket, name: string, output: Output, kind: "image" | "video"): Promise<Asset> {
-  const { body, length } = await output.open();
-  const { head, whole } = await peek(body, IMAGE_TYPE_BYTES);
+/** What was stored while its start was still being answered, by the output that a provider got for it. */
+const kept = new WeakMap<Output, Asset>();
+
+/** `Job.keep` of a step: stores each file under a name of this lease, and the provider's outputs are stored already when it has them. */
+export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: StartClock): Job["keep"] {
+  const kind = task.submission.kind === "image" || task.submission.kind === "character" ? "image" : "video";
+  let count = 0;
+  return async (bytes) => {
+    const name = `${assetPrefix(task.id)}${lease}-made-${count++}`;
+    const asset = await inTurn(clock, () => storeBody(bucket, name, { body: bytes }, kind));
+    const output: Output = {
+      async open() {
+        const object = await openAsset(bucket, asset.key);
+        if (!object) throw new BadOutputError("the kept file is gone");
+        return { body: object.body, type: asset.type, length: object.size };
+      },
+    };
+    kept.set(output, asset);
+    return output;
+  };
+}
+
+/** Each has a buffer of up to 8 MB: ten at once were 135 MB of an isolate's 128. */
+const turns = new Semaphore({ mostAtOnce: 3, longestMs: 60_000, longestWaitMs: longestHoldMs });
+
+/** Waits for a turn while the start's clock stands still. What is made is not refused: after the longest wait it goes on without one. */
+async function inTurn<T>(clock: StartClock, work: () => Promise<T>): Promise<T> {
+  const release = clock.hold();
+  const begun = () => {
+    release();
+    return work();
+  };
+  const noTurn = new Error("no turn");
+  try {
+    return await turns.take(begun, () => noTurn);
+  } catch (error) {
+    if (error === noTurn) return await begun();
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+const storeOutput = async (bucket: R2Bucket, name: string, output: Output, kind: "image" | "video"): Promise<Asset> =>
+  kept.get(output) ?? storeBody(bucket, name, await output.open(), kind);
+
+async function storeBody(
+  bucket: R2Bucket,
+  name: string,
+  { body, length }: { body: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>; length?: number },
+  kind: "image" | "video",
+): Promise<Asset> {
+  const { head, whole } = await peek(body instanceof ReadableStream ? largeReads(body) : body);
   const type = kind === "video" ? (isMp4(head) ? "video/mp4" : undefined) : detectImageType(head);
   if (!type) {
-    await whole.cancel();
+    await whole.return();
     throw new BadOutputError(`not ${kind === "video" ? "a film" : "an image"}`);
   }
-  return storeStream(bucket, `${name}.${extensions[type]}`, whole, { type, length, maxBytes: maxOutputBytes });
+  return storeFile(bucket, `${name}.${extensions[type]}`, whole, { type, length, maxBytes: maxOutputBytes });
 }
 
 /** `ftyp` is the first box of every MP4 file (ISO/IEC 14496-12, 4.3). */
 const isMp4 = (head: Uint8Array) => new TextDecoder().decode(head.subarray(4, 8)) === "ftyp";
 
-/** The first bytes of a stream, at least `count` unless it ends before, and the stream as if nothing had been read. */
-async function peek(body: ReadableStream<Uint8Array>, count: number): Promise<{ head: Uint8Array; whole: ReadableStream<Uint8Array> }> {
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  while (size < count) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    chunks.push(value);
-    size += value.byteLength;
+/** The first bytes of a body, enough to tell its type unless it ends before, and the body as if nothing had been read. */
+async function peek(body: AsyncIterable<Uint8Array>): Promise<{ head: Uint8Array; whole: AsyncGenerator<Uint8Array, void> }> {
+  const whole = withPeek(body);
+  const { value: head } = await whole.next();
+  return { head: head ?? new Uint8Array(), whole };
+}
+
+/** The body, its first piece twice. */
+async function* withPeek(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let head: Uint8Array | undefined = new Uint8Array();
+  for await (const piece of body) {
+    if (!head) {
+      yield piece;
+      continue;
+    }
+    head = head.byteLength === 0 ? piece : new Uint8Array(await new Blob([head, piece]).arrayBuffer());
+    if (head.byteLength < IMAGE_TYPE_BYTES) {
+      head = head.slice(); // a piece is valid until the next one
+      continue;
+    }
+    yield head;
+    yield head;
+    head = undefined;
   }
-  const head = new Uint8Array(await new Blob(chunks).arrayBuffer());
-  let first = true;
-  const whole = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      if (first) {
-        first = false;
-        if (head.byteLength > 0) return controller.enqueue(head);
-      }
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return { head, whole };
+  if (!head) return;
+  yield head;
+  yield head;
 }
 
 async function readRange(bucket: R2Bucket, key: string, offset: number, length: number): Promise<Uint8Array> {

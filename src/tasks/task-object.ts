@@ -6,15 +6,16 @@ import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
 import { newId, toTaskId } from "../ids.ts";
 import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
-import { isOn, providerNamed, markUnhealthy } from "../providers/index.ts";
+import { answersWhenDone, isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
+import { perform } from "./dispatch.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
 import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
 import * as transitions from "./task.ts";
 import { currentRoute, isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
-import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
+import { collectTimeoutMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
 
 export type CreateAnswer =
   | { task: Task; created: boolean }
@@ -31,6 +32,8 @@ export class TaskObject extends DurableObject<Env> {
   #alarmAt: number | undefined;
   #creating: Promise<CreateAnswer> | undefined;
   #settling: Promise<void> | undefined;
+  /** Lets the alarm go on that waits for a start of the object's own. */
+  #release: (() => void) | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -122,7 +125,7 @@ export class TaskObject extends DurableObject<Env> {
     const isStart = task.step.do === "start" || task.step.do === "starting";
     // Where a start may not be repeated its lease lasts until what it made at once is stored, too: lapsed, it would be lost.
     const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[kind];
-    const leaseMs = (isStart ? provider.startTimeoutMs(kind) : 0) + storeMs + leaseGraceMs;
+    const leaseMs = (isStart ? longestStartMs(task, provider, kind) : 0) + storeMs + leaseGraceMs;
     const claimed = transitions.claimed(task, newId(""), leaseMs, provider.repeatable, Date.now());
     if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
     this.#commit(claimed);
@@ -196,6 +199,8 @@ export class TaskObject extends DurableObject<Env> {
         return this.#abandon(task);
       case "dispatch":
         return this.#send(this.#commit(transitions.dispatched(task, now)));
+      case "undertake":
+        return this.#undertake(task);
       case "lapse": {
         const next = transitions.leaseExpired(task, now);
         alert("dispatch", { ...logFields(task), outcome: "lease_lapsed" });
@@ -215,6 +220,28 @@ export class TaskObject extends DurableObject<Env> {
         return;
       case "forget":
         return this.#forget(task);
+    }
+  }
+
+  /**
+   * Does the start that waited too long for a consumer, under a lease as a consumer has it: a message that comes meanwhile finds nothing
+   * to do. No other alarm fires while this one runs, so it waits for the start only until something else is due or the task has ended.
+   */
+  async #undertake(task: Task): Promise<void> {
+    const work = await this.claim();
+    if (!work) return;
+    log("dispatch", { ...logFields(task), outcome: "undertaken" });
+    const released = new Promise<void>((resolve) => (this.#release = resolve));
+    const timeout = new AbortController();
+    const started = perform(work, this.env, this);
+    const waited = scheduler.wait(Math.max(0, wakeAt(work.task) - Date.now()), { signal: timeout.signal });
+    waited.catch(() => undefined); // aborted: the start was quicker
+    try {
+      await Promise.race([started, released, waited]);
+    } finally {
+      this.#release = undefined;
+      timeout.abort();
+      started.catch((error: unknown) => alert("dispatch", { ...logFields(task), outcome: "fault" }, error));
     }
   }
 
@@ -284,14 +311,14 @@ export class TaskObject extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /** Tells the queue that work waits. When it does not take the message, the alarm sends it soon again. */
+  /** Tells a queue that work waits. When it does not take the message, the alarm goes on soon. */
   async #send(task: Task): Promise<void> {
+    const isSlow = task.step.do === "start" && answersWhenDone(this.env, currentRoute(task), task.submission.kind);
     try {
-      await this.env.DISPATCH.send({ taskId: task.id });
+      await (isSlow ? this.env.STARTS : this.env.DISPATCH).send({ taskId: task.id });
     } catch (error) {
       alert("dispatch", { ...logFields(task), outcome: "not_sent" }, error);
-      if (this.#task === task && (task.step.do === "start" || task.step.do === "collect"))
-        this.#commit({ ...task, step: { ...task.step, at: Date.now() + 2_000 } });
+      if (this.#task === task) this.#commit(transitions.notSent(task, Date.now()));
     }
   }
 
@@ -306,6 +333,7 @@ export class TaskObject extends DurableObject<Env> {
       }
     });
     this.#task = task;
+    if (isFinal(task)) this.#release?.();
     return task;
   }
 

@@ -6,6 +6,8 @@ import { currentRoute, isFinal, type Result, type Step, type Submission, type Ta
 
 const reserveWaitMs = 30_000;
 const resendMs = 30_000;
+/** A start that no consumer has taken after this long is done by the object itself: consumers are at most 250 a queue, alarms have no such limit. */
+const consumerWaitMs = 10_000;
 const settleRetryMs = 30_000;
 const mostStartFaults = 5;
 /** With another route at hand a provider that does not answer is not waited for. */
@@ -36,7 +38,7 @@ export function newTask(id: string, submission: Submission, now: number): Task {
 /** When the object has to wake. */
 export const wakeAt = (task: Task) => (isFinal(task) || task.step.do === "reserve" ? task.step.at : Math.min(task.step.at, task.deadline));
 
-export type Due = "abandon" | "dispatch" | "lapse" | "poll" | "deadline" | "settle" | "erase" | "forget";
+export type Due = "abandon" | "dispatch" | "undertake" | "lapse" | "poll" | "deadline" | "settle" | "erase" | "forget";
 
 const dueAtStep: Record<Step["do"], Due> = {
   reserve: "abandon",
@@ -53,11 +55,12 @@ const dueAtStep: Record<Step["do"], Due> = {
 /** What has to be done now, or undefined when it is too early for anything. */
 export function due(task: Task, now: number): Due | undefined {
   if (!isFinal(task) && task.step.do !== "reserve" && now >= task.deadline) return "deadline";
-  return now >= task.step.at ? dueAtStep[task.step.do] : undefined;
+  if (now < task.step.at) return undefined;
+  return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
 }
 
 /** The ledger holds the price: the task is accepted. */
-export const reserved = (task: Task, now: number): Task => ({ ...task, step: { do: "start", at: now + resendMs, sent: 1 } });
+export const reserved = (task: Task, now: number): Task => ({ ...task, step: { do: "start", at: now + consumerWaitMs, sent: 1 } });
 
 /** The ledger did not answer and the submission was refused: what it may hold is given back, again and again until it says so. */
 export const abandoned = (task: Task, now: number): Task => ({
@@ -66,11 +69,18 @@ export const abandoned = (task: Task, now: number): Task => ({
   step: { do: "reserve", at: now + backoff(task.faults, 5_000, 60_000) },
 });
 
-/** A message was sent (again); each further one waits twice as long, so that a backlog is not fed. */
+/** A message was sent (again). A collection's further ones wait twice as long each, so that a backlog is not fed. */
 export function dispatched(task: Task, now: number): Task {
   if (task.step.do !== "start" && task.step.do !== "collect") return task;
   const { do: step, sent } = task.step;
-  return { ...task, step: { do: step, at: now + backoff(sent, resendMs, 300_000), sent: sent + 1 } };
+  const waitMs = step === "start" ? consumerWaitMs : backoff(sent, resendMs, 300_000);
+  return { ...task, step: { do: step, at: now + waitMs, sent: sent + 1 } };
+}
+
+/** The queue did not take the message: a collection's is sent again soon, a start is not left waiting for it. */
+export function notSent(task: Task, now: number): Task {
+  if (task.step.do !== "start" && task.step.do !== "collect") return task;
+  return { ...task, step: { ...task.step, at: now + 2_000 } };
 }
 
 /** The consumer takes what is waiting for it, or undefined when nothing is: a duplicate or late message. */

@@ -1,6 +1,6 @@
 /** Joins what a wallet object has and D1 does not to what is read from D1. Ask the wallet first: an entry that is written in between is then in both, and told once. Pure. */
 
-import type { Entry, OpenTask, Place, Sort, Spent } from "../db/ledger-reports.ts";
+import type { Entry, ModelUse, OpenTask, Place, Sort, Spent } from "../db/ledger-reports.ts";
 import type { WalletEntry } from "./wallet-book.ts";
 
 const dayMs = 86_400_000;
@@ -67,6 +67,20 @@ export function withSpending(unwritten: WalletEntry[], written: Spent[], since: 
     else sums.set(`${day} ${model}`, { day, model, charged: end.charged });
   }
   return [...sums.values()].sort((a, b) => b.day - a.day || (a.model < b.model ? -1 : 1));
+}
+
+/** What has ended, by model, the dearest first. */
+export function withUses(unwritten: WalletEntry[], written: ModelUse[], since: number): ModelUse[] {
+  const uses = new Map(written.map((use) => [use.model, { ...use }]));
+  for (const { at, model, end } of unwritten) {
+    if (at < since || !end) continue;
+    const use = uses.get(model) ?? { model, runs: 0, completed: 0, charged: 0 };
+    uses.set(model, use);
+    use.runs++;
+    use.completed += end.outcome === "completed" ? 1 : 0;
+    use.charged += end.charged;
+  }
+  return [...uses.values()].sort((a, b) => b.charged - a.charged || b.runs - a.runs || (a.model < b.model ? -1 : 1));
 }
 
 /** The open tasks of an account's wallet, chats not counted. */

@@ -1,7 +1,8 @@
 /** What a task object leases to a consumer, and what it hears of it. */
 
 import type { FailureCode } from "../errors.ts";
-import type { Operation } from "../providers/provider.ts";
+import type { Operation, Provider } from "../providers/provider.ts";
+import { longestHoldMs } from "./start-clock.ts";
 import type { Result, Submission, Task } from "./record.ts";
 
 /** What the consumer is asked to do, under a lease it has to show with its answer. */
@@ -23,3 +24,7 @@ export type StepOutcome =
 
 /** Time a consumer has to store outputs; its lease lasts a little longer. Short enough for another try before the deadline. */
 export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
+
+/** The most time from a start's claim to its end: its clock stands still while a picture, or a file in its answer, waits for its turn. */
+export const longestStartMs = ({ submission: { inputs, characters } }: Task, provider: Provider, kind: Submission["kind"]) =>
+  provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);

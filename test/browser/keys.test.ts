@@ -15,7 +15,7 @@ test("a key is shown once, works from another origin, and is refused after its d
   await page.getByLabel("Name").fill("A shop's server");
   await page.getByLabel("Quota").fill("2.5");
   await page.getByRole("button", { name: "Create a key" }).click();
-  const secret = await page.locator("code.secret").innerText();
+  const secret = await page.locator(".secret code").innerText();
   expect(secret).toMatch(/^sk-\w{20,}$/);
 
   const shop = await elsewhere();

@@ -1,5 +1,6 @@
 /** Which language a page is in: the browser's, or what its user chose. */
 
+import { openMenu } from "./support/account-menu.ts";
 import { expect, test } from "./support/test.ts";
 
 const languages = [
@@ -18,11 +19,11 @@ test.for(languages)("a browser that prefers $locale is answered in $language", a
 test("a chosen language stays, whatever the browser prefers", async ({ signedIn }) => {
   const page = await signedIn({ locale: "en-US" });
   for (const { language, own, keys } of languages) {
-    await page.getByRole("link", { name: own, exact: true }).click();
+    await (await openMenu(page)).getByRole("link", { name: own, exact: true }).click();
     await page.getByRole("link", { name: keys, exact: true }).click();
     await page.getByRole("heading", { name: keys, exact: true }).waitFor();
     expect(await page.locator("html").getAttribute("lang")).toBe(language);
-    expect(await page.locator("[aria-current=true]").innerText()).toBe(own);
+    expect(await page.locator("a[hreflang][aria-current=true]").textContent()).toBe(own);
   }
 });
 
@@ -31,7 +32,7 @@ test("in the middle of things: the page stays, a task goes on in the new languag
   await page.goto("/console/playground");
   await page.getByLabel("Model").selectOption("imgB-4o-image");
   await page.waitForURL("**/console/playground?model=imgB-4o-image");
-  await page.getByRole("link", { name: "한국어", exact: true }).click();
+  await (await openMenu(page)).getByRole("link", { name: "한국어", exact: true }).click();
   await page.getByRole("heading", { name: "플레이그라운드", exact: true }).waitFor();
   expect(await page.locator("main select[name=model]").inputValue()).toBe("imgB-4o-image");
 
@@ -39,7 +40,7 @@ test("in the middle of things: the page stays, a task goes on in the new languag
   await page.locator("button[value=run]").click();
   await page.waitForURL("**/console/tasks/task_*");
   const address = page.url();
-  await page.getByRole("link", { name: "日本語", exact: true }).click();
+  await (await openMenu(page)).getByRole("link", { name: "日本語", exact: true }).click();
   await page.locator("html[lang=ja]").waitFor();
   expect(page.url()).toBe(address);
   // What renews itself does so in the language, too.

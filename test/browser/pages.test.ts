@@ -1,7 +1,7 @@
 /** Every page of the console in every look: the watch holds what it finds against them. */
 
 import type { BrowserContextOptions } from "playwright-core";
-import { consolePages, looks, show, signIn } from "../../scripts/support/console-pages.ts";
+import { consolePages, looks, show, signIn, signUp } from "../../scripts/support/console-pages.ts";
 import { expect, test } from "./support/test.ts";
 
 /** One session of the demo account for all pages, made by the first that needs it. */
@@ -18,6 +18,7 @@ test.for(consolePages)("$name is good in light, in the dark and on a phone", asy
   };
   const storageState = as === "demo" ? await (session ??= demo()) : undefined;
   const page = await visitor({ colorScheme, viewport, ...(storageState && { storageState }) });
+  if (as === "new") await signUp(page);
   await reach(page);
   expect(await page.locator("h1").count()).toBe(1);
   for (const look of otherLooks) {

@@ -1,5 +1,6 @@
 /** Passkeys in a real browser, with an authenticator that it imitates. */
 
+import { signOut } from "./support/account-menu.ts";
 import { expect, somebody, test } from "./support/test.ts";
 
 test("a passkey is added on the account page, signs in, and is deleted", async ({ visitor, gateway, watch }) => {
@@ -18,24 +19,24 @@ test("a passkey is added on the account page, signs in, and is deleted", async (
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign up" }).click();
-  await page.getByRole("link", { name: "Account" }).click();
+  await page.getByRole("link", { name: "Account", exact: true }).click();
   await page.getByLabel("Name of the passkey").fill("Laptop");
   await page.getByRole("button", { name: "Add a passkey" }).click();
   await page.getByText("The passkey is added.").waitFor();
 
-  await page.getByRole("button", { name: "Sign out", exact: true }).click();
-  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await signOut(page);
+  await page.getByRole("button", { name: "Continue with a passkey" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 
-  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await signOut(page);
   await browser.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
-  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await page.getByRole("button", { name: "Continue with a passkey" }).click();
   await page.getByRole("alert").getByText("That did not work.").waitFor();
   await browser.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
-  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await page.getByRole("button", { name: "Continue with a passkey" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 
-  await page.getByRole("link", { name: "Account" }).click();
+  await page.getByRole("link", { name: "Account", exact: true }).click();
   await page.getByRole("button", { name: "Delete: Laptop" }).click();
   await page.getByText("The passkey is deleted.").waitFor();
   expect(await page.getByRole("button", { name: "Delete: Laptop" }).count()).toBe(0);
@@ -45,7 +46,7 @@ test("where a passkey cannot be had, nothing offers one", async ({ visitor, sign
   for (const options of [{}, { javaScriptEnabled: false }]) {
     const stranger = await visitor(options);
     await stranger.goto("/console/sign-in");
-    expect(await stranger.getByText("Sign in with a passkey").isVisible()).toBe(false);
+    expect(await stranger.getByText("Continue with a passkey").isVisible()).toBe(false);
   }
   const page = await signedIn();
   await page.goto("/console/account");

@@ -1,7 +1,7 @@
 /** The playground: a picture with script, without, and by keyboard; its price; the request as programs; a chat. */
 
 import type { Page } from "playwright-core";
-import { balance, figures, millionths } from "./support/amounts.ts";
+import { amountIn, balance, fact, figures, millionths } from "./support/amounts.ts";
 import { tabTo } from "./support/keyboard.ts";
 import { dropFile, widthOf, withPicture } from "./support/pictures.ts";
 import { expect, test } from "./support/test.ts";
@@ -9,11 +9,11 @@ import { expect, test } from "./support/test.ts";
 const patience = { timeout: 60_000 };
 
 const priceShown = async (page: Page) => (await figures(page))["Price"];
-const result = (page: Page) => page.locator("#task .results img");
+const result = (page: Page) => page.locator("#task .shots img");
 
 test("a picture by drag and drop: its price as it is typed, its way to the end without a reload", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
-  await page.getByRole("link", { name: "Playground" }).click();
+  await page.getByRole("link", { name: "Playground", exact: true }).click();
   await page.getByLabel("Model").selectOption("imgC-3-pro-image-preview");
   await page.waitForURL("**/console/playground?model=imgC-3-pro-image-preview");
   const one = (await priceShown(page))!;
@@ -38,8 +38,8 @@ test("a picture by drag and drop: its price as it is typed, its way to the end w
   await result(page).nth(1).waitFor({ timeout: 20_000 });
   for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
   expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-  await page.getByRole("row", { name: "images" }).getByText("a picture sent along").waitFor();
-  expect(millionths(await page.getByRole("row", { name: "Charged" }).innerText())).toBe(price);
+  await fact(page, "images").getByText("a picture sent along").waitFor();
+  expect(await amountIn(fact(page, "Charged"))).toBe(price);
   await watch.look(page);
   expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
 });
@@ -60,7 +60,7 @@ test("the same request as programs: what is copied is what is shown", async ({ s
     await expect.poll(() => code.innerText()).toContain(`"n": 3`);
     expect(await code.innerText()).toContain(typed);
     await program.getByRole("button", { name: "Copy" }).click();
-    await program.getByRole("button", { name: "Copied" }).waitFor();
+    await page.locator(".toast", { hasText: "Copied" }).last().waitFor();
     expect((await page.evaluate(() => navigator.clipboard.readText())).trim()).toBe((await code.innerText()).trim());
   }
 });
@@ -81,7 +81,7 @@ test("a chat is answered on the page, goes on from there, and costs what it says
     expect(answer).not.toBe("");
     expect(await page.getByLabel(`Message ${answerPlace}`).inputValue()).toBe(answer);
     expect(await page.getByLabel(`Message ${answerPlace - 1}`).inputValue()).toBe(question);
-    used += millionths(await page.locator("#answer small").innerText());
+    used += millionths(await page.locator("#answer .meta").innerText());
   }
   await watch.look(page);
   expect(used).toBeGreaterThan(0);
@@ -119,7 +119,7 @@ test("by keyboard alone: a model, its form, the picture's file", patience, async
   await tabTo(page, "nav a[href='/console/playground']");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/console/playground");
-  await tabTo(page, "form[method=get] select");
+  await tabTo(page, "form[method=get] select[name=model]");
   await page.keyboard.type("imgB");
   await page.waitForURL("**/console/playground?model=imgB-4o-image");
   await tabTo(page, "[name=prompt]");
@@ -132,7 +132,7 @@ test("by keyboard alone: a model, its form, the picture's file", patience, async
   await page.keyboard.press("Enter");
   await page.waitForURL("**/console/tasks/task_*");
   await result(page).nth(1).waitFor({ timeout: 20_000 });
-  await tabTo(page, ".results a[download]");
+  await tabTo(page, ".shots a[download]");
   const [file] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
   expect(file.suggestedFilename()).toMatch(/^task_[\w-]+-1\.png$/);
   expect(await file.failure()).toBeNull();

@@ -1,6 +1,7 @@
 /** Coming and going: the demo account, a wrong password, without script, by keyboard. */
 
 import type { Page } from "playwright-core";
+import { signOut } from "./support/account-menu.ts";
 import { tabTo } from "./support/keyboard.ts";
 import { expect, somebody, test } from "./support/test.ts";
 
@@ -17,11 +18,11 @@ test("the demo account of `npm start` signs in, sees its balance, and out", asyn
   await signIn(page, gateway.account.email, gateway.account.password);
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page
-    .getByText(/^[\d.]+ USD$/)
+    .getByText(/^\$[\d.,]+$/)
     .first()
     .waitFor();
 
-  await page.getByRole("button", { name: "Sign out" }).click();
+  await signOut(page);
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   await page.goto("/console/keys");
   expect(new URL(page.url()).pathname).toBe("/console/sign-in");
@@ -53,7 +54,7 @@ test("without script: signing up, a key, its deletion, signing out", async ({ vi
   await page.getByRole("row", { name: "No script" }).getByRole("link", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("There are no keys yet.").waitFor();
-  await page.getByRole("button", { name: "Sign out" }).click();
+  await signOut(page);
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
@@ -71,7 +72,7 @@ test("by keyboard alone: signing in, a key, and each stop on the way shows where
   await page.getByRole("heading", { name: "API keys" }).waitFor();
   await tabTo(page, "main [name=name]");
   await page.keyboard.type("By keyboard");
-  await tabTo(page, "main form button");
+  await tabTo(page, "main form button.primary");
   await page.keyboard.press("Enter");
   await page.getByText(/^sk-\w+$/).waitFor();
   await tabTo(page, "main a[href='/console/keys']");

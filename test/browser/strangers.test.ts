@@ -1,5 +1,6 @@
 /** What is somebody's stays theirs, and what somebody writes stays text. */
 
+import { fact } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
 interface Listed {
@@ -56,13 +57,13 @@ test("a prompt that would be script is shown as text wherever it is shown", { ti
   await isText(JSON.parse(/"prompt": (".*")/.exec((await program.textContent())!)![1]!) as string);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.waitForURL("**/console/tasks/task_*");
-  const image = page.locator("#task .results img");
+  const image = page.locator("#task .shots img");
   await image.waitFor({ timeout: 20_000 });
   await isText(await image.getAttribute("alt"));
-  await isText(await page.getByRole("row", { name: "prompt" }).innerText());
+  await isText(await fact(page, "prompt").innerText());
   await page.getByRole("button", { name: "Change and run" }).click();
   await page.waitForURL("**/console/playground?from=*");
   await isText(await page.getByLabel("Prompt").inputValue());
-  await page.getByRole("link", { name: "Tasks", exact: true }).click();
+  await page.getByRole("link", { name: "Gallery", exact: true }).click();
   await isText(await page.locator("#tasks h2").innerText());
 });

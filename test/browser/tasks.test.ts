@@ -1,6 +1,6 @@
 /** A film from the playground to its page, where it plays and is remixed; a task that runs is cancelled; the balance all the way. */
 
-import { balance, figures, millionths } from "./support/amounts.ts";
+import { amountIn, balance, fact, figures, millionths } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
 // A film takes its six seconds, and each of the pages is looked at.
@@ -24,7 +24,7 @@ test("a film appears on its page, plays with its sound, is remixed, and the remi
   await page.waitForURL("**/console/tasks/task_*");
   const id = await page.locator("#task-id").innerText();
   await page.getByRole("button", { name: "Cancel the task" }).waitFor();
-  expect(millionths(await page.getByRole("row", { name: "Reserved" }).innerText())).toBe(price);
+  expect(await amountIn(fact(page, "Reserved"))).toBe(price);
   const video = page.locator("#task video");
   await video.waitFor({ timeout: 20_000 });
   await watch.look(page);
@@ -49,11 +49,11 @@ test("a film appears on its page, plays with its sound, is remixed, and the remi
   await length.selectOption("vidA-2/15");
   const remixPrice = millionths(await length.locator("option:checked").innerText());
   await page.getByRole("button", { name: "Remix", exact: true }).click();
-  await page.getByRole("row", { name: "Remix of" }).getByRole("link", { name: id }).waitFor();
+  await fact(page, "Remix of").getByRole("link", { name: id }).waitFor();
   const whileRunning = { remaining: start.remaining - price - remixPrice, reserved: remixPrice, used: price };
   expect(await balance(page)).toEqual(whileRunning);
 
-  await page.getByRole("link", { name: "Tasks", exact: true }).click();
+  await page.getByRole("link", { name: "Gallery", exact: true }).click();
   const card = page.locator("#tasks li", { hasText: "By night" });
   await card.locator("progress").waitFor();
   await card.getByRole("link").click();

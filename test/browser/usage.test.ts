@@ -1,48 +1,59 @@
-/** What script adds to the usage page: the chart, drawn from the table that is there without it. */
+/** The usage page's chart: drawn on the server from the numbers of the table below it. */
 
+import type { Page } from "playwright-core";
 import { signIn } from "../../scripts/support/console-pages.ts";
+import { amountIn } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
-const days = 7;
-const dayMs = 86_400_000;
+/** Each bar of the chart: its model's colour, its left edge, its height in pixels of the screen. */
+const barsOf = (page: Page) =>
+  page.locator("#chart rect").evaluateAll((bars) =>
+    bars.map((bar) => {
+      const { left, top, bottom } = bar.getBoundingClientRect();
+      return { fill: getComputedStyle(bar).fill, left, top, bottom };
+    }),
+  );
 
-test("the chart has the table's numbers: the sums, and of each day what the mouse is over", async ({ visitor, gateway }) => {
-  const page = await visitor({ colorScheme: "light" });
-  await signIn(page, gateway.account);
-  await page.goto(`/console/usage?days=${days}`);
+/** What a model's rows of the day table say, day by day. */
+async function dayTable(page: Page): Promise<Map<string, number[]>> {
   const table = page.locator("#by-day");
-  const models = (await table.locator("thead th").allInnerTexts()).slice(1, -1);
-  expect(models.length).toBeGreaterThan(1);
-  /** A row's amounts by model, as the legend writes them. */
-  const row = async (selector: string) => {
-    const cells = await table.locator(selector).first().locator("td").allInnerTexts();
-    return Object.fromEntries(models.map((model, at) => [model, cells[at]?.replace("–", "0")]));
-  };
-  const legend = async () => {
-    const [, ...series] = await page.locator(".u-legend .u-series").all();
-    const shown = series.map(async (one) => [await one.locator(".u-label").innerText(), await one.locator(".u-value").innerText()]);
-    return Object.fromEntries(await Promise.all(shown)) as Record<string, string>;
-  };
-  await expect.poll(legend).toEqual(await row("tfoot tr"));
+  const models = (await table.locator("thead th").allTextContents()).slice(1, -1);
+  const rows = await table.locator("tbody tr").all();
+  const amounts = new Map<string, number[]>(models.map((model) => [model, []]));
+  for (const row of rows)
+    for (const [at, model] of models.entries()) {
+      const [data] = await row.locator("td").nth(at).locator("data").all();
+      if (data) amounts.get(model)!.push(Number(await data.getAttribute("value")));
+    }
+  return amounts;
+}
 
-  const area = (await page.locator(".u-over").boundingBox())!;
-  const over = (day: number) => page.mouse.move(area.x + (area.width * (day + 0.5)) / days, area.y + area.height / 2);
-  const latest = Date.parse((await table.locator("tbody time").first().getAttribute("datetime"))!);
-  await over((latest - Date.parse((await table.getAttribute("data-from"))!)) / dayMs);
-  await expect.poll(legend).toEqual(await row("tbody tr"));
-  await over(0);
-  await expect.poll(legend).toEqual(Object.fromEntries(models.map((model) => [model, "0"])));
-
-  /** Pixels in a colour of the bars: neither the axes nor the letters have one. */
-  const painted = await page
-    .locator("#chart .u-wrap canvas")
-    .first()
-    .evaluate((canvas: HTMLCanvasElement) => {
-      const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
-      const fills = new Set(["11,99,196", "179,89,0", "26,127,55", "130,80,223"]);
-      let count = 0;
-      for (let at = 0; at < data.length; at += 4) if (fills.has(data.slice(at, at + 3).join(","))) count++;
-      return count;
-    });
-  expect(painted).toBeGreaterThan(100);
-});
+for (const script of [true, false])
+  test(`the chart has the table's numbers, ${script ? "with" : "without"} script`, async ({ visitor, gateway }) => {
+    const page = await visitor({ colorScheme: "light", javaScriptEnabled: script });
+    await signIn(page, gateway.account);
+    await page.goto("/console/usage?days=7");
+    await page.locator("details.more summary").click();
+    const legend = await page.locator("#by-model tbody tr").all();
+    expect(legend.length).toBeGreaterThan(1);
+    const bars = await barsOf(page);
+    const byDay = await dayTable(page);
+    let scale: number | undefined;
+    for (const row of legend) {
+      const model = (await row.locator("th").innerText()).trim();
+      const fill = await row.locator("rect").evaluate((mark) => getComputedStyle(mark).fill);
+      const own = bars.filter((bar) => bar.fill === fill);
+      const charged = await amountIn(row);
+      expect(own).toHaveLength(byDay.get(model)!.length);
+      expect(Math.round(byDay.get(model)!.reduce((sum, units) => sum + units * 1e6, 0))).toBe(charged);
+      // Every bar is as tall as its amount says.
+      const height = own.reduce((sum, { top, bottom }) => sum + bottom - top, 0);
+      scale ??= height / charged;
+      expect(height / charged).toBeCloseTo(scale, 6);
+    }
+    // The bars of a day stand on each other, without a gap and without covering one another.
+    for (const day of Map.groupBy(bars, ({ left }) => left).values())
+      for (const [at, bar] of day.entries()) if (at > 0) expect(bar.bottom).toBeCloseTo(day[at - 1]!.top, 1);
+    const colours = new Set(bars.map(({ fill }) => fill));
+    expect(colours.size).toBe(legend.length);
+  });

@@ -44,7 +44,7 @@ test("the page shows who one is, escaped, and leads nowhere without signing in",
   expect(page).toContain("A &lt;b&gt;person&lt;/b&gt;");
   expect(page).not.toContain("<b>");
   expect(page).not.toMatch(/<script>|function/);
-  expect((await new Browser().ask("/console/account")).headers.get("location")).toBe("/console/sign-in");
+  expect((await new Browser().ask("/console/account")).headers.get("location")).toBe("/console/sign-in?to=%2Fconsole%2Faccount");
 });
 
 test("a changed password ends all other sessions and is what opens the door", async () => {
@@ -206,7 +206,7 @@ test("where e-mail is sent an account opens when the address is proved, in the p
   expect((await browser.ask("/console")).status).toBe(303);
   expect((await browser.ask("/console/confirm", { token: `${token}x` })).status).toBe(400);
   expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console");
-  expect(await browser.read("/console")).toContain("5 USD");
+  expect(await browser.read("/console")).toContain("$5.00");
   expect((await stranger.ask("/console")).headers.get("location")).toBe("/console/confirm");
 });
 
@@ -220,5 +220,77 @@ test("who proves the address of the operator's account comes into it", async () 
   await browser.ask("/console/confirm/send", {});
   expect(letters).toHaveLength(2);
   await browser.ask("/console/confirm", { token: linkIn(letters[1]).searchParams.get("token")! });
-  expect(await browser.read("/console")).toContain("1,000 USD");
+  expect(await browser.read("/console")).toContain("$1,000.00");
+});
+
+test("a name is changed, on the page and for the operator", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  expect((await browser.ask("/console/account/name", { name: " " })).headers.get("location")).toBe("/console/account?problem=name");
+  expect((await browser.ask("/console/account/name", { name: "x".repeat(201) })).headers.get("location")).toBe(
+    "/console/account?problem=name",
+  );
+  expect((await browser.ask("/console/account/name", { name: "Ann <Example>" })).headers.get("location")).toBe(
+    "/console/account?done=name",
+  );
+  expect(await browser.read("/console/account")).toContain('value="Ann &lt;Example&gt;"');
+  const row = await env.DB.prepare("SELECT name FROM account WHERE email = ?1").bind(email).first<{ name: string }>();
+  expect(row!.name).toBe("Ann <Example>");
+});
+
+test("an address is changed by the link that the new one gets, in the person's own session, and the account goes along", async () => {
+  const { letters, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  await browser.ask("/console/confirm", { token: linkIn(letters[0]).searchParams.get("token")! });
+  const moved = `moved-${crypto.randomUUID()}@example.com`;
+  const ask = async (to: string) => (await browser.ask("/console/account/email", { email: to })).headers.get("location");
+  expect(await ask(email)).toBe("/console/account?problem=email_same");
+  expect(await ask("no address")).toBe("/console/account?problem=email");
+  expect(await ask(moved)).toBe("/console/account?done=email_sent");
+  expect(letters.at(-1)!.to).toBe(moved);
+  const accountOf = (address: string) => env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(address).first<{ id: string }>();
+  const account = await accountOf(email);
+  expect(account).not.toBeNull();
+  const link = linkIn(letters.at(-1));
+  const token = link.searchParams.get("token")!;
+  // Asking changes nothing, nor does the link in somebody else's browser.
+  const stranger = new Browser(vars);
+  await stranger.signUp();
+  expect((await stranger.ask("/console/confirm", { token })).status).toBe(400);
+  const page = await browser.read(link.pathname + link.search);
+  for (const address of [email, moved]) expect(page).toContain(address);
+  expect(await accountOf(moved)).toBeNull();
+  expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console/account?done=email");
+  expect(await accountOf(moved)).toEqual(account);
+  expect((await new Browser(vars).ask("/console/sign-in", { email, password })).status).toBe(401);
+  expect((await new Browser(vars).ask("/console/sign-in", { email: moved, password })).status).toBe(303);
+  // After a crash in between, the same link finishes.
+  await env.DB.prepare("UPDATE account SET email = ?2 WHERE id = ?1").bind(account!.id, email).run();
+  expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console/account?done=email");
+  expect(await accountOf(moved)).toEqual(account);
+});
+
+test("an address that another account has stays that one's, whoever proves it", async () => {
+  const { letters, vars } = mailbox();
+  const browser = new Browser(vars);
+  const email = await browser.signUp();
+  await browser.ask("/console/confirm", { token: linkIn(letters[0]).searchParams.get("token")! });
+  const operators = `operator-${crypto.randomUUID()}@example.com`;
+  const { account, statement } = insertAccount(env.DB, operators, null);
+  await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
+  await browser.ask("/console/account/email", { email: operators });
+  await browser.ask("/console/confirm", { token: linkIn(letters.at(-1)).searchParams.get("token")! });
+  expect(await browser.read("/console")).not.toContain("1,000");
+  const owner = await env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(operators).first<{ id: string }>();
+  expect(owner!.id).toBe(account.id);
+  expect(await env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(email).first()).not.toBeNull();
+});
+
+test("where no e-mail can be sent, an address is the operator's to change", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const response = await browser.ask("/console/account/email", { email: "moved@example.com" });
+  expect(response.headers.get("location")).toBe("/console/account?problem=email_by_operator");
+  expect(await browser.read("/console/account")).toContain(email);
 });

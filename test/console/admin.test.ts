@@ -72,7 +72,7 @@ test("who is no admin finds nothing at any of the paths, whatever is sent, and s
     expect((await other.browser.ask(path)).status, path).toBe(404);
     expect((await other.browser.ask(path, { how: "unlimited", email: "a@b.c", quota: "1" })).status, path).toBe(404);
   }
-  expect((await new Browser().ask(root)).headers.get("location")).toBe("/console/sign-in");
+  expect((await new Browser().ask(root)).headers.get("location")).toBe("/console/sign-in?to=%2Fconsole%2Fadmin");
   expect(await accountByEmail(env.DB, other.email)).toMatchObject({ admin: 0, disabled: 0 });
   expect((await asAdmin(`/accounts/${caller.id}`)).body).toMatchObject({ quota: 100, reserved: 0.03, disabled: false, admin: false });
   expect(await other.browser.read("/console")).not.toContain(root);
@@ -141,7 +141,7 @@ test("a quota is added to, set and lifted, and refused kindly below what is used
   expect((await quota({ how: "add", amount: "-1" })).slice(0, 2)).toEqual([303, 0.5]);
   const [status, left, text] = await quota({ how: "set", amount: "0.029999" });
   expect([status, left]).toEqual([400, 0.5]);
-  expect(text).toContain("used and reserved: 0.03 USD");
+  expect(text).toContain("used and reserved: $0.03");
   for (const form of [
     { how: "set", amount: "" },
     { how: "add", amount: "" },
@@ -185,7 +185,7 @@ test("an account is opened, and its person comes in by the link that is shown on
   const email = `${unique()}@Example.com`;
   const opened = await browser.ask(`${root}/accounts`, { email, name: "Team", quota: "12.5" });
   const path = opened.headers.get("location")!;
-  expect(await browser.read(path)).toContain("12.5 USD");
+  expect(await browser.read(path)).toContain("$12.50");
   const again = await browser.ask(`${root}/accounts`, { email: email.toLowerCase(), name: "Other", quota: "1" });
   expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("exists already")]);
   const shown = await (await browser.ask(`${path}/invite`, {})).text();
@@ -195,7 +195,7 @@ test("an account is opened, and its person comes in by the link that is shown on
   expect(await guest.read(link.pathname + link.search)).toContain(email.toLowerCase());
   const form = { name: "Ann", email: "", password: "correct horse battery", invitation: link.searchParams.get("invitation")! };
   expect((await guest.ask("/console/sign-up", form)).status).toBe(303);
-  expect(await guest.read("/console")).toContain("12.5 USD");
+  expect(await guest.read("/console")).toContain("$12.50");
   const page = await browser.read(path);
   expect(page).toContain(`Signs in as ${email.toLowerCase()}`);
   expect(page).not.toContain(link.searchParams.get("invitation"));
@@ -327,7 +327,7 @@ test("providers are shown with their state, without secrets and addresses", asyn
   expect(row("modelark")).toContain("asked in its turn");
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
-  expect(section).toContain("image 0.03 USD · HD image 0.06 USD");
+  expect(section).toContain("image $0.03 · HD image $0.06");
   expect([...section.matchAll(/<li>(\w+) · .*?<\/code> · (.*?)<\/li>/g)].map(([, name, state]) => [name, state])).toEqual([
     ["modelark", "asked in its turn"],
     ["fal", "asked last: put aside on this machine"],

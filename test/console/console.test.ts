@@ -15,14 +15,14 @@ test("who is not signed in is led to the sign-in page", async () => {
   for (const path of ["/console", "/console/keys"]) {
     const response = await new Browser().ask(path);
     expect(response.status).toBe(303);
-    expect(response.headers.get("location")).toBe("/console/sign-in");
+    expect(response.headers.get("location")).toBe(`/console/sign-in${path === "/console" ? "" : `?to=${encodeURIComponent(path)}`}`);
   }
 });
 
 test("signing up opens an account with the quota of new ones", async () => {
   const browser = new Browser();
   await browser.signUp();
-  expect(await browser.read("/console")).toContain("5 USD");
+  expect(await browser.read("/console")).toContain("$5.00");
 });
 
 test("the session's cookie is for this host alone, out of reach of scripts", async () => {
@@ -118,10 +118,22 @@ test("pages allow no script within them, no frame, no other host, and are kept n
 });
 
 test("styles come from here", async () => {
-  const response = await new Browser().ask("/console/static/pico.css");
+  const browser = new Browser();
+  const [href] = /\/console\/static\/console\.[0-9a-f]{10}\.css/.exec(await browser.read("/console/sign-in"))!;
+  const response = await browser.ask(href);
   expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8");
-  expect(await response.text()).toContain("--pico-");
-  expect((await new Browser().ask("/console/static/other.css")).status).toBe(404);
+  expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  const style = await response.text();
+  expect(style).toContain("--accent");
+  const [font] = /\/console\/static\/inter\.[0-9a-f]{10}\.woff2/.exec(style)!;
+  const served = await browser.ask(font);
+  expect(served.headers.get("content-type")).toBe("font/woff2");
+  expect((await served.arrayBuffer()).byteLength).toBeGreaterThan(40_000);
+  // A page of another deployment asks for another hash: it gets a style, which is not kept under that name.
+  const other = await browser.ask("/console/static/console.0123456789.css");
+  expect([other.status, other.headers.get("cache-control")]).toEqual([200, "no-store"]);
+  for (const name of ["other.css", "console.css", "other.0123456789.css"])
+    expect((await browser.ask(`/console/static/${name}`)).status).toBe(404);
 });
 
 test.each([
@@ -161,8 +173,90 @@ test("a deployment without the console has nothing there, and a longer name is s
   expect((await new Browser().ask("/consoles")).status).toBe(404);
 });
 
-test("an unknown page is 404", async () => {
-  expect((await new Browser().ask("/console/nothing")).status).toBe(404);
+test("an unknown page is 404, with the navigation for who is signed in; a slash too much leads to the page without it", async () => {
+  const stranger = await new Browser().ask("/console/nothing");
+  expect(stranger.status).toBe(404);
+  expect(await stranger.text()).not.toContain('href="/console/usage"');
+  const browser = new Browser();
+  await browser.signUp();
+  for (const path of ["/console/nothing", "/console/keys/none/more", "/console/keys/none/delete"]) {
+    const response = await browser.ask(path);
+    expect(response.status, path).toBe(404);
+    expect(await response.text(), path).toContain('href="/console/usage"');
+  }
+  for (const [path, to] of [
+    ["/console/", "/console"],
+    ["/console/keys/?a=b", "/console/keys?a=b"],
+  ] as const) {
+    const response = await browser.ask(path);
+    expect([response.status, response.headers.get("location")]).toEqual([301, to]);
+  }
+});
+
+test("signing in and up lead to the page that was asked for, and never out of the console", async () => {
+  const browser = new Browser();
+  const wanted = "/console/playground?model=vidA-2&prompt=Foam";
+  const start = (await browser.ask(wanted)).headers.get("location")!;
+  expect(start).toBe(`/console/sign-in?to=${encodeURIComponent(wanted)}`);
+  const field = (html: string) => /<input type="hidden" name="to" value="([^"]*)"/.exec(html)?.[1]?.replaceAll("&amp;", "&");
+  const form = await browser.read(start);
+  expect(field(form)).toBe(wanted);
+  const link = /href="(\/console\/sign-up[^"]*)"/.exec(form)![1];
+  const to = field(await browser.read(link ?? ""))!;
+  const person = { name: "Ann", email: `ann-${crypto.randomUUID()}@example.com`, password: "correct horse battery" };
+  const up = await browser.ask("/console/sign-up", { ...person, to });
+  expect([up.status, up.headers.get("location")]).toEqual([303, wanted]);
+  // A wrong password keeps the way and the address.
+  const again = new Browser();
+  const refused = await (await again.ask("/console/sign-in", { ...person, password: "wrong horse battery", to })).text();
+  expect(field(refused)).toBe(wanted);
+  expect(refused).toContain(`value="${person.email}"`);
+  expect((await again.ask("/console/sign-in", { ...person, to })).headers.get("location")).toBe(wanted);
+  for (const other of ["https://evil.example/console", "//evil.example/console", "/v1/models", "/console/sign-in", "javascript:alert(1)"])
+    expect((await again.ask("/console/sign-in", { ...person, to: other })).headers.get("location"), other).toBe("/console");
+});
+
+test("a refused sign-up names the fields and keeps what was typed, but for the password", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const typed = { name: "Ann Example", email: "ann-at-example", password: "short" };
+  const response = await new Browser().ask("/console/sign-up", typed);
+  const html = await response.text();
+  expect(response.status).toBe(400);
+  for (const name of ["email", "password"]) {
+    expect(html).toContain(`<a href="#f-${name}">`);
+    expect(html).toMatch(new RegExp(`id="f-${name}"[^>]*aria-describedby="[^"]*f-${name}-error"[^>]*aria-invalid="true"`));
+  }
+  expect(html).not.toContain('<a href="#f-name">');
+  expect(html).toContain('value="Ann Example"');
+  expect(html).toContain('value="ann-at-example"');
+  expect(html).not.toContain("short");
+  const taken = await new Browser().ask("/console/sign-up", { ...typed, email, password: "correct horse battery" });
+  expect(taken.status).toBe(400);
+  expect(await taken.text()).toContain('<a href="#f-email">');
+});
+
+test("successful sign-ins use up none of the limit, and hide no wrong guesses", { timeout: 90_000 }, async () => {
+  const email = await new Browser().signUp();
+  const browser = new Browser();
+  const attempt = async (password: string) => (await browser.ask("/console/sign-in", { email, password })).status;
+  const right = "correct horse battery";
+  for (let time = 0; time < 6; time++) expect(await attempt(right)).toBe(303);
+  const wrong = "wrong horse battery";
+  const statuses: number[] = [];
+  for (const password of [wrong, wrong, wrong, right, wrong, right, wrong, right]) statuses.push(await attempt(password));
+  // The fifth wrong guess is the last: after it even the right password waits.
+  expect(statuses).toEqual([401, 401, 401, 303, 401, 303, 401, 429]);
+});
+
+test("a theme is chosen, kept, and nothing else is taken for one", async () => {
+  const browser = new Browser();
+  const theme = async () => /<html lang="en"( data-theme="\w+")?>/.exec(await browser.read("/console/sign-in"))?.[1];
+  expect(await theme()).toBeUndefined();
+  expect((await browser.ask("/console/theme?to=dark")).status).toBe(303);
+  expect(await theme()).toBe(' data-theme="dark"');
+  await browser.ask('/console/theme?to="><script>');
+  expect(await theme()).toBeUndefined();
 });
 
 test("no sentence has the name of another part's, and each has the same places to fill in every language", () => {

@@ -32,7 +32,7 @@ test("who is invited signs up for the account, once, with its e-mail address and
   expect(page).toContain(email);
   const form = { name: "Ann", email: "other@example.com", password, invitation: token };
   expect((await browser.ask("/console/sign-up", form)).status).toBe(303);
-  expect(await browser.read("/console")).toContain("1,000 USD");
+  expect(await browser.read("/console")).toContain("$1,000.00");
   expect((await new Browser().ask("/console/sign-in", { email, password })).status).toBe(303);
   expect((await new Browser(byInvitation).ask("/console/sign-up", { ...form, name: "Eve" })).status).toBe(403);
 });
@@ -45,9 +45,9 @@ test("who had signed up before comes in by signing in with the invitation; someb
   const stranger = new Browser();
   const theirs = await stranger.signUp(password);
   expect((await stranger.ask("/console/sign-in", { email: theirs, password, invitation: token })).status).toBe(303);
-  expect(await stranger.read("/console")).toContain("5 USD");
+  expect(await stranger.read("/console")).toContain("$5.00");
   expect((await browser.ask("/console/sign-in", { email, password, invitation: token })).status).toBe(303);
-  expect(await browser.read("/console")).toContain("1,000 USD");
+  expect(await browser.read("/console")).toContain("$1,000.00");
 });
 
 test("an invitation that is too old is none", async () => {

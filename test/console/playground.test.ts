@@ -107,7 +107,7 @@ const choices = allModels().flatMap(({ id, actions }) =>
   Object.keys(actions).map((action) => (action === "character" || action === "remix" ? `${id}:${action}` : id)),
 );
 
-const shownPrice = (html: string) => /<dt>(?:Price|Held at most)<\/dt><dd>([\d.,]+) USD<\/dd>/.exec(html)?.[1];
+const shownPrice = (html: string) => /<dt>(?:Price|Held at most)<\/dt><dd><data class="num" value="([\d.]+)"/.exec(html)?.[1];
 const held = async (account: Account) =>
   (await env.DB.prepare("SELECT sum(held) AS held FROM entry WHERE account_id = ?1 AND step = 'reserve'")
     .bind(account.id)
@@ -248,7 +248,7 @@ test("a refusal stands beside its field, in the language of the page, and what w
   const { values, controls } = await formIn(html);
   for (const name of ["prompt", "n", "size"]) expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
   expect(controls.get("quality")!.attributes["aria-invalid"]).toBeUndefined();
-  expect(/id="problem-n"[^>]*>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
+  expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
   expect(values).toMatchObject({ n: "9", quality: "hd" });
   expect(await held(account)).toBeNull();
 });
@@ -257,7 +257,7 @@ test("a refusal of an item stands beside its field and names the item", async ()
   const response = await send(one.browser, "imgB-4o-image", { prompt: "x", "images.url": "https://pictures.example/1.png\nnowhere" });
   const html = await response.text();
   expect(response.status).toBe(400);
-  expect(/id="problem-images"[^>]*>([^<]*)</.exec(html)![1]).toMatch(/^images\[1\]: /);
+  expect(/id="problem-images"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toMatch(/^images\[1\]: /);
   expect((await formIn(html)).values["images.url"]).toBe("https://pictures.example/1.png\nnowhere");
 });
 
@@ -393,7 +393,7 @@ test("a chat is answered on the page, with what it cost, and goes on", async () 
   expect(response.status, html).toBe(200);
   expect(await held(account)).toBe(Math.round(Number(held_) * 1e6));
   expect(html).toContain('<p class="said">Hello there</p>');
-  expect(html).toContain("10 tokens in, 2 tokens out, 0.000036 USD");
+  expect(html).toContain("10 tokens in, 2 tokens out, $0.000036");
   expect((await asAdmin(`/accounts/${account.id}`)).body.used).toBe(0.000036);
   const { values } = await formIn(html);
   expect(values).toMatchObject({

@@ -46,7 +46,7 @@ const film = (account: Account, body: object = {}) => complete(account, videos, 
 
 /** The tasks that a page of the gallery shows, in their order. */
 const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
-const isLive = (text: string) => /<section id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
+const isLive = (text: string) => /<section (?:class="stack" )?id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
 
 /** An address that a page has in this place. */
 const within = (text: string, place: RegExp) => (place.exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
@@ -120,8 +120,8 @@ test("a task's page is live until the task ends, and shows its pictures, paramet
   expect(isLive(running)).toBe(true);
   expect(running).toContain(`hx-get="/console/tasks/${id}"`);
   expect(running).toContain("queued");
-  expect(running).toMatch(/Reserved<\/th><td>0\.06 USD/);
-  expect(running).toMatch(/Charged<\/th><td>not yet/);
+  expect(running).toMatch(/Reserved<\/dt><dd><data class="num" value="0\.06"/);
+  expect(running).toMatch(/Charged<\/dt><dd>not yet/);
   await finish(account, id);
   const text = await browser.read(`/console/tasks/${id}`);
   expect(isLive(text)).toBe(false);
@@ -130,9 +130,9 @@ test("a task's page is live until the task ends, and shows its pictures, paramet
   expect(text).toContain(`download="${id}-2.png"`);
   const url = within(text, /<img src="([^"]*)"/);
   expect((await call(url)).status).toBe(200);
-  expect(text).toMatch(/<code>size<\/code><\/th><td>16:9/);
-  expect(text).toMatch(/Charged<\/th><td>0\.06 USD/);
-  expect(text).toMatch(/Returned<\/th><td>0 USD/);
+  expect(text).toMatch(/<code>size<\/code><\/dt><dd>16:9/);
+  expect(text).toMatch(/Charged<\/dt><dd><data class="num" value="0\.06"/);
+  expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0"/);
   for (const word of ["Submitted", "Started", "Ended", "data-countdown="]) expect(text).toContain(word);
   expect(text).not.toContain("<script>alert");
 });
@@ -153,9 +153,9 @@ test("a task that failed says why and that its money came back", async () => {
   const id = await image(account, { prompt });
   await finish(account, id);
   const text = await browser.read(`/console/tasks/${id}`);
-  for (const words of ["The content violates the content policy.", "content_policy_violation", "0.03 USD came back"])
+  for (const words of ["The content violates the content policy.", "content_policy_violation", "$0.03 came back"])
     expect(text).toContain(words);
-  expect(text).toMatch(/Returned<\/th><td>0\.03 USD/);
+  expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0\.03"/);
 });
 
 test("files that have expired are gone from the pages, and what needs them too", async () => {
@@ -211,7 +211,7 @@ test("a film is remixed by the choices of the catalog; what is refused is said b
   const { browser, account } = await person(0);
   const id = await film(account);
   const text = await browser.read(`/console/tasks/${id}`);
-  for (const choice of ["vidA-2, 15 s, 1.5 USD", "vidA-2-pro, 25 s, 7.5 USD"]) expect(text).toContain(choice);
+  for (const choice of ["vidA-2, 15 s, $1.50", "vidA-2-pro, 25 s, $7.50"]) expect(text).toContain(choice);
   const { action, key } = formOf(text, "remix");
   const form = { key, prompt: `at night ${attack}`, choice: "vidA-2-pro/25", size: "1:1" };
   const refused = await browser.ask(action, form);
@@ -263,7 +263,7 @@ test("cancelling returns the money; a task that had ended is told kindly", async
   expect(await books(account)).not.toEqual(before);
   expect(await led(await browser.ask(action, { key }))).toBe(id);
   expect(await books(account)).toEqual(before);
-  expect(await browser.read(`/console/tasks/${id}`)).toContain("0.03 USD came back");
+  expect(await browser.read(`/console/tasks/${id}`)).toContain("$0.03 came back");
   const late = await browser.ask(action, { key });
   expect(late.status).toBe(400);
   expect(await late.text()).toContain("The task has already ended.");
@@ -285,7 +285,7 @@ test("another account's task is not there, whatever is done with it", async () =
 
 test("a part of a page that asks after the session has ended leads to the sign-in page", async () => {
   const response = await new Browser().ask("/console/tasks", undefined, null, { "hx-request": "true" });
-  expect([response.status, response.headers.get("hx-redirect")]).toEqual([401, "/console/sign-in"]);
+  expect([response.status, response.headers.get("hx-redirect")]).toEqual([401, "/console/sign-in?to=%2Fconsole%2Ftasks"]);
 });
 
 test("characters are shown with picture and user name, and deleted once that is confirmed", async () => {
@@ -296,7 +296,7 @@ test("characters are shown with picture and user name, and deleted once that is 
   const text = await browser.read("/console/characters");
   expect(text).toMatch(/<code id="name-ch_[\w-]+">@amber\.fox<\/code>/);
   expect(text).not.toContain("<script>alert");
-  const picture = within(text, /<img class="preview" src="([^"]*)"/);
+  const picture = within(text, /<img class="face" src="([^"]*)"/);
   expect((await call(picture)).headers.get("content-type")).toBe("image/png");
   const path = within(text, /href="(\/console\/characters\/ch_[\w-]+\/delete)"/);
   const { browser: stranger } = await somebody();

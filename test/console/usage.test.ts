@@ -107,16 +107,18 @@ test("tasks and chats of several days: by day and model, one by one and as a fil
   const month = await browser.read("/console/usage");
   expect(month).toContain(`<time datetime="${day(noon - dayMs)}">`);
   expect(month).not.toContain(`<time datetime="${day(noon - 40 * dayMs)}">`);
-  expect(month).toContain('<data value="30000">0.03</data>');
-  expect(month).toContain('<data value="72">0.000072</data>');
+  expect(month).toContain('<data class="num" value="0.03" title="0.03 USD">$0.03</data>');
+  expect(month).toContain('<data class="num" value="0.000072" title="0.000072 USD">$0.000072</data>');
   expect(month).toContain(`href="/console/tasks/${failed}"`);
-  expect(month).toContain("<code>cancelled</code>");
+  expect(month).toContain("cancelled</span>");
   expect(month).not.toContain(first);
   // No period is longer than ninety days.
   expect(await browser.read("/console/usage?days=9999")).not.toContain(first);
   expect(await browser.read("/console/usage?days=90")).toContain(first);
   expect((await file(browser, 7)).rows).toHaveLength(5);
-  expect(await browser.read("/console")).toMatch(/Spent in 7 days<\/a><\/dt><dd>0\.030072 USD/);
+  expect(await browser.read("/console")).toMatch(
+    /Spent in 7 days<\/a><\/dt><dd><data class="num" value="0\.030072" title="0.030072 USD">\$0.03</,
+  );
 
   const stranger = new Browser();
   await stranger.signUp();
@@ -149,7 +151,7 @@ test("pages of the ledger and the whole file leave nothing out and tell nothing 
   const seen: string[] = [];
   for (let path: string | undefined = "/console/usage?days=7"; path && seen.length < 120;) {
     const text = await browser.read(path);
-    seen.push(...[...text.matchAll(/<code>((?:task_|chatcmpl-)\d+)<\/code>/g)].map((match) => match.at(1)!));
+    seen.push(...[...text.matchAll(/<code title="((?:task_|chatcmpl-)\d+)">/g)].map((match) => match.at(1)!));
     path = /href="([^"]*after=[^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
   }
   expect(seen).toEqual(rows.slice(0, seen.length).map(({ task }) => task));

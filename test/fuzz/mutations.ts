@@ -134,7 +134,7 @@ function ruleFaults({ action, schema, body }: Valid): Fault[] {
   if (body["images"]) faults.push({ path: ["image_with_roles"], values: [[], [first]] });
   if (roles) faults.push({ path: ["images"], values: [[], ["https://a.example/b"]], param: "image_with_roles" });
   if (roles && !body["images"]) faults.push({ path: ["image_with_roles"], values: [[first, first]] });
-  if (roles && !body["images"] && !/^vidC/.test(String(body["model"])))
+  if (roles && !body["images"] && !String(body["model"]).startsWith("vidC"))
     faults.push({ path: ["image_with_roles"], values: [[first, { ...first, role: "reference" }]] });
   if (resolution === "1080p" && !body["images"])
     faults.push({ path: ["image_with_roles"], values: [[{ ...first, role: "reference" }]], param: "image_with_roles[0].role" });

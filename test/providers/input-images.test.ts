@@ -6,6 +6,7 @@ import { fal } from "../../src/providers/fal/index.ts";
 import { minimax } from "../../src/providers/minimax/index.ts";
 import { modelark } from "../../src/providers/modelark/index.ts";
 import { type InputImage, type Job, ProviderError } from "../../src/providers/provider.ts";
+import { keep } from "./support.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -20,6 +21,7 @@ const job = (images: InputImage[], more: Partial<Job> = {}): Job => ({
   key: "task_1",
   images,
   characters: [],
+  keep,
   ...more,
 });
 

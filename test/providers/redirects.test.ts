@@ -5,6 +5,7 @@ import { google } from "../../src/providers/google/index.ts";
 import { openai } from "../../src/providers/openai/index.ts";
 import type { Job, Provider } from "../../src/providers/provider.ts";
 import { replicate } from "../../src/providers/replicate/index.ts";
+import { keep } from "./support.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -19,6 +20,7 @@ const video: Job = {
   key: "task_1",
   images: [],
   characters: [],
+  keep,
 };
 const image: Job = { ...video, kind: "image", model: "gemini-3-pro-image", size: "1:1" };
 const gemini = google({ gemini: { key: secret, baseUrl: "https://generativelanguage.googleapis.com" } });

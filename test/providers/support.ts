@@ -2,6 +2,7 @@
 
 import { vi } from "vitest";
 import { call, finish, newAccount, type Account, type Answer } from "../support/gateway.ts";
+import type { Job } from "../../src/providers/provider.ts";
 import type { Entry } from "../upstreams/emulator.ts";
 
 export type Routes = Record<string, { provider: string; model: string }[]>;
@@ -49,3 +50,11 @@ export function capture(): string[] {
     vi.spyOn(console, method).mockImplementation((...values: unknown[]) => void lines.push(values.map(String).join(" ")));
   return lines;
 }
+
+/** `Job.keep` of an adapter that is asked by itself: what it made stays in memory. */
+export const keep: Job["keep"] = async (bytes) => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  const file = new Blob(chunks);
+  return { open: () => Promise.resolve({ body: file.stream(), type: "image/png", length: file.size }) };
+};

@@ -6,6 +6,7 @@ import { google } from "../../src/providers/google/index.ts";
 import { minimax } from "../../src/providers/minimax/index.ts";
 import { modelark } from "../../src/providers/modelark/index.ts";
 import type { Job } from "../../src/providers/provider.ts";
+import { keep } from "./support.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -31,6 +32,7 @@ const image: Job = {
   key: "task_1",
   images: [],
   characters: [],
+  keep,
 };
 const video: Job = { ...image, kind: "video", model: "MiniMax-H3", duration: 10, size: "16:9" };
 const gemini = google({ gemini: { key: "key", baseUrl: "https://generativelanguage.googleapis.com" } });

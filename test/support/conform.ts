@@ -26,12 +26,14 @@ const success: [method: string, path: RegExp, answers: Answers][] = [
   ["POST", /^\/admin\/accounts\/[^/]+\/keys$/, { 201: schema.newApiKey }],
   ["POST", /^\/admin\/accounts\/[^/]+\/invitations$/, { 201: schema.invitation }],
   ["GET", /^\/admin\/audit$/, { 200: schema.audit }],
+  ["GET", /^\/readyz$/, { 200: schema.readyAnswer }],
 ];
 
 const isBalance = (path: string) => /^(?:\/v1)?(?:\/user)?\/balance$/.test(path);
 
 function find(method: string, path: string, status: number): z.ZodMiniType | undefined {
   if (status >= 400) {
+    if (path === "/readyz" && status === 503) return schema.notReadyAnswer;
     if (isBalance(path)) return schema.balanceErrorAnswer;
     return /^\/v1\/tasks(?:\/|$)/.test(path) ? schema.taskErrorAnswer : schema.errorAnswer;
   }

@@ -162,15 +162,90 @@ test("after the message was sent: the object dies, the message finds it again", 
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("a message that got lost is sent again by the alarm", async () => {
+test("a start whose message the queue did not take is done by the object itself", async () => {
   const account = await newAccount();
+  const prompt = unique();
   failOnce(bindings.queue(), "send");
+  const id = await submit(account, path, image(prompt));
+  await crash(stubOf(id));
+  await pass(id, 3);
+  expect(await upstreamCalls(prompt)).toEqual(["start"]);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("a collection's message that got lost is sent again by the alarm", async () => {
+  const account = await newAccount();
   const id = await submit(account, path, image(unique()));
+  await deliver(id);
+  failOnce(bindings.queue(), "send");
+  await pass(id, 2);
   const send = spyOn(bindings.queue(), "send").mockClear();
   await crash(stubOf(id));
   await pass(id, 3);
   expect(send).toHaveBeenCalledTimes(1);
   await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("a start that waited ten seconds for a consumer is done by the object, and its late message finds nothing to do", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  await pass(id, 9);
+  expect(await upstreamCalls(prompt)).toEqual([]);
+  await pass(id, 1);
+  expect(await upstreamCalls(prompt)).toEqual(["start"]);
+  expect(await deliver(id)).toBe("ack");
+  await expectCompletedOnce(account, id, await finish(account, id));
+  expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(1);
+});
+
+test("a start that a consumer has taken is not the object's to do as well", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  expect(await stubOf(id).claim()).toMatchObject({ step: "start" });
+  await pass(id, 10);
+  expect(await upstreamCalls(prompt)).toEqual([]);
+  expect(await stubOf(id).claim()).toBeNull();
+});
+
+/** The next start at the upstream never answers; the function waits until it was asked. */
+function holdUpstream(): () => Promise<void> {
+  const prototype = Object.getPrototypeOf(env.SANDBOX) as { fetch: (input: string, init?: RequestInit) => Promise<Response> };
+  const original = prototype.fetch;
+  const seen = { isReached: false };
+  vi.spyOn(prototype, "fetch").mockImplementation(function (this: unknown, input, init) {
+    if (seen.isReached || !input.startsWith("http://sandbox/") || init?.method !== "POST") return original.call(this, input, init);
+    seen.isReached = true;
+    return new Promise(() => undefined);
+  });
+  return () => vi.waitFor(() => expect(seen.isReached).toBe(true), { timeout: 10_000, interval: 1 });
+}
+
+test("the object dies while it does a start itself: its lease runs out, and the start is done again", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  const reached = holdUpstream();
+  const dying = pass(id, 10).catch(() => undefined);
+  await reached();
+  expect(await deliver(id)).toBe("ack");
+  await crash(stubOf(id));
+  await dying;
+  await pass(id, 71);
+  await expectCompletedOnce(account, id, await finish(account, id));
+  expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(1);
+});
+
+test("a task that is cancelled while its object does the start does not keep its alarm", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  const reached = holdUpstream();
+  const starting = pass(id, 10);
+  await reached();
+  expect((await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+  await starting;
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("after the claim: the consumer dies, its lease runs out, another one starts", async () => {

@@ -134,9 +134,11 @@ test.each([
   expect(await upstreamCalls(prompt)).toContain("cancel");
 });
 
-test("a task that nobody delivers ends at its deadline too", async () => {
+test("a task whose messages are never delivered ends at its deadline too", async () => {
   const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const prompt = unique();
+  await script({ match: prompt, polls: Array.from({ length: 1000 }, () => ({ progress: 10 })) });
+  const id = await submit(account, images, image(prompt));
   for (let minute = 0; minute < 3; minute++) await pass(id, 60);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({
     status: "failed",

@@ -36,6 +36,7 @@ const polling = transitions.accepted(starting, "op", 2_000, true, start + 100);
 const collect = transitions.ready(polling, start + 2_000);
 const collecting = transitions.claimed(collect, "lease-2", 40_000, true, start + 2_000)!;
 const completed = transitions.completed(collecting, images(2), 86_400_000, start + 3_999);
+const lapsed = transitions.leaseExpired(starting, start + 60_000);
 const failed = transitions.failed(polling, "provider_error", start + 3_000);
 const erasable = transitions.settled(completed, 86_400_000, 604_800_000);
 const forgettable = transitions.erased(erasable, 604_800_000);
@@ -43,7 +44,10 @@ const forgettable = transitions.erased(erasable, 604_800_000);
 test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
   // what               record        at (ms after start)        just before    then
   ["reserving", reserving, 30_000, undefined, "abandon"],
-  ["queued", queued, 30_000, undefined, "dispatch"],
+  ["queued", queued, 10_000, undefined, "undertake"],
+  ["queued, its message not taken", transitions.notSent(queued, start), 2_000, undefined, "undertake"],
+  ["to be started again", lapsed, 60_000, undefined, "dispatch"],
+  ["to be started again, sent", transitions.dispatched(lapsed, start + 60_000), 70_000, undefined, "undertake"],
   [
     "queued, deadline",
     transitions.dispatched(transitions.dispatched(transitions.dispatched(queued, start + 30_000), start + 60_000), start + 119_000),
@@ -54,6 +58,8 @@ test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]
   ["starting", starting, 60_000, undefined, "lapse"],
   ["polling", polling, 2_100, undefined, "poll"],
   ["waiting to be collected", collect, 32_000, undefined, "dispatch"],
+  ["waiting to be collected, its message not taken", transitions.notSent(collect, start + 2_000), 4_000, undefined, "dispatch"],
+  ["waiting to be collected, sent again", transitions.dispatched(collect, start + 32_000), 92_000, undefined, "dispatch"],
   ["collecting", collecting, 42_000, undefined, "lapse"],
   ["completed, books open", completed, 33_999, undefined, "settle"],
   ["failed, books open", failed, 33_000, undefined, "settle"],

@@ -3,7 +3,8 @@
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
 import { type Login, loginNames, loginsOf } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, person, signedIn } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, person, signedIn, nothingHere } from "../frame.tsx";
+import { pageOfConsole } from "../return-to.ts";
 
 /** Why coming back from elsewhere did not work, said in a few sentences of ours; what others say is not shown. */
 const problems = {
@@ -23,25 +24,34 @@ export function loginProblem(c: ConsoleContext): string | undefined {
 }
 
 /** To sign in elsewhere; nothing where the operator has set up no such login. */
-export const LoginButtons = ({ c }: { c: ConsoleContext }) => (
-  <>
-    {loginsOf(c.env).map((login) => (
-      <form method="post" action={`/console/login/${login}`}>
-        <button class="secondary outline">{c.get("say")("sign_in_with", { login: loginNames[login] })}</button>
-      </form>
-    ))}
-  </>
-);
+export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefined }) => {
+  const logins = loginsOf(c.env);
+  if (logins.length === 0) return null;
+  return (
+    <>
+      <div class="cols two">
+        {logins.map((login) => (
+          <form method="post" action={`/console/login/${login}`}>
+            {to && <input type="hidden" name="to" value={to} />}
+            <button class="btn full">{c.get("say")("sign_in_with", { login: loginNames[login] })}</button>
+          </form>
+        ))}
+      </div>
+      <p class="or">{c.get("say")("or")}</p>
+    </>
+  );
+};
 
 const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => loginsOf(c.env).includes(name as Login);
 
 /** Starts the way to a login elsewhere; where it ends is ours to say, never the asker's. */
 async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
+  const to = pageOfConsole(c, (await fieldsOf(c))("to")) ?? "/console";
   const login = c.req.param("login");
-  if (!isLogin(c, login)) return page(c, c.get("say")("not_found"), null, 404);
+  if (!isLogin(c, login)) return nothingHere(c);
   const answer = await askAuth(c, endpoint, {
     provider: login,
-    callbackURL: endpoint === "/link-social" ? back : "/console",
+    callbackURL: endpoint === "/link-social" ? back : to,
     errorCallbackURL: back,
     disableRedirect: true,
   });
@@ -63,17 +73,23 @@ export async function loginsSection(c: ConsoleContext) {
   if (logins.length === 0) return null;
   return (
     <section>
-      <h2>{say("logins")}</h2>
-      {logins.map((login) => (
-        <form method="post" action={`/console/account/logins/${login}/${linked.has(login) ? "unlink" : "link"}`} class="line">
-          <span>
-            {loginNames[login]}: {say(linked.has(login) ? "linked" : "not_linked")}
-          </span>
-          <button class="secondary outline" aria-label={`${say(linked.has(login) ? "unlink" : "link")}: ${loginNames[login]}`}>
-            {say(linked.has(login) ? "unlink" : "link")}
-          </button>
-        </form>
-      ))}
+      <div class="sub">
+        <h2>{say("logins")}</h2>
+      </div>
+      <ul class="card flush rows">
+        {logins.map((login) => (
+          <li>
+            <form method="post" action={`/console/account/logins/${login}/${linked.has(login) ? "unlink" : "link"}`} class="row between">
+              <span>
+                <b>{loginNames[login]}</b> <span class="meta">{say(linked.has(login) ? "linked" : "not_linked")}</span>
+              </span>
+              <button class="btn sm" aria-label={`${say(linked.has(login) ? "unlink" : "link")}: ${loginNames[login]}`}>
+                {say(linked.has(login) ? "unlink" : "link")}
+              </button>
+            </form>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -82,18 +98,19 @@ export const logins = new Hono<ConsoleEnvironment>()
   .post("/login/:login", (c) => leave(c, "/sign-in/social", "/console/sign-in"))
   // The one address of better-auth's own that is open, for browsers come back to it.
   .get("/auth/callback/:login", async (c) => {
-    if (!isLogin(c, c.req.param("login"))) return page(c, c.get("say")("not_found"), null, 404);
+    if (!isLogin(c, c.req.param("login"))) return nothingHere(c);
     const { origin } = new URL(c.req.url);
     const answer = await c.get("auth").handler(c.req.raw);
     const to = new URL(answer.headers.get("location") ?? "/console/sign-in?error=failed", origin);
     passCookies(c, answer);
     const error = to.searchParams.get("error");
-    return c.redirect(to.pathname + (error === null ? "" : `?error=${encodeURIComponent(error)}`), 303);
+    if (error !== null) return c.redirect(`${to.pathname}?error=${encodeURIComponent(error)}`, 303);
+    return c.redirect(pageOfConsole(c, to.pathname + to.search) ?? "/console", 303);
   })
   .post("/account/logins/:login/link", person, (c) => leave(c, "/link-social", "/console/account"))
   .post("/account/logins/:login/unlink", signedIn, async (c) => {
     const accountId = (await linkedTo(c)).get(c.req.param("login"));
-    if (accountId === undefined || !Object.hasOwn(loginNames, c.req.param("login"))) return page(c, c.get("say")("not_found"), null, 404);
+    if (accountId === undefined || !Object.hasOwn(loginNames, c.req.param("login"))) return nothingHere(c);
     const answer = await askAuth(c, "/unlink-account", { accountId });
     const outcome = answer.ok ? "done=unlinked" : answer.status === 403 ? "problem=not_fresh" : "problem=last_login";
     return c.redirect(`/console/account?${outcome}`, 303);

@@ -2,19 +2,23 @@
 
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, sentIn, signedIn } from "../frame.tsx";
-import { Moment } from "../layout.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, sentIn, signedIn, nothingHere } from "../frame.tsx";
 import type { Say } from "../messages.ts";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { pathOf } from "../static-files.ts";
+import { Moment } from "../parts/moment.tsx";
 
-const Script = () => <script src="/console/static/passkeys.js" type="module" />;
+const Script = () => <script src={pathOf("passkeys.js")} type="module" />;
 
 /** Signs in with a passkey; shown where the browser can. */
-export const PasskeyButton = ({ say }: { say: Say }) => (
-  <div data-passkey="sign-in" data-failed={say("passkey_failed")} hidden>
-    <button type="button" class="secondary outline">
+export const PasskeyButton = ({ say, to }: { say: Say; to: string | undefined }) => (
+  <div class="stack tight" data-passkey="sign-in" data-failed={say("passkey_failed")} data-to={to} hidden>
+    <button type="button" class="btn full">
+      <Icon name="finger" />
       {say("sign_in_passkey")}
     </button>
-    <p role="alert" hidden />
+    <p class="err" role="alert" hidden />
     <Script />
   </div>
 );
@@ -27,25 +31,35 @@ export async function passkeysSection(c: ConsoleContext) {
   const passkeys = await passkeysOf(c);
   return (
     <section>
-      <h2>{say("passkeys")}</h2>
-      <p>{say("passkeys_hint")}</p>
-      {passkeys.map(({ id, name, createdAt }) => (
-        <form method="post" action={`/console/account/passkeys/${id}/delete`} class="line">
-          <span>
-            {name ?? say("passkey")}, <Moment ms={new Date(createdAt).getTime()} />
-          </span>
-          <button class="secondary outline" aria-label={`${say("delete")}: ${name ?? say("passkey")}`}>
-            {say("delete")}
-          </button>
-        </form>
-      ))}
-      <form data-passkey="add" data-failed={say("passkey_failed")} data-stale={say("not_fresh")} class="narrow" hidden>
-        <label>
-          {say("passkey_name")}
-          <input name="name" maxlength={100} required />
-        </label>
-        <button>{say("add_passkey")}</button>
-        <p role="alert" hidden />
+      <div class="sub">
+        <h2>{say("passkeys")}</h2>
+        <p class="muted t13">{say("passkeys_hint")}</p>
+      </div>
+      {passkeys.length > 0 && (
+        <ul class="card flush rows">
+          {passkeys.map(({ id, name, createdAt }) => (
+            <li>
+              <form method="post" action={`/console/account/passkeys/${id}/delete`} class="row between">
+                <span>
+                  <b>{name ?? say("passkey")}</b>{" "}
+                  <span class="meta">
+                    <Moment ms={new Date(createdAt).getTime()} />
+                  </span>
+                </span>
+                <button class="btn sm danger" aria-label={`${say("delete")}: ${name ?? say("passkey")}`}>
+                  {say("delete")}
+                </button>
+              </form>
+            </li>
+          ))}
+        </ul>
+      )}
+      <form data-passkey="add" data-failed={say("passkey_failed")} data-stale={say("not_fresh")} class="stack narrow gap0" hidden>
+        <TextField name="name" id="f-passkey" label={say("passkey_name")} maxlength={100} required />
+        <p class="err" role="alert" hidden />
+        <p>
+          <button class="btn">{say("add_passkey")}</button>
+        </p>
       </form>
       <Script />
     </section>
@@ -73,7 +87,9 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   )
   .post("/passkeys", async (c) => {
     const { response } = await sentBy(c);
-    return pass(c, await askAuth(c, "/passkey/verify-authentication", { response }), () => ({}));
+    const answer = await askAuth(c, "/passkey/verify-authentication", { response });
+    if (answer.ok) await c.get("attempts").forgive();
+    return pass(c, answer, () => ({}));
   })
   .post("/account/passkeys/options", signedIn, async (c) =>
     pass(c, await askAuth(c, "/passkey/generate-register-options"), (options) => options),
@@ -85,6 +101,6 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   })
   .post("/account/passkeys/:id/delete", signedIn, async (c) => {
     const answer = await askAuth(c, "/passkey/delete-passkey", { id: c.req.param("id") });
-    if (!answer.ok) return page(c, c.get("say")("not_found"), null, 404);
+    if (!answer.ok) return nothingHere(c);
     return c.redirect("/console/account?done=passkey_deleted", 303);
   });

@@ -4,7 +4,8 @@ import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { freshSeconds } from "../auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
-import { leastPasswordLength, mostPasswordLength } from "../password-hash.ts";
+import { TextField } from "../parts/field.tsx";
+import { minPasswordLength, maxPasswordLength } from "../password-hash.ts";
 
 async function hasPassword(c: ConsoleContext): Promise<boolean> {
   const { internalAdapter } = await c.get("auth").$context;
@@ -17,30 +18,35 @@ export async function passwordSection(c: ConsoleContext) {
   const known = await hasPassword(c);
   return (
     <section>
-      <h2>{say(known ? "change_password" : "set_password")}</h2>
-      <form method="post" action="/console/account/password" class="narrow">
+      <div class="sub">
+        <h2>{say(known ? "change_password" : "set_password")}</h2>
+      </div>
+      <form method="post" action="/console/account/password" class="stack narrow">
         {/* Tells the browser's keeper of passwords whose this one is. */}
         <input type="text" name="username" value={c.get("user").email} autocomplete="username" readonly hidden />
         {known && (
-          <label>
-            {say("old_password")}
-            <input type="password" name="old" autocomplete="current-password" maxlength={mostPasswordLength} required />
-          </label>
-        )}
-        <label>
-          {say("new_password")}
-          <input
+          <TextField
+            name="old"
             type="password"
-            name="new"
-            autocomplete="new-password"
-            minlength={leastPasswordLength}
-            maxlength={mostPasswordLength}
-            aria-describedby="password-hint"
+            label={say("old_password")}
+            autocomplete="current-password"
+            maxlength={maxPasswordLength}
             required
           />
-          <small id="password-hint">{say("password_hint", { minimum: leastPasswordLength })}</small>
-        </label>
-        <button>{say(known ? "change_password" : "set_password")}</button>
+        )}
+        <TextField
+          name="new"
+          type="password"
+          label={say("new_password")}
+          autocomplete="new-password"
+          minlength={minPasswordLength}
+          maxlength={maxPasswordLength}
+          hint={say("password_hint", { minimum: minPasswordLength })}
+          required
+        />
+        <p>
+          <button class="btn">{say(known ? "change_password" : "set_password")}</button>
+        </p>
       </form>
     </section>
   );
@@ -51,7 +57,7 @@ const to = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?
 /** A first password for who signs in otherwise: only soon after that, for no old one is asked. */
 async function setFirst(c: ConsoleContext, newPassword: string): Promise<Response> {
   if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
-  if (newPassword.length < leastPasswordLength || newPassword.length > mostPasswordLength) return to(c, "problem=bad_password");
+  if (newPassword.length < minPasswordLength || newPassword.length > maxPasswordLength) return to(c, "problem=bad_password");
   await c.get("auth").api.setPassword({ headers: c.req.raw.headers, body: { newPassword } });
   return to(c, "done=password");
 }

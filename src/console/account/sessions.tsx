@@ -1,10 +1,10 @@
 /** On the account page: where somebody is signed in, and ending that. */
 
-import { Table } from "../parts.tsx";
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
-import { Moment } from "../layout.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, signedIn, nothingHere } from "../frame.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { Table } from "../parts/table.tsx";
 
 /** Browsers that call themselves others, too, come first. */
 const browsers = { Edg: "Edge", OPR: "Opera", Firefox: "Firefox", Chrome: "Chrome", Safari: "Safari" };
@@ -36,23 +36,31 @@ export async function sessionsSection(c: ConsoleContext) {
   const sessions = (await sessionsOf(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
   return (
     <section>
-      <h2>{say("sessions")}</h2>
-      <Table label={say("sessions")} columns={[say("browser"), say("since"), say("last_seen"), ""]}>
+      <div class="sub">
+        <h2>{say("sessions")}</h2>
+        <form method="post" action="/console/account/sessions/end" class="push">
+          <button class="btn sm">{say("sign_out_everywhere")}</button>
+        </form>
+      </div>
+      <Table
+        label={say("sessions")}
+        columns={[say("browser"), { name: say("since"), isExtra: true }, say("last_seen"), { name: "", isNumber: true }]}
+      >
         {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
           <tr>
             <th scope="row">{browserOf(userAgent)}</th>
-            <td>
+            <td class="hide-s">
               <Moment ms={createdAt.getTime()} />
             </td>
             <td>
               <Moment ms={updatedAt.getTime()} />
             </td>
-            <td>
+            <td class="num">
               {id === c.get("session").id ? (
-                say("this_session")
+                <span class="tag">{say("this_session")}</span>
               ) : (
                 <form method="post" action={`/console/account/sessions/${id}/end`}>
-                  <button class="secondary outline" aria-label={`${say("end_session")}: ${browserOf(userAgent)}`}>
+                  <button class="btn sm" aria-label={`${say("end_session")}: ${browserOf(userAgent)}`}>
                     {say("end_session")}
                   </button>
                 </form>
@@ -61,9 +69,6 @@ export async function sessionsSection(c: ConsoleContext) {
           </tr>
         ))}
       </Table>
-      <form method="post" action="/console/account/sessions/end">
-        <button class="secondary">{say("sign_out_everywhere")}</button>
-      </form>
     </section>
   );
 }
@@ -75,7 +80,7 @@ export const sessions = new Hono<ConsoleEnvironment>()
   })
   .post("/account/sessions/:id/end", signedIn, async (c) => {
     const session = (await sessionsOf(c)).find(({ id }) => id === c.req.param("id"));
-    if (!session) return page(c, c.get("say")("not_found"), null, 404);
+    if (!session) return nothingHere(c);
     await askAuth(c, "/revoke-session", { token: session.token });
     return c.redirect("/console/account?done=session_ended", 303);
   });

@@ -4,13 +4,17 @@ import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { invite } from "../../db/invitations.ts";
+import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { amountOf, quotaOf } from "../amounts.ts";
-import { balanceOf } from "../ledger.ts";
-import { Moment } from "../layout.tsx";
+import { postOf } from "../mail.ts";
 import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
+import { Copy } from "../parts/copy.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Moment } from "../parts/moment.tsx";
 import { signup } from "../settings.ts";
 
 type Change = { quota: number | null } | { add: number };
@@ -40,10 +44,10 @@ async function setQuota(c: ConsoleContext, account: Account) {
 
 /** What is asked about first. Nobody does these to themselves: the last admin would shut everybody out. */
 const deeds = {
-  disable: { title: "admin_disable_ask", text: "admin_disable_warning", yes: "admin_disable", outcome: "disabled" },
-  enable: { title: "admin_enable_ask", text: "admin_enable_warning", yes: "admin_enable", outcome: "enabled" },
-  appoint: { title: "admin_appoint_ask", text: "admin_appoint_warning", yes: "admin_appoint", outcome: "admin_given" },
-  dismiss: { title: "admin_dismiss_ask", text: "admin_dismiss_warning", yes: "admin_dismiss", outcome: "admin_taken" },
+  disable: { destroys: true, title: "admin_disable_ask", text: "admin_disable_warning", yes: "admin_disable", outcome: "disabled" },
+  enable: { destroys: false, title: "admin_enable_ask", text: "admin_enable_warning", yes: "admin_enable", outcome: "enabled" },
+  appoint: { destroys: false, title: "admin_appoint_ask", text: "admin_appoint_warning", yes: "admin_appoint", outcome: "admin_given" },
+  dismiss: { destroys: true, title: "admin_dismiss_ask", text: "admin_dismiss_warning", yes: "admin_dismiss", outcome: "admin_taken" },
 } as const;
 type Deed = keyof typeof deeds;
 
@@ -56,11 +60,15 @@ const doers: Record<Deed, (db: Env["DB"], id: string) => Promise<void>> = {
 
 async function deed(c: ConsoleContext, account: Account, name: Deed) {
   const { say } = c.var;
-  const { title, text, yes, outcome } = deeds[name];
+  const { title, text, yes, outcome, destroys } = deeds[name];
   const back = `/console/admin/accounts/${account.id}`;
-  if (account.id === c.get("account").id) return adminPage(c, nameOf(account), <p role="alert">{say("admin_not_oneself")}</p>, 403);
+  if (account.id === c.get("account").id) return adminPage(c, nameOf(account), <Problem text={say("admin_not_oneself")} />, 403);
   if (c.req.method !== "POST")
-    return adminPage(c, say(title, { name: nameOf(account) }), <Question say={say} text={say(text)} yes={say(yes)} back={back} />);
+    return adminPage(
+      c,
+      say(title, { name: nameOf(account) }),
+      <Question say={say} text={say(text)} yes={say(yes)} back={back} destroys={destroys} />,
+    );
   await doers[name](c.env.DB, account.id);
   note(c, outcome, account.id);
   return c.redirect(back, 303);
@@ -69,22 +77,32 @@ async function deed(c: ConsoleContext, account: Account, name: Deed) {
 async function inviteInto(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   if (signup(c.env) === "closed" || (await personOf(c.env.DB, account.id)) !== null)
-    return adminPage(c, nameOf(account), <p role="alert">{say("admin_no_invitation")}</p>, 400);
+    return adminPage(c, nameOf(account), <Problem text={say("admin_no_invitation")} />, 400);
   const { token, expiresAt } = await invite(c.env.DB, account.id);
-  note(c, "invited", account.id);
+  const { origin } = new URL(c.req.url);
+  const link = `${origin}/console/sign-up?invitation=${token}`;
+  const post = postOf(c.env, origin);
+  await post?.({ to: account.email, subject: say("mail_invite_subject"), text: say("mail_invite", { host: new URL(origin).host, link }) });
+  note(c, "invited", account.id, { mailed: post !== undefined });
   return adminPage(
     c,
     say("admin_invitation_for", { name: nameOf(account) }),
     <>
-      <p role="status">
-        {say("admin_invitation_shown", { email: account.email })} {say("expires")}: <Moment ms={expiresAt} />
-      </p>
-      <code class="secret" id="invitation">{`${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`}</code>
-      <p class="choices">
-        <button type="button" hidden data-copy="invitation" data-copied={say("copied")}>
-          {say("copy")}
-        </button>
-        <a href={`/console/admin/accounts/${account.id}`} role="button">
+      <div class="note good">
+        <Icon name="ok" />
+        <div class="stack tight">
+          <p role="status">
+            {say(post ? "admin_invitation_mailed" : "admin_invitation_shown", { email: account.email })} {say("expires")}:{" "}
+            <Moment ms={expiresAt} />
+          </p>
+          <div class="secret">
+            <code id="invitation">{link}</code>
+            <Copy of="invitation" />
+          </div>
+        </div>
+      </div>
+      <p class="gap0">
+        <a class="btn primary" href={`/console/admin/accounts/${account.id}`} role="button">
           {say("admin_done")}
         </a>
       </p>
@@ -101,7 +119,7 @@ async function removeKey(c: ConsoleContext, account: Account) {
     return adminPage(
       c,
       say("delete_key", { name: key.name }),
-      <Question say={say} text={`${nameOf(account)}: ${say("delete_warning")}`} yes={say("delete")} back={back} />,
+      <Question say={say} text={`${nameOf(account)}: ${say("delete_warning")}`} yes={say("delete")} back={back} destroys />,
     );
   await deleteKey(c.env.DB, key.id);
   note(c, "key_deleted", account.id, { key: key.id });

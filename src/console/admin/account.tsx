@@ -1,16 +1,20 @@
 /** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
 
-import { Figures, Table, type TaskRow, TaskTable } from "../parts.tsx";
-import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { remaining } from "../../db/ledger.ts";
 import { balanceOf, walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { Moment, Problem } from "../layout.tsx";
 import { personOf } from "../members.ts";
 import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { TextField } from "../parts/field.tsx";
+import { Money } from "../parts/money.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Facts, Figures, Table } from "../parts/table.tsx";
+import { type TaskRow, TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
 /** The account's page; `problem` says why its quota was not changed. */
@@ -25,75 +29,104 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
     c,
     nameOf(account),
     <>
+      <div class="row actions">
+        {isOwn ? (
+          <p class="muted">{say("admin_not_oneself")}</p>
+        ) : (
+          <>
+            <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class={account.disabled ? "btn" : "btn danger"}>
+              {say(account.disabled ? "admin_enable" : "admin_disable")}
+            </a>
+            <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="btn">
+              {say(account.admin ? "admin_dismiss" : "admin_appoint")}
+            </a>
+          </>
+        )}
+        {person === null && signup(c.env) !== "closed" && (
+          <form method="post" action={`${path}/invite`}>
+            <button class="btn">{say("admin_invite")}</button>
+          </form>
+        )}
+      </div>
       <Figures
         of={[
-          [say("quota"), amountOf(c, balance.quota)],
-          [say("used"), amountOf(c, balance.used)],
-          [say("reserved"), amountOf(c, balance.reserved)],
-          [say("remaining"), amountOf(c, remaining(balance))],
+          [say("remaining"), <Money millionths={remaining(balance)} />],
+          [say("quota"), <Money millionths={balance.quota} />],
+          [say("used"), <Money millionths={balance.used} />],
+          [say("reserved"), <Money millionths={balance.reserved} />],
         ]}
       />
-      <ul>
-        <li>
-          <code>{account.id}</code>
-        </li>
-        <li>
-          {say("created")}: <Moment ms={account.createdAt} />
-        </li>
-        <li>{say(account.disabled ? "admin_is_disabled" : "admin_is_enabled")}</li>
-        <li>{say(account.admin ? "admin_is_admin" : "admin_is_no_admin")}</li>
-        <li>{person === null ? say("admin_nobody_signs_in") : say("admin_signs_in", { email: person })}</li>
-      </ul>
-      {isOwn ? (
-        <p>{say("admin_not_oneself")}</p>
-      ) : (
-        <p class="choices">
-          <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class="secondary">
-            {say(account.disabled ? "admin_enable" : "admin_disable")}
-          </a>
-          <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="secondary">
-            {say(account.admin ? "admin_dismiss" : "admin_appoint")}
-          </a>
-        </p>
-      )}
-      {person === null && signup(c.env) !== "closed" && (
-        <form method="post" action={`${path}/invite`}>
-          <button>{say("admin_invite")}</button>
-        </form>
-      )}
-      <h2>{say("admin_change_quota")}</h2>
-      <form method="post" action={`${path}/quota`} class="narrow">
-        <Problem text={problem} />
-        <fieldset>
-          <legend>{say("admin_how")}</legend>
-          <label>
-            <input type="radio" name="how" value="add" checked />
-            {say("admin_add")}
-          </label>
-          <label>
-            <input type="radio" name="how" value="set" />
-            {say("admin_set")}
-          </label>
-          <label>
-            <input type="radio" name="how" value="unlimited" />
-            {say("admin_without_limit")}
-          </label>
-        </fieldset>
-        <label>
-          {say("admin_quota_in", { unit: balanceUnit(c.env) })}
-          <input name="amount" inputmode="decimal" autocomplete="off" aria-describedby="amount-hint" />
-          <small id="amount-hint">{say("admin_amount_hint")}</small>
-        </label>
-        <button>{say("admin_change_quota")}</button>
-      </form>
-      <h2>{say("api_keys")}</h2>
-      {await keysOf(c, account)}
-      <h2>{say("latest_tasks")}</h2>
-      {await tasksOf(c, account)}
+      <div class="duo gap">
+        <section>
+          <div class="card">
+            <Facts
+              of={[
+                [say("admin_account"), <code class="id">{account.id}</code>],
+                [say("created"), <Moment ms={account.createdAt} />],
+                [say("status"), say(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
+                [say("admin_role"), say(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
+                [say("admin_person"), person === null ? say("admin_nobody_signs_in") : say("admin_signs_in", { email: person })],
+              ]}
+            />
+          </div>
+        </section>
+        <section>
+          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={problem} />
+        </section>
+      </div>
+      <section>
+        <div class="sub">
+          <h2>{say("api_keys")}</h2>
+        </div>
+        {await keysOf(c, account)}
+      </section>
+      <section>
+        <div class="sub">
+          <h2>{say("latest_tasks")}</h2>
+        </div>
+        {await tasksOf(c, account)}
+      </section>
     </>,
     problem === undefined ? 200 : 400,
   );
 }
+
+const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; problem: string | undefined }) => {
+  const { say } = useAround();
+  return (
+    <form method="post" action={`${path}/quota`} class="card stack">
+      <h2>{say("admin_change_quota")}</h2>
+      <Problem text={problem} />
+      <fieldset class="field">
+        <legend>{say("admin_how")}</legend>
+        <div>
+          <label class="check">
+            <input type="radio" name="how" value="add" checked />
+            {say("admin_add")}
+          </label>
+          <label class="check">
+            <input type="radio" name="how" value="set" />
+            {say("admin_set")}
+          </label>
+          <label class="check">
+            <input type="radio" name="how" value="unlimited" />
+            {say("admin_without_limit")}
+          </label>
+        </div>
+      </fieldset>
+      <TextField
+        name="amount"
+        label={say("admin_quota_in", { unit })}
+        inputmode="decimal"
+        autocomplete="off"
+        hint={say("admin_amount_hint")}
+      />
+      <p>
+        <button class="btn primary">{say("admin_change_quota")}</button>
+      </p>
+    </form>
+  );
+};
 
 async function keysOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
@@ -104,28 +137,44 @@ async function keysOf(c: ConsoleContext, account: Account) {
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
-  if (rows.length === 0) return <p>{say("admin_no_keys")}</p>;
+  if (rows.length === 0) return <p class="muted">{say("admin_no_keys")}</p>;
   return (
     <Table
       label={say("api_keys")}
-      columns={[say("key_name"), say("prefix"), say("quota"), say("used"), say("created"), say("expires"), ""]}
+      columns={[
+        say("key_name"),
+        say("prefix"),
+        { name: say("quota"), isNumber: true },
+        { name: say("used"), isNumber: true },
+        { name: say("created"), isExtra: true },
+        { name: say("expires"), isExtra: true },
+        { name: "", isNumber: true },
+      ]}
     >
       {rows.map((key) => (
         <tr>
-          <th scope="row" class="wide">
+          <th scope="row" class="wrap">
             {key.name}
           </th>
           <td>
             <code>{key.prefix}…</code>
           </td>
-          <td>{amountOf(c, key.quota)}</td>
-          <td>{amountOf(c, key.used)}</td>
-          <td>
+          <td class="num">
+            <Money millionths={key.quota} />
+          </td>
+          <td class="num">
+            <Money millionths={key.used} />
+          </td>
+          <td class="hide-s">
             <Moment ms={key.createdAt} />
           </td>
-          <td>{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
-          <td>
-            <a href={`/console/admin/accounts/${account.id}/keys/${key.id}`} aria-label={say("delete_key", { name: key.name })}>
+          <td class="hide-s">{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
+          <td class="num">
+            <a
+              class="btn ghost sm danger"
+              href={`/console/admin/accounts/${account.id}/keys/${key.id}`}
+              aria-label={say("delete_key", { name: key.name })}
+            >
               {say("delete")}
             </a>
           </td>
@@ -138,10 +187,10 @@ async function keysOf(c: ConsoleContext, account: Account) {
 async function tasksOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const response = await askAs(c, account.id, "/v1/tasks?limit=10");
-  if (!response.ok) return <p role="alert">{say("failed")}</p>;
+  if (!response.ok) return <Problem text={say("failed")} />;
   const { data: tasks } = await response.json<{ data: TaskRow[] }>();
-  if (tasks.length === 0) return <p>{say("admin_no_tasks")}</p>;
-  return <TaskTable c={c} tasks={tasks} path={`/console/admin/accounts/${account.id}/tasks`} />;
+  if (tasks.length === 0) return <p class="muted">{say("admin_no_tasks")}</p>;
+  return <TaskTable tasks={tasks} path={`/console/admin/accounts/${account.id}/tasks`} />;
 }
 
 export const account = new Hono<ConsoleEnvironment>().get("/", async (c) => {

@@ -1,14 +1,18 @@
 /** Everybody's accounts: searched, in pages; a new one is opened here. */
 
-import { Table } from "../parts.tsx";
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../db/accounts.ts";
 import { openWallet, remaining } from "../../db/ledger.ts";
 import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { amountOf, quotaOf } from "../amounts.ts";
-import { Problem } from "../layout.tsx";
+import { quotaOf } from "../amounts.ts";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { Pill } from "../parts/status.tsx";
 import { adminPage, note } from "./frame.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Table } from "../parts/table.tsx";
 import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
@@ -32,13 +36,20 @@ async function list(c: ConsoleContext, refused?: Refused) {
     say("admin_accounts"),
     <>
       <search>
-        <form>
-          <label>
-            {say("admin_search")}
-            <input type="search" name="q" value={text} maxlength={254} aria-describedby="search-hint" />
-            <small id="search-hint">{say("admin_search_hint")}</small>
-          </label>
-          <button>{say("admin_find")}</button>
+        <form class="row sub">
+          <div class="icon-in">
+            <Icon name="search" />
+            <input
+              class="in"
+              type="search"
+              name="q"
+              value={text}
+              maxlength={254}
+              aria-label={say("admin_search")}
+              placeholder={say("admin_search_hint")}
+            />
+          </div>
+          <button class="btn">{say("admin_find")}</button>
         </form>
       </search>
       {rows.length === 0 ? (
@@ -46,25 +57,36 @@ async function list(c: ConsoleContext, refused?: Refused) {
       ) : (
         <Table
           label={say("admin_accounts")}
-          columns={[say("admin_account"), say("quota"), say("used"), say("reserved"), say("remaining"), say("status")]}
+          columns={[
+            say("admin_account"),
+            { name: say("quota"), isNumber: true, isExtra: true },
+            { name: say("used"), isNumber: true, isExtra: true },
+            { name: say("reserved"), isNumber: true, isExtra: true },
+            { name: say("remaining"), isNumber: true },
+            say("status"),
+          ]}
         >
           {rows.map(({ account, balance }) => (
             <tr>
-              <th scope="row" class="wide">
+              <th scope="row" class="wrap">
                 <a href={`/console/admin/accounts/${account.id}`}>{account.email}</a>
                 {account.name && (
                   <>
                     <br />
-                    <small>{account.name}</small>
+                    <span class="meta">{account.name}</span>
                   </>
                 )}
               </th>
-              <td>{amountOf(c, balance.quota)}</td>
-              <td>{amountOf(c, balance.used)}</td>
-              <td>{amountOf(c, balance.reserved)}</td>
-              <td>{amountOf(c, remaining(balance))}</td>
+              {[balance.quota, balance.used, balance.reserved].map((amount) => (
+                <td class="num hide-s">
+                  <Money millionths={amount} />
+                </td>
+              ))}
+              <td class="num">
+                <Money millionths={remaining(balance)} />
+              </td>
               <td>
-                {say(account.disabled ? "admin_disabled" : "admin_enabled")}
+                {account.disabled ? <Pill icon="ban" text={say("admin_disabled")} /> : say("admin_enabled")}
                 {account.admin === 1 && ` · ${say("admin")}`}
               </td>
             </tr>
@@ -72,33 +94,35 @@ async function list(c: ConsoleContext, refused?: Refused) {
         </Table>
       )}
       {found.length > pageSize && (
-        <p>
-          <a href={`/console/admin/accounts?${next}`} rel="next">
+        <p class="pager">
+          <a class="btn sm push" href={`/console/admin/accounts?${next}`} rel="next">
             {say("admin_next")}
           </a>
         </p>
       )}
-      <h2>{say("admin_open_account")}</h2>
-      <form method="post" action="/console/admin/accounts" class="narrow">
-        <Problem text={refused?.problem} />
-        <label>
-          {say("email")}
-          <input type="email" name="email" maxlength={254} value={refused?.email} autocomplete="off" required />
-        </label>
-        <label>
-          {say("name")}
-          <input name="name" maxlength={200} value={refused?.name} autocomplete="off" />
-        </label>
-        <label>
-          {say("admin_quota_in", { unit: balanceUnit(c.env) })}
-          <input name="quota" inputmode="decimal" value={refused?.quota ?? "0"} />
-        </label>
-        <label>
-          <input type="checkbox" name="unlimited" value="yes" />
-          {say("admin_without_limit")}
-        </label>
-        <button>{say("admin_open_account")}</button>
-      </form>
+      <section>
+        <div class="sub">
+          <h2>{say("admin_open_account")}</h2>
+        </div>
+        <form method="post" action="/console/admin/accounts" class="stack narrow">
+          <Problem text={refused?.problem} />
+          <TextField name="email" type="email" label={say("email")} maxlength={254} value={refused?.email} autocomplete="off" required />
+          <TextField name="name" label={say("name")} maxlength={200} value={refused?.name} autocomplete="off" />
+          <TextField
+            name="quota"
+            label={say("admin_quota_in", { unit: balanceUnit(c.env) })}
+            inputmode="decimal"
+            value={refused?.quota ?? "0"}
+          />
+          <label class="check">
+            <input type="checkbox" name="unlimited" value="yes" />
+            {say("admin_without_limit")}
+          </label>
+          <p>
+            <button class="btn primary">{say("admin_open_account")}</button>
+          </p>
+        </form>
+      </section>
     </>,
     refused ? 400 : 200,
   );

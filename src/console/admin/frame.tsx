@@ -4,13 +4,13 @@ import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { type Account, accountById } from "../../db/accounts.ts";
 import { log } from "../../log.ts";
-import { type ConsoleContext, type ConsoleEnvironment, page } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, page, nothingHere } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 
 /** To everybody else there is nothing here. Comes behind `signedIn`, which reads the account anew for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => (c.get("account").admin === 1 ? next() : notFound(c));
 
-export const notFound = (c: ConsoleContext) => page(c, c.get("say")("not_found"), null, 404);
+export const notFound = (c: ConsoleContext) => nothingHere(c);
 
 const parts = [
   ["/console/admin", "overview"],
@@ -19,6 +19,9 @@ const parts = [
   ["/console/admin/tasks", "admin_open_tasks"],
 ] as const;
 
+/** A part's pages are below it; everything is below the first. */
+const isIn = (path: string, part: string) => path === part || (part !== "/console/admin" && path.startsWith(`${part}/`));
+
 /** A page of the operator's, with the way to the others. */
 export function adminPage(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 403 | 404 | 500 = 200) {
   const { say } = c.var;
@@ -26,16 +29,12 @@ export function adminPage(c: ConsoleContext, title: string, children: Child, sta
     c,
     title,
     <>
-      <nav aria-label={say("admin")} class="parts">
-        <ul>
-          {parts.map(([path, name]) => (
-            <li>
-              <a href={path} aria-current={c.req.path === path ? "page" : undefined}>
-                {say(name)}
-              </a>
-            </li>
-          ))}
-        </ul>
+      <nav aria-label={say("admin")} class="tabs under">
+        {parts.map(([path, name]) => (
+          <a href={path} aria-current={isIn(c.req.path, path) ? "page" : undefined}>
+            {say(name)}
+          </a>
+        ))}
       </nav>
       {children}
     </>,
@@ -43,15 +42,27 @@ export function adminPage(c: ConsoleContext, title: string, children: Child, sta
   );
 }
 
+interface QuestionProps {
+  say: Say;
+  text: string;
+  yes: string;
+  back: string;
+  problem?: Child;
+  /** The answer takes something away. */
+  destroys?: boolean;
+}
+
 /** A question that names what it is about, and its two answers. */
-export const Question = ({ say, text, yes, back, problem }: { say: Say; text: string; yes: string; back: string; problem?: Child }) => (
-  <form method="post">
+export const Question = ({ say, text, yes, back, problem, destroys = false }: QuestionProps) => (
+  <form method="post" class="stack narrow">
     {problem}
     <p>{text}</p>
-    <button>{yes}</button>{" "}
-    <a href={back} role="button" class="secondary">
-      {say("admin_back")}
-    </a>
+    <p class="row">
+      <a href={back} role="button" class="btn">
+        {say("admin_back")}
+      </a>
+      <button class={destroys ? "btn danger" : "btn primary"}>{yes}</button>
+    </p>
   </form>
 );
 

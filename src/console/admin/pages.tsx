@@ -1,7 +1,8 @@
 /** The operator's pages: how things stand at a glance, and the audit of the books. The other parts are mounted here. */
 
-import { Figures, Table } from "../parts.tsx";
 import { amountOf } from "../amounts.ts";
+import { Money } from "../parts/money.tsx";
+import { Note } from "../parts/note.tsx";
 import { Hono } from "hono";
 import { openTasks } from "../ledger.ts";
 import { type Audit, audit } from "../../db/audit.ts";
@@ -14,6 +15,7 @@ import { providers } from "./providers.tsx";
 import { isLate } from "./task-state.ts";
 import { task } from "./task.tsx";
 import { tasks } from "./tasks.tsx";
+import { Figures, Table } from "../parts/table.tsx";
 
 const dayMs = 86_400_000;
 const most = 200;
@@ -31,21 +33,21 @@ async function glance(c: ConsoleContext) {
         of={[
           [say("admin_open_day"), count],
           [say("admin_past_deadline"), open.filter((row) => isLate(row, now)).length],
-          [
-            say("admin_held_by_them"),
-            amountOf(
-              c,
-              open.reduce((sum, { held }) => sum + held, 0),
-            ),
-          ],
+          [say("admin_held_by_them"), <Money millionths={open.reduce((sum, { held }) => sum + held, 0)} />],
           [say("admin_providers_on"), upstreams.providers.filter(({ on }) => on).length],
         ]}
       />
-      <h2>{say("admin_books")}</h2>
-      <p id="books-hint">{say("admin_books_hint")}</p>
-      <form action="/console/admin/audit">
-        <button aria-describedby="books-hint">{say("admin_check_books")}</button>
-      </form>
+      <section class="card stack">
+        <h2>{say("admin_books")}</h2>
+        <p id="books-hint" class="muted">
+          {say("admin_books_hint")}
+        </p>
+        <form action="/console/admin/audit">
+          <button class="btn" aria-describedby="books-hint">
+            {say("admin_check_books")}
+          </button>
+        </form>
+      </section>
     </>,
   );
 }
@@ -61,10 +63,18 @@ async function books(c: ConsoleContext) {
         of={[
           [say("admin_accounts"), found.accounts],
           [say("admin_open_all"), found.tasksOpen],
-          [say("reserved"), amountOf(c, found.reserved)],
+          [say("reserved"), <Money millionths={found.reserved} />],
         ]}
       />
-      {found.drift.length === 0 ? <p role="status">{say("admin_books_agree")}</p> : <Drift c={c} rows={found.drift} />}
+      <section>
+        {found.drift.length === 0 ? (
+          <Note tone="good" role="status">
+            {say("admin_books_agree")}
+          </Note>
+        ) : (
+          <Drift c={c} rows={found.drift} />
+        )}
+      </section>
     </>,
   );
 }
@@ -73,7 +83,9 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
   const { say } = c.var;
   return (
     <>
-      <p role="alert">{say("admin_books_differ", { count: rows.length })}</p>
+      <Note tone="bad" role="alert">
+        {say("admin_books_differ", { count: rows.length })}
+      </Note>
       <Table
         label={say("admin_books")}
         columns={[

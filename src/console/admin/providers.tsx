@@ -1,7 +1,8 @@
 /** Providers, and each model's routes in the order they are tried, as configured and as they stand. */
 
-import { Table } from "../parts.tsx";
 import { amountOf } from "../amounts.ts";
+import { Note } from "../parts/note.tsx";
+import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
 import { allModels } from "../../catalog/models.ts";
 import { effectivePrice, shownPrice } from "../../catalog/prices.ts";
@@ -9,6 +10,7 @@ import { configuredRoutes, type Route, routesFor } from "../../catalog/routes.ts
 import type { Upstreams } from "../api.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
+import { Table } from "../parts/table.tsx";
 
 type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
@@ -34,31 +36,41 @@ async function list(c: ConsoleContext) {
         {upstreams.providers.map((provider) => (
           <tr>
             <th scope="row">{provider.name}</th>
-            <td>{say(provider.on ? "admin_on" : "admin_off")}</td>
+            <td>{provider.on ? <Pill icon="ok" tone="good" text={say("admin_on")} /> : <span class="muted">{say("admin_off")}</span>}</td>
             <td>{provider.on ? say(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
           </tr>
         ))}
       </Table>
-      <p>{say("admin_here_hint")}</p>
-      <h2>{say("admin_routes")}</h2>
-      {allModels().map((model) => (
-        <section>
-          <h3>{model.id}</h3>
-          <p>
-            {Object.entries(shownPrice(effectivePrice(model, upstreams.prices)))
-              .map(([name, units]) => `${say(`admin_price_${name as PriceName}`)} ${amountOf(c, Math.round(units * 1e6))}`)
-              .join(" · ")}
-          </p>
-          {!isUsable(model.id) && <p role="alert">{say("admin_not_served")}</p>}
-          <ol>
-            {configuredRoutes(model.id, upstreams.routes).map((route) => (
-              <li>
-                {route.provider} · <code>{route.model}</code> · {say(`admin_route_${standing(upstreams, model.id, route)}`)}
-              </li>
-            ))}
-          </ol>
-        </section>
-      ))}
+      <p class="hint gap0">{say("admin_here_hint")}</p>
+      <section>
+        <div class="sub">
+          <h2>{say("admin_routes")}</h2>
+        </div>
+        <div class="cols even">
+          {allModels().map((model) => (
+            <section class="card stack tight">
+              <h3>{model.id}</h3>
+              <p class="meta num">
+                {Object.entries(shownPrice(effectivePrice(model, upstreams.prices)))
+                  .map(([name, units]) => `${say(`admin_price_${name as PriceName}`)} ${amountOf(c, Math.round(units * 1e6))}`)
+                  .join(" · ")}
+              </p>
+              {!isUsable(model.id) && (
+                <Note tone="warn" role="alert">
+                  {say("admin_not_served")}
+                </Note>
+              )}
+              <ol class="t13">
+                {configuredRoutes(model.id, upstreams.routes).map((route) => (
+                  <li>
+                    {route.provider} · <code>{route.model}</code> · {say(`admin_route_${standing(upstreams, model.id, route)}`)}
+                  </li>
+                ))}
+              </ol>
+            </section>
+          ))}
+        </div>
+      </section>
     </>,
   );
 }

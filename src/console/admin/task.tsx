@@ -1,14 +1,16 @@
 /** One task as its operator sees it: its step, routes and faults, never what was asked or made. It can be ended here, and its money returned. */
 
-import { statusWord } from "../parts.tsx";
-import { amountOf } from "../amounts.ts";
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { Moment, Problem } from "../layout.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
 import { isStuck, stateOf } from "./task-state.ts";
+import { Moment } from "../parts/moment.tsx";
+import { Money } from "../parts/money.tsx";
+import { Note, Problem } from "../parts/note.tsx";
+import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
+import { Facts } from "../parts/table.tsx";
 
 /** The account and the task that the path names. */
 const asked = (c: ConsoleContext) => ({ accountId: c.req.param("id") ?? "", taskId: c.req.param("task") ?? "" });
@@ -25,34 +27,37 @@ async function show(c: ConsoleContext) {
     say("task"),
     <>
       <p>
-        <code class="whole">{task.id}</code>
+        <code class="id">{task.id}</code>
       </p>
-      {isStuck(state) && <p role="alert">{say(`admin_state_${state}`)}</p>}
-      <table class="facts">
-        <tbody>
-          {facts(c, task).map(([name, value]) => (
-            <tr>
-              <th scope="row">{name}</th>
-              <td>{value}</td>
-            </tr>
+      {isStuck(state) && (
+        <Note tone="warn" role="alert">
+          {say(`admin_state_${state}`)}
+        </Note>
+      )}
+      <div class="card gap0">
+        <Facts of={facts(c, task)} />
+      </div>
+      <section>
+        <div class="sub">
+          <h2>{say("admin_routes")}</h2>
+        </div>
+        <ol class="listed">
+          {task.submission.routes.map((route, at) => (
+            <li>
+              {route.provider} · <code>{route.model}</code> · {fateOf(c, task, at)}
+            </li>
           ))}
-        </tbody>
-      </table>
-      <h2>{say("admin_routes")}</h2>
-      <ol>
-        {task.submission.routes.map((route, at) => (
-          <li>
-            {route.provider} · <code>{route.model}</code> · {fateOf(c, task, at)}
-          </li>
-        ))}
-      </ol>
-      <p id="again-hint">{say("admin_again_hint")}</p>
-      <p class="choices">
-        <a href={pathOf(c)} role="button" aria-describedby="again-hint">
+        </ol>
+      </section>
+      <p id="again-hint" class="hint gap0">
+        {say("admin_again_hint")}
+      </p>
+      <p class="row gap0">
+        <a href={pathOf(c)} role="button" class="btn" aria-describedby="again-hint">
           {say("admin_look_again")}
         </a>
         {!isFinal(task) && (
-          <a href={`${pathOf(c)}/cancel`} role="button" class="secondary">
+          <a href={`${pathOf(c)}/cancel`} role="button" class="btn danger">
             {say("admin_end_task")}
           </a>
         )}
@@ -61,10 +66,12 @@ async function show(c: ConsoleContext) {
   );
 }
 
-function facts(c: ConsoleContext, task: Task): [string, Child][] {
+type Fact = readonly [string, Child] | false;
+
+function facts(c: ConsoleContext, task: Task): Fact[] {
   const { say } = c.var;
   const { submission, step } = task;
-  const rows: [string, Child][] = [
+  const rows: Fact[] = [
     [
       say("admin_account"),
       <a href={`/console/admin/accounts/${submission.accountId}`}>
@@ -72,25 +79,27 @@ function facts(c: ConsoleContext, task: Task): [string, Child][] {
       </a>,
     ],
     [say("model"), `${submission.model} · ${submission.kind}`],
-    [say("status"), `${statusWord(say, task.status)}${task.error ? ` · ${task.error}` : ""}`],
+    [say("status"), <StatusPill task={task} />],
+    task.error !== undefined && [say("admin_reason"), <code>{task.error}</code>],
     [say("created"), <Moment ms={task.createdAt} />],
     [say("admin_deadline"), <Moment ms={task.deadline} />],
     [say("admin_step"), say(`admin_step_${step.do}`)],
     [say("admin_step_at"), <Moment ms={step.at} />],
     [say("admin_faults"), task.faults],
-    [say("reserved"), amountOf(c, submission.price)],
+    [say("reserved"), <Money millionths={submission.price} />],
   ];
-  if (task.charged !== undefined) rows.push([say("admin_charged"), amountOf(c, task.charged)]);
+  if (task.charged !== undefined) rows.push([say("admin_charged"), <Money millionths={task.charged} />]);
   return rows;
 }
 
 /** What became of a route: the attempts are told in the order of the routes. */
-function fateOf(c: ConsoleContext, { attempts, route, status }: Task, at: number): string {
+function fateOf(c: ConsoleContext, task: Task, at: number): string {
   const { say } = c.var;
+  const { attempts, route } = task;
   const attempt = attempts[at];
   if (attempt) return attempt.outcome;
   if (at !== route) return say("admin_route_next");
-  return statusWord(say, status);
+  return statusWord(say, shownStatus(task));
 }
 
 async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 400 | 404 = 200) {
@@ -101,13 +110,14 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
     say("admin_end_ask"),
     <>
       <p>
-        <code class="whole">{taskId}</code>
+        <code class="id">{taskId}</code>
       </p>
       <Question
         say={say}
         text={say("admin_end_warning")}
         yes={say("admin_end_task")}
         back={pathOf(c)}
+        destroys
         problem={<Problem text={problem} />}
       />
     </>,

@@ -1,14 +1,15 @@
 /** Everybody's tasks whose books are open, oldest first; the stuck ones apart. */
 
-import { Table } from "../parts.tsx";
-import { amountOf } from "../amounts.ts";
+import { cutId } from "../parts/ids.ts";
+import { Money } from "../parts/money.tsx";
 import { Hono } from "hono";
 import type { OpenTask, Place } from "../../db/ledger-reports.ts";
 import { openTasks } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { Moment } from "../layout.tsx";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, stateOf } from "./task-state.ts";
+import { Moment } from "../parts/moment.tsx";
+import { Table } from "../parts/table.tsx";
 
 const pageSize = 20;
 const dayMs = 86_400_000;
@@ -22,24 +23,33 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   return (
     <Table
       label={say("task")}
-      columns={[say("task"), say("status"), say("model"), say("reserved"), say("admin_since"), say("admin_account")]}
+      columns={[
+        say("task"),
+        say("status"),
+        say("model"),
+        { name: say("reserved"), isNumber: true },
+        say("admin_since"),
+        say("admin_account"),
+      ]}
     >
       {rows.map((row) => (
         <tr>
-          <th scope="row" class="wide">
+          <th scope="row">
             <a href={`/console/admin/accounts/${row.accountId}/tasks/${row.taskId}`}>
-              <code>{row.taskId}</code>
+              <code title={row.taskId}>{cutId(row.taskId)}</code>
             </a>
           </th>
           <td>{say(`admin_state_${row.state}`)}</td>
           <td>{row.model}</td>
-          <td>{amountOf(c, row.held)}</td>
+          <td class="num">
+            <Money millionths={row.held} />
+          </td>
           <td>
             <Moment ms={row.at} />
           </td>
           <td>
             <a href={`/console/admin/accounts/${row.accountId}`}>
-              <code>{row.accountId}</code>
+              <code title={row.accountId}>{cutId(row.accountId)}</code>
             </a>
           </td>
         </tr>
@@ -71,11 +81,11 @@ async function list(c: ConsoleContext) {
     c,
     say("admin_open_tasks"),
     <>
-      <p>{say("admin_open_hint")}</p>
-      <form>
-        <label>
+      <p class="muted">{say("admin_open_hint")}</p>
+      <form class="row gap0">
+        <label class="row">
           {say("admin_span")}
-          <select name="days">
+          <select name="days" class="in auto">
             {spans.map((span) => (
               <option value={span} selected={span === days}>
                 {say(`admin_days_${span}`)}
@@ -83,15 +93,33 @@ async function list(c: ConsoleContext) {
             ))}
           </select>
         </label>
-        <button>{say("admin_look_again")}</button>
+        <button class="btn">{say("admin_look_again")}</button>
       </form>
-      <h2>{say("admin_stuck")}</h2>
-      {stuck.length === 0 ? <p role="status">{say("admin_none_stuck")}</p> : <Rows c={c} rows={stuck} />}
-      <h2>{say("admin_running")}</h2>
-      {others.length === 0 ? <p>{say("admin_none_running")}</p> : <Rows c={c} rows={others} />}
+      <section>
+        <div class="sub">
+          <h2>{say("admin_stuck")}</h2>
+        </div>
+        {stuck.length === 0 ? (
+          <p class="muted" role="status">
+            {say("admin_none_stuck")}
+          </p>
+        ) : (
+          <Rows c={c} rows={stuck} />
+        )}
+      </section>
+      <section>
+        <div class="sub">
+          <h2>{say("admin_running")}</h2>
+        </div>
+        {others.length === 0 ? <p class="muted">{say("admin_none_running")}</p> : <Rows c={c} rows={others} />}
+      </section>
       {found.length > pageSize && (
-        <p>
-          <a href={`/console/admin/tasks?${new URLSearchParams({ days, after: `${rows.at(-1)!.at}_${rows.at(-1)!.taskId}` })}`} rel="next">
+        <p class="pager">
+          <a
+            class="btn sm push"
+            href={`/console/admin/tasks?${new URLSearchParams({ days, after: `${rows.at(-1)!.at}_${rows.at(-1)!.taskId}` })}`}
+            rel="next"
+          >
             {say("admin_next")}
           </a>
         </p>

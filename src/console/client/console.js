@@ -1,14 +1,94 @@
 // What the pages do with script: they are whole without it. Elements say what they want by data attributes.
 
 /** `<button data-copy="id">`: the text of that element goes to the clipboard. Shown only where there is script. */
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  if (!(button instanceof HTMLButtonElement)) continue;
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    const source = document.getElementById(button.dataset["copy"] ?? "");
-    void navigator.clipboard.writeText(source?.textContent ?? "").then(() => (button.textContent = button.dataset["copied"] ?? ""));
-  });
+document.addEventListener("click", ({ target }) => {
+  const button = target instanceof Element ? target.closest("button[data-copy]") : null;
+  if (!(button instanceof HTMLButtonElement)) return;
+  const source = document.getElementById(button.dataset["copy"] ?? "");
+  void navigator.clipboard.writeText(source?.textContent ?? "").then(() => toast(button.dataset["copied"] ?? ""));
+});
+
+/** Shows a sentence for five seconds. @param {string} text */
+function toast(text) {
+  const list = document.querySelector(".toasts");
+  const box = document.createElement("div");
+  box.className = "toast";
+  const words = document.createElement("span");
+  words.textContent = text;
+  box.append(words);
+  list?.append(box);
+  setTimeout(() => box.remove(), toastMs);
 }
+
+const toastMs = 5_000;
+for (const box of document.querySelectorAll("[data-toast]")) setTimeout(() => box.remove(), toastMs);
+
+/** What went wrong with a form takes the focus. @param {ParentNode} root */
+const focusProblem = (root) => {
+  const problem = root.querySelector("[data-focus]");
+  if (problem instanceof HTMLElement) problem.focus();
+};
+
+/** Shows what only script can do. @param {ParentNode} root */
+const reveal = (root) => {
+  for (const button of root.querySelectorAll("button[data-copy][hidden]")) button.removeAttribute("hidden");
+};
+
+const language = document.documentElement.lang;
+const locale = language === "en" ? "en-GB" : language;
+const relative = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
+
+/** Moments as people say them, now and in their own time zone. @param {ParentNode} root */
+function tell(root) {
+  for (const time of root.querySelectorAll("time[data-relative]")) {
+    if (!(time instanceof HTMLTimeElement)) continue;
+    const at = Date.parse(time.dateTime);
+    const minutes = Math.trunc((at - Date.now()) / 60_000);
+    const text =
+      minutes === 0
+        ? relative.format(0, "second")
+        : Math.abs(minutes) < 60
+          ? relative.format(minutes, "minute")
+          : Math.abs(minutes) < 1440
+            ? relative.format(Math.trunc(minutes / 60), "hour")
+            : dateOf(at);
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+/** @param {number} at */
+const dateOf = (at) =>
+  new Intl.DateTimeFormat(locale, {
+    day: "numeric",
+    month: "short",
+    ...(new Date(at).getFullYear() !== new Date().getFullYear() && { year: "numeric" }),
+  }).format(at);
+
+/** @param {ParentNode} root */
+function prepare(root) {
+  reveal(root);
+  tell(root);
+}
+
+prepare(document);
+focusProblem(document);
+setInterval(() => tell(document), 30_000);
+document.addEventListener("htmx:after:swap", () => {
+  prepare(document);
+});
+
+/** A form that is being sent shows it on its button; who comes back to the page finds it as it was. */
+document.addEventListener("submit", (event) => {
+  const { submitter, defaultPrevented } = event;
+  if (defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
+  // After the form's data are taken: a button that is disabled would send no value.
+  setTimeout(() => {
+    if (!event.defaultPrevented) submitter.setAttribute("aria-busy", "true");
+  });
+});
+addEventListener("pageshow", () => {
+  for (const button of document.querySelectorAll("button[aria-busy]")) button.removeAttribute("aria-busy");
+});
 
 // A page that is left needs no answers any more. Cut off by the browser, what a live part has asked for would be an error in its console.
 addEventListener("pagehide", () => {

@@ -15,11 +15,12 @@ async function ask(path, body) {
   return answer.json();
 }
 
-async function signIn() {
+/** @param {string} to */
+async function signIn(to) {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(await ask("/console/passkeys/options"));
   const credential = await navigator.credentials.get({ publicKey });
   await ask("/console/passkeys", { response: credential });
-  location.assign("/console");
+  location.assign(to);
 }
 
 /** @param {string} name */
@@ -48,6 +49,6 @@ for (const element of document.querySelectorAll("[data-passkey]")) {
       event.preventDefault();
       attempt(() => add(name.value));
     });
-  else element.querySelector("button")?.addEventListener("click", () => attempt(signIn));
+  else element.querySelector("button")?.addEventListener("click", () => attempt(() => signIn(element.dataset["to"] ?? "/console")));
   element.hidden = false;
 }

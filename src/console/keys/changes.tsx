@@ -4,16 +4,16 @@ import { type Context, Hono } from "hono";
 import { deleteKey, renameKey, rotateKey } from "../../db/api-keys.ts";
 import { balanceOf } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "../frame.tsx";
-import { Problem } from "../layout.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
+import { Problem } from "../parts/note.tsx";
 
 /** How long a key may go on beside the one that takes its place, in milliseconds. */
 const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
 type Overlap = keyof typeof overlaps;
 
 const Back = ({ c }: { c: ConsoleContext }) => (
-  <a href="/console/keys" role="button" class="secondary">
+  <a href="/console/keys" role="button" class="btn">
     {c.var.say("cancel")}
   </a>
 );
@@ -23,12 +23,16 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
   return page(
     c,
     c.var.say("change_key", { name: key.name }),
-    <form method="post" class="narrow">
+    <form method="post" class="stack narrow">
       <Problem text={problem} />
       <NameAndQuota c={c} name={key.name} quota={quota === null ? "" : decimal(quota)} />
-      <button>{c.var.say("change")}</button> <Back c={c} />
+      <p class="row">
+        <button class="btn primary">{c.var.say("change")}</button>
+        <Back c={c} />
+      </p>
     </form>,
     problem === undefined ? 200 : 400,
+    { width: "slim" },
   );
 }
 
@@ -46,21 +50,27 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
   return page(
     c,
     say("rotate_key", { name: key.name }),
-    <form method="post" class="narrow">
+    <form method="post" class="stack narrow">
       <Problem text={problem} />
       <p>{say("rotate_note")}</p>
-      <fieldset>
+      <fieldset class="field">
         <legend>{say("overlap", { prefix: `${key.prefix}…` })}</legend>
-        {(Object.keys(overlaps) as Overlap[]).map((overlap) => (
-          <label>
-            <input type="radio" name="overlap" value={overlap} checked={overlap === "day"} />
-            {say(`overlap_${overlap}`)}
-          </label>
-        ))}
+        <div>
+          {(Object.keys(overlaps) as Overlap[]).map((overlap) => (
+            <label class="check">
+              <input type="radio" name="overlap" value={overlap} checked={overlap === "day"} />
+              {say(`overlap_${overlap}`)}
+            </label>
+          ))}
+        </div>
       </fieldset>
-      <button>{say("rotate")}</button> <Back c={c} />
+      <p class="row">
+        <button class="btn primary">{say("rotate")}</button>
+        <Back c={c} />
+      </p>
     </form>,
     problem === undefined ? 200 : 400,
+    { width: "slim" },
   );
 }
 
@@ -76,20 +86,25 @@ function deletePage(c: ConsoleContext, key: Key) {
   return page(
     c,
     say("delete_key", { name: key.name }),
-    <form method="post" class="narrow">
+    <form method="post" class="stack narrow">
       <p>
         <code>{key.prefix}…</code>
       </p>
       <p>{say("delete_warning")}</p>
-      <button>{say("delete")}</button> <Back c={c} />
+      <p class="row">
+        <Back c={c} />
+        <button class="btn danger">{say("delete")}</button>
+      </p>
     </form>,
+    200,
+    { width: "slim" },
   );
 }
 
 /** The page of an account's own key: somebody else's is as good as none. */
 const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
   const key = (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
-  return key ? answer(c, key) : page(c, c.var.say("not_found"), null, 404);
+  return key ? answer(c, key) : nothingHere(c);
 };
 
 /** Behind the list's router, which lets in who is signed in. */

@@ -1,29 +1,33 @@
 /** API keys: listed, created and shown once. */
 
-import { Table } from "../parts.tsx";
 import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
 import { openWallet } from "../../db/ledger.ts";
 import { walletsOf } from "../ledger.ts";
-import { amountIn } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
-import { Moment, Problem } from "../layout.tsx";
 import { keyChanges } from "./changes.tsx";
-import { keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
-import { balanceUnit } from "../settings.ts";
+import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
+import { useAround } from "../parts/context.ts";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Table } from "../parts/table.tsx";
 
-const Expiry = ({ c, ms }: { c: ConsoleContext; ms: number | null }) => {
-  if (ms === null) return <>{c.var.say("never")}</>;
+const Expiry = ({ ms }: { ms: number | null }) => {
+  const { say } = useAround();
+  if (ms === null) return <>{say("never")}</>;
   return (
     <>
-      {ms <= Date.now() && <strong>{c.var.say("key_expired")} </strong>}
-      <Moment ms={ms} />
+      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <Moment ms={ms} />
     </>
   );
 };
 
 async function keysPage(c: ConsoleContext, problem?: string) {
-  const { say, language } = c.var;
+  const { say } = c.var;
   const keys = await keysOf(c);
   const wallets = await walletsOf(
     c,
@@ -31,70 +35,113 @@ async function keysPage(c: ConsoleContext, problem?: string) {
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
-  const now = Date.now();
   return page(
     c,
     say("api_keys"),
     <>
       {rows.length === 0 ? (
-        <p>{say("no_keys")}</p>
+        <div class="empty">
+          <Icon name="key" />
+          <b>{say("no_keys")}</b>
+          <p>{say("no_keys_why")}</p>
+        </div>
       ) : (
-        <Table
-          class="dense"
-          label={say("api_keys")}
-          columns={[say("key_name"), say("prefix"), say("quota"), say("used"), say("last_spent"), say("expires"), ""]}
-        >
-          {rows.map((key) => (
-            <tr>
-              <th scope="row" class="name">
-                {key.name} {key.isReplaced && <small>({say("key_replaced")})</small>}
-              </th>
-              <td>
-                <code>{key.prefix}…</code>
-              </td>
-              <td>{key.quota === null ? say("unlimited") : amountIn(language, key.quota)}</td>
-              <td>{amountIn(language, key.used)}</td>
-              <td>{key.reservedAt === null ? say("never_spent") : <Moment ms={key.reservedAt} />}</td>
-              <td>
-                <Expiry c={c} ms={key.expiresAt} />
-              </td>
-              <td class="actions">
-                <a href={`/console/keys/${key.id}/change`} aria-label={`${say("change")}: ${key.name}`}>
-                  {say("change")}
-                </a>
-                {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
-                  <a href={`/console/keys/${key.id}/rotate`} aria-label={`${say("rotate")}: ${key.name}`}>
-                    {say("rotate")}
-                  </a>
-                )}
-                <a href={`/console/keys/${key.id}/delete`} aria-label={`${say("delete")}: ${key.name} ${key.prefix}…`}>
-                  {say("delete")}
-                </a>
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <KeyTable rows={rows} />
       )}
-      {rows.length > 0 && (
-        <p>
-          <small>{say("keys_note", { unit: balanceUnit(c.env) })}</small>
-        </p>
-      )}
-      <h2>{say("create_key")}</h2>
-      <form method="post" class="narrow">
-        <Problem text={problem} />
-        <NameAndQuota c={c} />
-        <label>
-          {say("expires")}
-          <input type="date" name="expires" aria-describedby="expires-hint" />
-          <small id="expires-hint">{say("expires_hint")}</small>
-        </label>
-        <button>{say("create_key")}</button>
-      </form>
+      <section>
+        <div class="sub">
+          <h2 id="new">{say("create_key")}</h2>
+        </div>
+        <form method="post" class="stack narrow">
+          <Problem text={problem} />
+          <NameAndQuota c={c} />
+          <TextField name="expires" type="date" label={say("expires")} hint={say("expires_hint")} />
+          <p>
+            <button class="btn primary">{say("create_key")}</button>
+          </p>
+        </form>
+      </section>
     </>,
     problem === undefined ? 200 : 400,
+    { lead: say("keys_lead") },
   );
 }
+
+type Row = Key & { quota: number | null; used: number; reservedAt: number | null };
+
+/** How much of its quota a key has used; amber from nine tenths on. */
+const Used = ({ quota, used, name }: Row) =>
+  quota === null || quota === 0 ? null : (
+    <progress
+      class={used >= 0.9 * quota ? "quota warn" : "quota"}
+      max={quota}
+      value={used}
+      aria-label={`${useAround().say("used")}: ${name}`}
+    />
+  );
+
+const KeyTable = ({ rows }: { rows: Row[] }) => {
+  const { say } = useAround();
+  const now = Date.now();
+  return (
+    <Table
+      label={say("api_keys")}
+      columns={[
+        say("key_name"),
+        { name: say("prefix"), isExtra: true },
+        { name: say("quota"), isNumber: true },
+        { name: say("used"), isNumber: true },
+        { name: "", isExtra: true },
+        { name: say("last_spent"), isExtra: true },
+        { name: say("expires"), isExtra: true },
+        { name: "", isNumber: true },
+      ]}
+    >
+      {rows.map((key) => (
+        <tr>
+          <th scope="row" class="wrap">
+            {key.name} {key.isReplaced && <span class="tag">{say("key_replaced")}</span>}
+          </th>
+          <td class="hide-s">
+            <code class="id">{key.prefix}…</code>
+          </td>
+          <td class="num">
+            <Money millionths={key.quota} />
+          </td>
+          <td class="num">
+            <Money millionths={key.used} />
+          </td>
+          <td class="hide-s">
+            <Used {...key} />
+          </td>
+          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <Moment ms={key.reservedAt} />}</td>
+          <td class="hide-s">
+            <Expiry ms={key.expiresAt} />
+          </td>
+          <td class="num">
+            <span class="row end">
+              <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${say("change")}: ${key.name}`}>
+                {say("change")}
+              </a>
+              {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
+                <a class="btn ghost sm" href={`/console/keys/${key.id}/rotate`} aria-label={`${say("rotate")}: ${key.name}`}>
+                  {say("rotate")}
+                </a>
+              )}
+              <a
+                class="btn ghost sm danger"
+                href={`/console/keys/${key.id}/delete`}
+                aria-label={`${say("delete")}: ${key.name} ${key.prefix}…`}
+              >
+                {say("delete")}
+              </a>
+            </span>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
 
 async function create(c: ConsoleContext) {
   const field = await fieldsOf(c);

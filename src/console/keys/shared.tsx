@@ -3,6 +3,9 @@
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
 import { quotaOf } from "../amounts.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
+import { Copy } from "../parts/copy.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { balanceUnit } from "../settings.ts";
 
 /** A key that a person made, and whether a newer one took its place. */
@@ -21,34 +24,39 @@ export function shownOnce(c: ConsoleContext, title: string, key: string) {
     c,
     title,
     <>
-      <p role="status">{say("key_created")}</p>
-      <code class="secret" id="key">
-        {key}
-      </code>
-      <p>
-        <button type="button" hidden data-copy="key" data-copied={say("copied")}>
-          {say("copy")}
-        </button>{" "}
-        <a href="/console/keys" role="button">
+      <div class="note good">
+        <Icon name="ok" />
+        <div class="stack tight">
+          <p role="status">{say("key_created")}</p>
+          <div class="secret">
+            <code id="key">{key}</code>
+            <Copy of="key" />
+          </div>
+        </div>
+      </div>
+      <p class="gap0">
+        <a href="/console/keys" class="btn primary" role="button">
           {say("done")}
         </a>
       </p>
     </>,
+    200,
+    { width: "slim" },
   );
 }
 
 /** The fields that a key is made with and changed by. */
 export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: string; quota?: string }) => (
   <>
-    <label>
-      {c.var.say("key_name")}
-      <input name="name" maxlength={200} value={name} required />
-    </label>
-    <label>
-      {c.var.say("quota")}
-      <input name="quota" inputmode="decimal" value={quota} aria-describedby="quota-hint" />
-      <small id="quota-hint">{c.var.say("quota_hint", { unit: balanceUnit(c.env) })}</small>
-    </label>
+    <TextField name="name" label={c.var.say("key_name")} maxlength={200} value={name} required />
+    <TextField
+      name="quota"
+      label={c.var.say("quota")}
+      opt={balanceUnit(c.env)}
+      inputmode="decimal"
+      value={quota}
+      hint={c.var.say("quota_hint", { unit: balanceUnit(c.env) })}
+    />
   </>
 );
 

@@ -66,6 +66,10 @@ export default {
     admin_below_use: "The quota cannot be less than what is used and reserved: {amount}.",
     admin_no_keys: "No keys.",
     admin_no_tasks: "No tasks.",
+    admin_role: "Role",
+    admin_person: "Person",
+    admin_reason: "Reason",
+    admin_invitation_mailed: "Sent to {email}. This link is shown only now, in case the e-mail does not arrive.",
   },
   zh: {
     admin: "管理",
@@ -132,6 +136,10 @@ export default {
     admin_below_use: "额度不能低于已使用与已预留之和：{amount}。",
     admin_no_keys: "没有密钥。",
     admin_no_tasks: "没有任务。",
+    admin_role: "角色",
+    admin_person: "用户",
+    admin_reason: "原因",
+    admin_invitation_mailed: "已发送至 {email}。以防邮件未送达，此链接仅现在显示。",
   },
   ko: {
     admin: "관리",
@@ -198,6 +206,10 @@ export default {
     admin_below_use: "한도는 사용 및 예약된 금액보다 작을 수 없습니다: {amount}.",
     admin_no_keys: "키가 없습니다.",
     admin_no_tasks: "작업이 없습니다.",
+    admin_role: "역할",
+    admin_person: "사용자",
+    admin_reason: "사유",
+    admin_invitation_mailed: "{email}(으)로 보냈습니다. 이메일이 도착하지 않을 경우를 위해 이 링크는 지금만 표시됩니다.",
   },
   ja: {
     admin: "管理",
@@ -264,5 +276,9 @@ export default {
     admin_below_use: "上限は使用済みと予約済みの合計を下回れません: {amount}。",
     admin_no_keys: "キーはありません。",
     admin_no_tasks: "タスクはありません。",
+    admin_role: "役割",
+    admin_person: "利用者",
+    admin_reason: "理由",
+    admin_invitation_mailed: "{email} に送信しました。メールが届かない場合のため、このリンクは今だけ表示されます。",
   },
 };

@@ -23,8 +23,6 @@ export default {
     key_replaced: "replaced",
     change: "Change",
     rotate: "Rotate",
-    keys_note:
-      "Amounts in {unit}. A replaced key and the one in its place share one quota and are counted together. Looking at tasks is not counted as use.",
     change_key: "Change the key {name}",
     quota_below_use: "The quota cannot be less than what is used and reserved.",
     rotate_key: "Rotate the key {name}",
@@ -36,6 +34,8 @@ export default {
     overlap_week: "7 days",
     bad_overlap: "Choose how long the old key goes on working.",
     not_rotatable: "This key works no more, or another one has taken its place already.",
+    keys_lead: "A key acts for this account. Give each program its own, with a quota if it should not spend everything.",
+    no_keys_why: "Programs sign their requests with a key. Create one below; it is shown once.",
   },
   zh: {
     key_name: "名称",
@@ -59,7 +59,6 @@ export default {
     key_replaced: "已被替换",
     change: "修改",
     rotate: "轮换",
-    keys_note: "金额单位 {unit}。被替换的密钥与替换它的密钥共用一个额度，并合并计算。查询任务不计为使用。",
     change_key: "修改密钥 {name}",
     quota_below_use: "额度不能低于已使用与已预留之和。",
     rotate_key: "轮换密钥 {name}",
@@ -71,6 +70,8 @@ export default {
     overlap_week: "7 天",
     bad_overlap: "请选择旧密钥继续有效的时间。",
     not_rotatable: "此密钥已失效，或已被另一个密钥取代。",
+    keys_lead: "密钥代表此账户行事。请为每个程序单独创建密钥；若不应花光余额，请设置额度。",
+    no_keys_why: "程序用密钥为请求签名。请在下方创建；密钥只显示一次。",
   },
   ko: {
     key_name: "이름",
@@ -94,7 +95,6 @@ export default {
     key_replaced: "교체됨",
     change: "변경",
     rotate: "교체",
-    keys_note: "금액 단위 {unit}. 교체된 키와 새 키는 하나의 한도를 공유하며 함께 집계됩니다. 작업 조회는 사용으로 집계되지 않습니다.",
     change_key: "{name} 키 변경",
     quota_below_use: "한도는 사용액과 예약액의 합보다 작을 수 없습니다.",
     rotate_key: "{name} 키 교체",
@@ -106,6 +106,8 @@ export default {
     overlap_week: "7일",
     bad_overlap: "이전 키를 사용할 수 있는 기간을 선택하세요.",
     not_rotatable: "이 키는 더 이상 작동하지 않거나 이미 다른 키로 교체되었습니다.",
+    keys_lead: "키는 이 계정을 대신합니다. 프로그램마다 따로 만들고, 전부 쓰면 안 되는 경우 한도를 정하세요.",
+    no_keys_why: "프로그램은 키로 요청에 서명합니다. 아래에서 만드세요. 키는 한 번만 표시됩니다.",
   },
   ja: {
     key_name: "名前",
@@ -129,8 +131,6 @@ export default {
     key_replaced: "置き換え済み",
     change: "変更",
     rotate: "ローテーション",
-    keys_note:
-      "金額の単位は {unit} です。置き換えられたキーと新しいキーは一つの上限を共有し、合算されます。タスクの照会は利用に数えません。",
     change_key: "キー {name} を変更",
     quota_below_use: "上限は使用済みと予約済みの合計を下回れません。",
     rotate_key: "キー {name} をローテーション",
@@ -142,5 +142,7 @@ export default {
     overlap_week: "7 日間",
     bad_overlap: "古いキーを使える期間を選んでください。",
     not_rotatable: "このキーはもう使えないか、すでに別のキーに置き換えられています。",
+    keys_lead: "キーはこのアカウントとして動作します。プログラムごとに作成し、すべて使わせたくない場合は上限を設定してください。",
+    no_keys_why: "プログラムはキーでリクエストを認証します。下で作成してください。キーは一度だけ表示されます。",
   },
 };

@@ -2,7 +2,6 @@
 
 export default {
   en: {
-    tasks: "Tasks",
     kind: "Kind",
     kind_image: "Image",
     kind_video: "Video",
@@ -38,7 +37,6 @@ export default {
     files_expired_at: "Files expired",
     money_came_back: "Nothing was charged: {amount} came back.",
     money_comes_back: "Nothing is charged: {amount} will come back in a moment.",
-    run_again: "Run again",
     change_and_run: "Change and run",
     pictures_deleted: "This task cannot be repeated as it was: the pictures sent along were deleted when it ended.",
     cancel_task: "Cancel the task",
@@ -51,9 +49,10 @@ export default {
     make_character_for: "Make a character for {price}",
     from_second: "From second",
     to_second: "To second",
+    tasks: "Gallery",
+    run_again_for: "Run again · {price}",
   },
   zh: {
-    tasks: "任务",
     kind: "类型",
     kind_image: "图片",
     kind_video: "视频",
@@ -89,7 +88,6 @@ export default {
     files_expired_at: "文件已过期",
     money_came_back: "未扣费：已退回 {amount}。",
     money_comes_back: "不扣费：{amount} 即将退回。",
-    run_again: "再次运行",
     change_and_run: "修改后运行",
     pictures_deleted: "此任务无法原样重复：随请求发送的图片在任务结束时已删除。",
     cancel_task: "取消任务",
@@ -102,9 +100,10 @@ export default {
     make_character_for: "创建角色（{price}）",
     from_second: "起始秒",
     to_second: "结束秒",
+    tasks: "图库",
+    run_again_for: "再次运行 · {price}",
   },
   ko: {
-    tasks: "작업",
     kind: "종류",
     kind_image: "이미지",
     kind_video: "동영상",
@@ -140,7 +139,6 @@ export default {
     files_expired_at: "파일 만료됨",
     money_came_back: "청구되지 않았습니다. {amount}가 반환되었습니다.",
     money_comes_back: "청구되지 않습니다. {amount}가 곧 반환됩니다.",
-    run_again: "다시 실행",
     change_and_run: "수정하여 실행",
     pictures_deleted: "이 작업은 그대로 반복할 수 없습니다. 함께 보낸 이미지는 작업이 끝날 때 삭제되었습니다.",
     cancel_task: "작업 취소",
@@ -153,9 +151,10 @@ export default {
     make_character_for: "캐릭터 만들기 ({price})",
     from_second: "시작 초",
     to_second: "끝 초",
+    tasks: "갤러리",
+    run_again_for: "다시 실행 · {price}",
   },
   ja: {
-    tasks: "タスク",
     kind: "種類",
     kind_image: "画像",
     kind_video: "動画",
@@ -191,7 +190,6 @@ export default {
     files_expired_at: "ファイル期限切れ",
     money_came_back: "請求はありません。{amount} が返却されました。",
     money_comes_back: "請求はありません。{amount} はまもなく返却されます。",
-    run_again: "再実行",
     change_and_run: "変更して実行",
     pictures_deleted: "このタスクはそのままでは再実行できません。送信された画像はタスクの終了時に削除されました。",
     cancel_task: "タスクを中止",
@@ -204,5 +202,7 @@ export default {
     make_character_for: "キャラクターを作成（{price}）",
     from_second: "開始秒",
     to_second: "終了秒",
+    tasks: "ギャラリー",
+    run_again_for: "もう一度実行 · {price}",
   },
 };

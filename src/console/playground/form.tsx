@@ -2,6 +2,7 @@
 
 import type { Child } from "hono/jsx";
 import type { Action } from "../../catalog/models.ts";
+import { Icon } from "../parts/icon.tsx";
 import { hintOf, labelOf, wordOf } from "../messages/playground-fields.ts";
 import type { Language, Say } from "../messages.ts";
 import { messagesIn } from "./body.ts";
@@ -37,11 +38,16 @@ function Below({ name, state: { problems, language, action } }: { name: string; 
   const hint = hintOf(language, name, action);
   return (
     <>
-      {hint !== undefined && <small id={`hint-${name}`}>{hint}</small>}
+      {hint !== undefined && (
+        <p class="hint" id={`hint-${name}`}>
+          {hint}
+        </p>
+      )}
       {problems.has(name) && (
-        <small id={`problem-${name}`} class="problem">
+        <p id={`problem-${name}`} class="err">
+          <Icon name="warn" />
           {problems.get(name)!.join(" · ")}
-        </small>
+        </p>
       )}
     </>
   );
@@ -83,17 +89,18 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
   switch (field.as) {
     case "choice":
       return (
-        <select {...common}>
+        <select class="in" {...common}>
           {field.fallback === undefined && <option value="">{say("not_set")}</option>}
           <Options options={field.options} chosen={one(typed, name)} language={language} />
         </select>
       );
     case "flag":
-      return <input {...common} type="checkbox" role="switch" required={false} checked={typed.has(name)} />;
+      return <input {...common} class="switch" type="checkbox" role="switch" required={false} checked={typed.has(name)} />;
     case "number":
       return (
         <input
           {...common}
+          class="in"
           type="number"
           min={field.minimum}
           max={field.maximum}
@@ -104,13 +111,14 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
     case "text":
       if ((field.most ?? 0) >= longText)
         return (
-          <textarea {...common} maxlength={field.most} rows={4}>
+          <textarea {...common} class="in" maxlength={field.most} rows={4}>
             {one(typed, name)}
           </textarea>
         );
       return (
         <input
           {...common}
+          class="in"
           type={field.isUrl ? "url" : "text"}
           maxlength={field.most}
           pattern={field.pattern}
@@ -120,7 +128,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
       );
     case "json":
       return (
-        <textarea {...common} rows={2} spellcheck={false}>
+        <textarea {...common} class="in" rows={2} spellcheck={false}>
           {one(typed, name)}
         </textarea>
       );
@@ -129,6 +137,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
         <>
           <PictureInput name={name} most={field.most} label={labelOf(language, name)} say={say} />
           <textarea
+            class="in"
             name={`${name}.url`}
             rows={2}
             aria-label={say("addresses", { field: labelOf(language, name) })}
@@ -141,8 +150,8 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
       );
     case "roles":
       return Array.from({ length: field.most }, (_, at) => (
-        <div class="row">
-          <select name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })} {...described(name, state)}>
+        <div class="turn">
+          <select class="in" name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })} {...described(name, state)}>
             <Options
               options={field.roles}
               chosen={one(typed, `${name}.${at}.role`) ?? field.roles[Math.min(at, field.roles.length - 1)]}
@@ -152,6 +161,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
           <div>
             <PictureInput name={`${name}.${at}`} most={1} label={say("picture_of", { number: at + 1 })} say={say} />
             <input
+              class="in"
               type="url"
               name={`${name}.${at}.url`}
               value={one(typed, `${name}.${at}.url`)}
@@ -165,11 +175,17 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
       const said = messagesIn(name, typed);
       const rows = said.length === 0 ? [{ role: "system", content: "" }] : said;
       return [...rows, { role: "user", content: "" }].map(({ role, content }, at) => (
-        <div class="row">
-          <select name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })}>
+        <div class="turn">
+          <select class="in" name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })}>
             <Options options={field.roles} chosen={role} language={language} />
           </select>
-          <textarea name={`${name}.${at}.content`} rows={3} aria-label={say("message_of", { number: at + 1 })} {...described(name, state)}>
+          <textarea
+            class="in"
+            name={`${name}.${at}.content`}
+            rows={3}
+            aria-label={say("message_of", { number: at + 1 })}
+            {...described(name, state)}
+          >
             {content}
           </textarea>
         </div>
@@ -186,15 +202,15 @@ function Labelled({ field, state }: { field: Field; state: FormState }) {
   const label = labelOf(state.language, name);
   if (isGroup(field))
     return (
-      <fieldset data-field={name}>
+      <fieldset class="field" data-field={name}>
         <legend>{label}</legend>
         <Control field={field} state={state} />
         <Below name={name} state={state} />
       </fieldset>
     );
   return (
-    <div data-field={name}>
-      <label>
+    <div class="field" data-field={name}>
+      <label class={as === "flag" ? "check" : "stack tight"}>
         {as === "flag" ? null : label}
         <Control field={field} state={state} />
         {as === "flag" ? label : null}
@@ -211,7 +227,7 @@ function Grouped({ fields, state }: { fields: Field[]; state: FormState }) {
     <>
       {fields.map((field) => field.group === undefined && <Labelled field={field} state={state} />)}
       {[...groups].map((group) => (
-        <fieldset>
+        <fieldset class="stack">
           <legend>{labelOf(state.language, group)}</legend>
           {fields.map((field) => field.group === group && <Labelled field={field} state={state} />)}
         </fieldset>
@@ -232,9 +248,11 @@ export function Fields(state: FormState) {
   return (
     <>
       <Grouped fields={fields.filter((field) => !isExtra(field))} state={state} />
-      <details open={extra.some(({ name }) => problems.has(name) || (one(typed, name) ?? "") !== "")}>
+      <details class="more" open={extra.some(({ name }) => problems.has(name) || (one(typed, name) ?? "") !== "")}>
         <summary>{say("more_options")}</summary>
-        <Grouped fields={extra} state={state} />
+        <div class="stack">
+          <Grouped fields={extra} state={state} />
+        </div>
       </details>
     </>
   );

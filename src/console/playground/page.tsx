@@ -3,14 +3,17 @@
 import { remaining } from "../../db/ledger.ts";
 import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
-import { Problem } from "../layout.tsx";
 import { bodyOf, holdOf, type Pictures } from "./body.ts";
 import { type Choice, groups, requestOf } from "./choices.ts";
 import type { Typed } from "./fields.ts";
 import { Fields } from "./form.tsx";
 import { amountOf } from "../amounts.ts";
-import { Figures } from "../parts.tsx";
 import { snippetsOf } from "./snippets.ts";
+import { Copy } from "../parts/copy.tsx";
+import { Money } from "../parts/money.tsx";
+import { Note, Problem } from "../parts/note.tsx";
+import { pathOf } from "../static-files.ts";
+import { Figures } from "../parts/table.tsx";
 
 export interface Shown {
   choices: Choice[];
@@ -45,9 +48,10 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
     say("playground"),
     <>
       <form method="get" action="/console/playground">
-        <label>
+        <label class="field">
           {say("model")}
           <select
+            class="in"
             name="model"
             hx-post="/console/playground"
             hx-vals='{"do": "choose"}'
@@ -72,20 +76,20 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
           </select>
         </label>
         <noscript>
-          <button class="secondary">{say("show_form")}</button>
+          <button class="btn">{say("show_form")}</button>
         </noscript>
       </form>
       {answer && (
-        <section id="answer">
+        <section id="answer" class="card">
           <h2>{say("answer")}</h2>
           <p class="said">{answer.text}</p>
           <p>
-            <small>{answer.used}</small>
+            <span class="meta">{answer.used}</span>
           </p>
         </section>
       )}
-      <div id="work">
-        <form id="request" method="post" action="/console/playground" enctype="multipart/form-data" data-once>
+      <div id="work" class="gap">
+        <form class="stack narrow" id="request" method="post" action="/console/playground" enctype="multipart/form-data" data-once>
           <Problem text={problem} />
           {shown.lostPictures && <p role="status">{say("add_pictures_again")}</p>}
           <input type="hidden" name="model" value={choice.id} />
@@ -102,11 +106,11 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
           <div aria-live="polite">
             <Cost c={c} choice={choice} amount={holdOf(choice, body)} left={left} />
           </div>
-          <p class="actions">
-            <button name="do" value="run">
+          <p class="row">
+            <button class="btn primary" name="do" value="run">
               {say("run")}
             </button>
-            <button name="do" value="preview" class="secondary outline" formnovalidate>
+            <button name="do" value="preview" class="btn" formnovalidate>
               {say("preview")}
             </button>
           </p>
@@ -123,20 +127,25 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
         hx-swap="outerHTML"
         hx-sync="this:replace"
       />
-      <h2>{say("same_as_code")}</h2>
-      <p>{say("code_hint")}</p>
-      {Object.entries(code).map(([name, title]) => (
-        <details name="code" open={name === "curl"}>
-          <summary>{title}</summary>
-          <button type="button" class="secondary outline" hidden data-copy={`code-${name}`} data-copied={say("copied")}>
-            {say("copy")}
-          </button>
-          <pre>
-            <code id={`code-${name}`}>{snippets[name as keyof typeof code]}</code>
-          </pre>
-        </details>
-      ))}
-      <script src="/console/static/playground.js" type="module" />
+      <section class="stack">
+        <h2>{say("same_as_code")}</h2>
+        <p class="muted">{say("code_hint")}</p>
+        {Object.entries(code).map(([name, title]) => (
+          <details class="more" name="code" open={name === "curl"}>
+            <summary>{title}</summary>
+            <div class="code">
+              <header>
+                <span class="grow0" />
+                <Copy of={`code-${name}`} />
+              </header>
+              <pre tabindex={0} aria-label={title}>
+                <code id={`code-${name}`}>{snippets[name as keyof typeof code]}</code>
+              </pre>
+            </div>
+          </details>
+        ))}
+      </section>
+      <script src={pathOf("playground.js")} type="module" />
     </>,
     status,
   );
@@ -150,16 +159,23 @@ function Cost({ c, choice, amount, left }: { c: ConsoleContext; choice: Choice; 
     <div id="cost">
       <Figures
         of={[
-          [say(choice.action === "chat" ? "price_at_most" : "price"), amount === null ? say("price_unknown") : amountOf(c, amount)],
-          [say("remaining"), amountOf(c, left)],
+          [
+            say(choice.action === "chat" ? "price_at_most" : "price"),
+            amount === null ? say("price_unknown") : <Money millionths={amount} />,
+          ],
+          [say("remaining"), <Money millionths={left} />],
         ]}
       />
       {choice.action === "chat" && (
         <p>
-          <small>{say("by_tokens", { input: units("input_million_tokens"), output: units("output_million_tokens") })}</small>
+          <span class="meta">{say("by_tokens", { input: units("input_million_tokens"), output: units("output_million_tokens") })}</span>
         </p>
       )}
-      {amount !== null && left !== null && amount > left && <p role="alert">{say("too_dear")}</p>}
+      {amount !== null && left !== null && amount > left && (
+        <Note tone="warn" role="alert">
+          {say("too_dear")}
+        </Note>
+      )}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { sha256Hex } from "../../ids.ts";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn, nothingHere } from "../frame.tsx";
 import { bodyOf } from "./body.ts";
 import { asStream, writtenPage } from "./chat.ts";
 import { type Choice, choicesOf, requestOf } from "./choices.ts";
@@ -33,7 +33,7 @@ async function open(c: ConsoleContext): Promise<Response> {
   const choices = await choicesOf(c);
   const { model = "", from, ...query } = c.req.query();
   const task = from === undefined ? undefined : await c.env.API.record(c.get("account").id, from);
-  if (task === null) return page(c, say("not_found"), null, 404);
+  if (task === null) return nothingHere(c);
   const { kind, parameters, source } = task?.submission ?? {};
   const wanted = task ? (choices.find((one) => one.model === task.submission.model && one.action === kind)?.id ?? "") : model;
   const choice =
@@ -58,7 +58,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
   const { typed, pictures } = form;
   const choices = await choicesOf(c);
   const choice = choices.find(({ id }) => id === typed.get("model")?.[0]);
-  if (!choice) return page(c, say("not_found"), null, 404);
+  if (!choice) return nothingHere(c);
   const isLeft = ({ id }: Choice) => id === typed.get("shown")?.[0];
   switch (typed.get("do")?.[0]) {
     case "choose":

@@ -2,30 +2,21 @@
 
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
-import { amountOf } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
-import { Moment } from "../layout.tsx";
 import { isGone, type TaskData } from "./answers.ts";
+import { Money } from "../parts/money.tsx";
+import { ClockTime } from "../parts/moment.tsx";
+import { Facts } from "../parts/table.tsx";
 
-const Facts = ({ title, rows }: { title: string; rows: (readonly [name: Child, value: Child] | false | undefined)[] }) => (
-  <>
-    <h2>{title}</h2>
-    <div class="overflow-auto">
-      <table class="facts">
-        <tbody>
-          {rows.map(
-            (row) =>
-              row && (
-                <tr>
-                  <th scope="row">{row[0]}</th>
-                  <td>{row[1]}</td>
-                </tr>
-              ),
-          )}
-        </tbody>
-      </table>
+type Row = readonly [name: Child, value: Child] | false | undefined;
+
+const FactsSection = ({ title, rows, isReceipt = false }: { title: string; rows: Row[]; isReceipt?: boolean }) => (
+  <section>
+    <div class="sub">
+      <h2>{title}</h2>
     </div>
-  </>
+    <Facts of={rows} isReceipt={isReceipt} />
+  </section>
 );
 
 const TaskLink = ({ id }: { id: string }) => (
@@ -71,7 +62,7 @@ export function Parameters({ c, task, record }: { c: ConsoleContext; task: TaskD
   const { kind: _kind, reserved: _reserved, source_task: source, ...parameters } = task.metadata;
   const { characters } = record.submission;
   return (
-    <Facts
+    <FactsSection
       title={say("parameters")}
       rows={[
         [say("model"), task.model],
@@ -94,15 +85,16 @@ export function Parameters({ c, task, record }: { c: ConsoleContext; task: TaskD
 
 export function Cost({ c, cost: { held, charged } }: { c: ConsoleContext; cost: { held: number; charged: number | null } }) {
   const { say } = c.var;
-  const amount = (millionths: number) => amountOf(c, millionths);
+  const amount = (millionths: number) => <Money millionths={millionths} />;
   return (
-    <Facts
+    <FactsSection
       title={say("cost")}
       rows={[
         [say("cost_reserved"), amount(held)],
-        [say("cost_charged"), charged === null ? say("not_yet") : amount(charged)],
         [say("cost_returned"), charged === null ? say("not_yet") : amount(held - charged)],
+        [say("cost_charged"), charged === null ? say("not_yet") : amount(charged)],
       ]}
+      isReceipt
     />
   );
 }
@@ -111,24 +103,24 @@ export function Times({ c, task, record }: { c: ConsoleContext; task: TaskData; 
   const { say } = c.var;
   const { createdAt, startedAt, finalAt, expiresAt } = record;
   return (
-    <Facts
+    <FactsSection
       title={say("times")}
       rows={[
-        [say("submitted_at"), <Moment ms={createdAt} />],
-        startedAt !== undefined && [say("started_at"), <Moment ms={startedAt} />],
+        [say("submitted_at"), <ClockTime ms={createdAt} />],
+        startedAt !== undefined && [say("started_at"), <ClockTime ms={startedAt} />],
         finalAt !== undefined && [
           say("ended_at"),
           <>
-            <Moment ms={finalAt} /> ({say("after_seconds", { seconds: Math.max(1, Math.round((finalAt - createdAt) / 1000)) })})
+            <ClockTime ms={finalAt} /> ({say("after_seconds", { seconds: Math.max(1, Math.round((finalAt - createdAt) / 1000)) })})
           </>,
         ],
         expiresAt !== undefined && [
           say(isGone(task) ? "files_expired_at" : "files_expire_at"),
           isGone(task) ? (
-            <Moment ms={expiresAt} />
+            <ClockTime ms={expiresAt} />
           ) : (
             <span data-countdown={new Date(expiresAt).toISOString()}>
-              <Moment ms={expiresAt} />
+              <ClockTime ms={expiresAt} />
             </span>
           ),
         ],

@@ -28,7 +28,7 @@ interface FormsProps {
 
 /** One form of a task's page. Its key makes sure that sending it twice runs it once. */
 const Form = ({ task, name, children }: { task: TaskData; name: FormName; children: Child }) => (
-  <form method="post" action={`/console/tasks/${task.id}/${name}`}>
+  <form method="post" action={`/console/tasks/${task.id}/${name}`} class="stack">
     <input type="hidden" name="key" value={crypto.randomUUID()} />
     {children}
   </form>
@@ -51,19 +51,19 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
   const size = typed("size") ?? task.metadata.size;
   const choice = typed("choice") ?? `${task.model}/${schema["duration"]?.default}`;
   return (
-    <article>
+    <article class="card stack">
       <h2>{say("remix")}</h2>
       <Form task={task} name="remix">
-        <label>
+        <label class="field">
           {say("remix_prompt")}
-          <textarea name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
+          <textarea class="in" name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
             {typed("prompt")}
           </textarea>
         </label>
-        <div class="grid">
-          <label>
+        <div class="cols two">
+          <label class="field">
             {say("model_and_length")}
-            <select name="choice">
+            <select class="in" name="choice">
               {remixes.map(({ value, text }) => (
                 <option value={value} selected={value === choice}>
                   {text}
@@ -71,16 +71,18 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
               ))}
             </select>
           </label>
-          <label>
+          <label class="field">
             {say("remix_size")}
-            <select name="size">
+            <select class="in" name="size">
               {schema["size"]?.enum?.map((ratio) => (
                 <option selected={ratio === size}>{ratio}</option>
               ))}
             </select>
           </label>
         </div>
-        <button>{say("remix")}</button>
+        <p>
+          <button class="btn">{say("remix")}</button>
+        </p>
       </Form>
     </article>
   );
@@ -93,30 +95,32 @@ function Character({ task, models, amount, refused, say }: FormsProps) {
   const { duration } = task.result!.videos![0];
   const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
   return (
-    <article>
+    <article class="card stack">
       <h2>{say("make_character")}</h2>
-      <p>{say("make_character_hint")}</p>
+      <p class="muted">{say("make_character_hint")}</p>
       <Form task={task} name="character">
-        <div class="grid">
-          <label>
+        <div class="cols two">
+          <label class="field">
             {say("from_second")}
-            <input {...seconds} name="start" value={typed("start", 0)} />
+            <input class="in" {...seconds} name="start" value={typed("start", 0)} />
           </label>
-          <label>
+          <label class="field">
             {say("to_second")}
-            <input {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
+            <input class="in" {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
           </label>
         </div>
-        <button>{say("make_character_for", { price: amount(price?.character ?? 0) })}</button>
+        <p>
+          <button class="btn">{say("make_character_for", { price: amount(price?.character ?? 0) })}</button>
+        </p>
       </Form>
     </article>
   );
 }
 
 /** Runs it again as it was, or leads to where it can be changed first. */
-function Again({ task, submission, say }: FormsProps) {
+function Again({ task, submission, amount, say }: FormsProps) {
   const playground = (
-    <a href={`/console/playground?from=${task.id}`} role="button" class="secondary">
+    <a href={`/console/playground?from=${task.id}`} role="button" class="btn">
       {say("change_and_run")}
     </a>
   );
@@ -129,8 +133,8 @@ function Again({ task, submission, say }: FormsProps) {
     );
   return (
     <Form task={task} name="again">
-      <div class="buttons">
-        <button>{say("run_again")}</button>
+      <div class="row">
+        <button class="btn">{say("run_again_for", { price: amount(submission.price / 1e6) })}</button>
         {playground}
       </div>
     </Form>
@@ -141,7 +145,7 @@ function Again({ task, submission, say }: FormsProps) {
 export const Forms = (props: FormsProps) =>
   isOpen(props.task) ? (
     <Form task={props.task} name="cancel">
-      <button class="secondary">{props.say("cancel_task")}</button>
+      <button class="btn">{props.say("cancel_task")}</button>
     </Form>
   ) : (
     <>

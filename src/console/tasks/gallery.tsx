@@ -1,12 +1,13 @@
 /** The account's tasks as cards: filtered, page by page, renewed while one of them runs. */
 
-import { statusWord } from "../parts.tsx";
 import { allModels } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext, page } from "../frame.tsx";
-import { Moment, Problem } from "../layout.tsx";
 import type { Say } from "../messages.ts";
 import { isGone, isOpen, refusalOf, type TaskData } from "./answers.ts";
 import { live } from "./live.ts";
+import { Moment } from "../parts/moment.tsx";
+import { Problem } from "../parts/note.tsx";
+import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 
 const kinds = ["image", "video", "character", "remix"] as const;
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
@@ -14,7 +15,7 @@ const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 /** How far it is, in a bar with its number beside it. */
 export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (
   <>
-    <progress value={task.progress} max={100} aria-label={say("task_progress")} /> <small>{task.progress} %</small>
+    <progress value={task.progress} max={100} aria-label={say("task_progress")} /> <span class="meta num">{task.progress} %</span>
   </>
 );
 
@@ -32,7 +33,7 @@ function titleOf(task: TaskData, say: Say): string {
 function Preview({ task, say }: { task: TaskData; say: Say }) {
   const { result, error } = task;
   if (error) return <span class="preview">{error.message}</span>;
-  if (!result) return <span class="preview">{statusWord(say, task.status)}</span>;
+  if (!result) return <span class="preview">{statusWord(say, shownStatus(task))}</span>;
   if (isGone(task)) return <span class="preview">{say("files_gone")}</span>;
   const film = result.videos?.[0];
   const picture = film ? film.thumbnail : (result.images?.[0]?.url[0] ?? result.data?.characters[0].profile_picture_url);
@@ -46,7 +47,7 @@ function Preview({ task, say }: { task: TaskData; say: Say }) {
 
 const Card = ({ task, say }: { task: TaskData; say: Say }) => (
   <li id={task.id}>
-    <article>
+    <article class="card">
       <a href={`/console/tasks/${task.id}`}>
         <Preview task={task} say={say} />
         <h2>{titleOf(task, say)}</h2>
@@ -55,9 +56,9 @@ const Card = ({ task, say }: { task: TaskData; say: Say }) => (
         {say(`kind_${task.metadata.kind}`)} · {task.model}
       </p>
       <p>
-        {statusWord(say, task.status)} {isOpen(task) && <Progress task={task} say={say} />}
+        <StatusPill task={task} /> {isOpen(task) && <Progress task={task} say={say} />}
       </p>
-      <small>
+      <small class="meta">
         <Moment ms={1000 * task.created_at} />
       </small>
     </article>
@@ -73,9 +74,9 @@ interface FilterProps {
 }
 
 const Filter = ({ name, label, chosen, options, say }: FilterProps) => (
-  <label>
+  <label class="field">
     {label}
-    <select name={name}>
+    <select class="in" name={name}>
       <option value="">{say("any")}</option>
       {options.map(({ value, text }) => (
         <option value={value} selected={value === chosen}>
@@ -105,7 +106,7 @@ export async function gallery(c: ConsoleContext) {
     c,
     say("tasks"),
     <>
-      <form method="get" class="filters">
+      <form method="get" class="filters sub">
         <Filter
           name="kind"
           label={say("kind")}
@@ -127,12 +128,12 @@ export async function gallery(c: ConsoleContext) {
           options={models.map(({ id }) => ({ value: id, text: id }))}
           say={say}
         />
-        <button class="secondary">{say("filter")}</button>
+        <button class="btn">{say("filter")}</button>
       </form>
       <Problem text={refusal?.text} />
       <section {...(isLive ? live(pathOf(asked), "tasks", "every 3s") : { id: "tasks" })}>
         {tasks.length === 0 && !refusal && <p>{say(Object.values(asked).some(Boolean) ? "no_such_tasks" : "no_tasks")}</p>}
-        <ul class="gallery">
+        <ul class="cols cards gallery">
           {tasks.map((task) => (
             <Card task={task} say={say} />
           ))}
@@ -145,9 +146,17 @@ export async function gallery(c: ConsoleContext) {
           </noscript>
         )}
         {(asked["after"] !== undefined || hasMore) && (
-          <p class="paging">
-            {asked["after"] !== undefined && <a href={pathOf(filters)}>{say("newest")}</a>}
-            {hasMore && <a href={pathOf({ ...filters, after: tasks.at(-1)!.id })}>{say("older")}</a>}
+          <p class="pager">
+            {asked["after"] !== undefined && (
+              <a class="btn sm" href={pathOf(filters)}>
+                {say("newest")}
+              </a>
+            )}
+            {hasMore && (
+              <a class="btn sm push" href={pathOf({ ...filters, after: tasks.at(-1)!.id })}>
+                {say("older")}
+              </a>
+            )}
           </p>
         )}
       </section>

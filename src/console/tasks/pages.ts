@@ -1,7 +1,7 @@
 /** `/console/tasks`: the gallery, each task's page, and what its forms do. */
 
 import { Hono } from "hono";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn, nothingHere } from "../frame.tsx";
 import { refusalOf } from "./answers.ts";
 import type { FormName } from "./forms.tsx";
 import { gallery } from "./gallery.tsx";
@@ -17,7 +17,7 @@ const form =
   (name: FormName, ask: (c: ConsoleContext, task: Task, field: (name: string) => string) => Promise<Response>) =>
   async (c: ConsoleContext) => {
     const task = await c.env.API.record(c.get("account").id, c.req.param("id")!);
-    if (!task) return page(c, c.get("say")("not_found"), null, 404);
+    if (!task) return nothingHere(c);
     const field = await fieldsOf(c);
     const answer = await ask(c, task, field);
     if (!answer.ok) return taskPage(c, task.id, { form: name, refusal: await refusalOf(answer), typed: field });

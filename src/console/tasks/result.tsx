@@ -33,7 +33,7 @@ export function Result({ task, result, say }: Props) {
   switch (result.kind) {
     case "images":
       return (
-        <div class="results">
+        <div class="shots">
           {result.images.map((image, at) => {
             const url = answered.images?.[at]?.url[0];
             return (
@@ -50,7 +50,7 @@ export function Result({ task, result, say }: Props) {
     case "video": {
       const film = answered.videos![0];
       return (
-        <figure class="film">
+        <figure class="hero stack">
           <video
             src={film.url[0]}
             poster={film.thumbnail}
@@ -75,7 +75,7 @@ export function Result({ task, result, say }: Props) {
     }
     case "character":
       return (
-        <figure class="film">
+        <figure class="hero stack">
           {!isGone(task) && <img src={answered.data!.characters[0].profile_picture_url} alt={result.displayName} />}
           <figcaption>
             {result.displayName}, <code>@{result.username}</code> · <a href="/console/characters">{say("characters")}</a>

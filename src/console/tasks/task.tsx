@@ -1,16 +1,18 @@
 /** One task's page: what came of it, what can be done with it, what was asked for; it renews itself while the task runs. */
 
 import { costOf } from "../ledger.ts";
-import { askGateway, type ConsoleContext, page } from "../frame.tsx";
-import { Problem } from "../layout.tsx";
+import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
 import { isGone, isOpen, refusalOf, type TaskData, usableModels } from "./answers.ts";
 import { amountOf } from "../amounts.ts";
 import { Cost, Parameters, Times } from "./facts.tsx";
 import { Forms, type Refused } from "./forms.tsx";
-import { statusWord } from "../parts.tsx";
 import { Progress } from "./gallery.tsx";
 import { live } from "./live.ts";
 import { Result } from "./result.tsx";
+import { Problem } from "../parts/note.tsx";
+import { Copy } from "../parts/copy.tsx";
+import { StatusPill } from "../parts/status.tsx";
+import { pathOf } from "../static-files.ts";
 
 /** `GET /console/tasks/{id}`, and the answer to a form of that page that was refused. */
 export async function taskPage(c: ConsoleContext, id: string, refused?: Refused) {
@@ -23,7 +25,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   const { data: task } = await answer.json<{ data: TaskData }>();
   // Read second, so that what the answer calls final is final in the record.
   const record = await c.env.API.record(c.get("account").id, task.id);
-  if (!record) return page(c, say("not_found"), null, 404);
+  if (!record) return nothingHere(c);
   const models = record.result?.kind === "video" ? await usableModels(c) : [];
   const cost = await costOf(c, c.get("account").id, task.id);
   const path = `/console/tasks/${task.id}`;
@@ -34,19 +36,19 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
     `${say(`kind_${task.metadata.kind}`)} · ${task.model}`,
     <>
       <p>
-        <code id="task-id">{task.id}</code>{" "}
-        <button type="button" class="outline small" hidden data-copy="task-id" data-copied={say("copied")}>
-          {say("copy")}
-        </button>
+        <code class="id" id="task-id">
+          {task.id}
+        </code>{" "}
+        <Copy of="task-id" />
       </p>
-      <section {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
+      <section class="stack" {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
         <Problem text={refused?.refusal.text} />
         <p role="status">
-          <strong>{statusWord(say, task.status)}</strong>
+          <StatusPill task={task} />
         </p>
         {isOpen(task) && (
           <p>
-            <Progress task={task} say={say} /> <small>{say("seconds_left", { seconds: task.estimated_time ?? 1 })}</small>
+            <Progress task={task} say={say} /> <span class="meta">{say("seconds_left", { seconds: task.estimated_time ?? 1 })}</span>
           </p>
         )}
         {isOpen(task) && (
@@ -57,11 +59,13 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           </noscript>
         )}
         {task.error && (
-          <p class="failure">
-            {task.error.message} <code>{task.error.code}</code>
-            <br />
-            {say(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c, record.submission.price) })}
-          </p>
+          <div class="note bad">
+            <p>
+              {task.error.message} <code>{task.error.code}</code>
+              <br />
+              {say(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c, record.submission.price) })}
+            </p>
+          </div>
         )}
         <Result task={task} result={record.result} say={say} />
         <Forms
@@ -73,14 +77,14 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           say={say}
         />
         <Parameters c={c} task={task} record={record} />
-        <div class="grid">
+        <div class="duo">
           <div>{cost && <Cost c={c} cost={cost} />}</div>
           <div>
             <Times c={c} task={task} record={record} />
           </div>
         </div>
       </section>
-      <script src="/console/static/countdown.js" type="module" />
+      <script src={pathOf("countdown.js")} type="module" />
     </>,
     refused?.refusal.status ?? 200,
   );

@@ -1,67 +1,108 @@
-/** What was charged by day and model: a table, and the place for the chart that a script draws of it. */
+/** What was charged by day and model: the chart, its numbers by model as the legend, and by day. */
 
 import type { Spent } from "../../db/ledger-reports.ts";
-import { amountIn } from "../amounts.ts";
-import type { ConsoleContext } from "../frame.tsx";
-import { balanceUnit } from "../settings.ts";
-
-const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+import { useAround } from "../parts/context.ts";
+import { Money } from "../parts/money.tsx";
+import { dateText } from "../parts/moment.tsx";
+import { Table } from "../parts/table.tsx";
+import { Chart, type Series, seriesOf } from "./chart.tsx";
 
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
 /** Days without a charge have no row; the chart has them. */
-export const ByDay = ({ c, spent, since, days }: { c: ConsoleContext; spent: Spent[]; since: number; days: number }) => {
-  const { say, language } = c.var;
-  if (spent.length === 0) return <p>{say("usage_nothing")}</p>;
-  const models = [...new Set(spent.map(({ model }) => model))].sort();
-  const byDay = Map.groupBy(spent, ({ day }) => day);
-  const Amounts = ({ of }: { of: Spent[] }) => (
-    <>
-      {models.map((name) => {
-        const charged = sum(of.filter(({ model }) => model === name));
-        return <td>{charged === 0 ? "–" : <data value={String(charged)}>{amountIn(language, charged)}</data>}</td>;
-      })}
-      <td>
-        <strong>{amountIn(language, sum(of))}</strong>
-      </td>
-    </>
-  );
+export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; days: number }) => {
+  const { say, unit } = useAround();
+  if (spent.length === 0) return <p class="muted">{say("usage_nothing")}</p>;
+  const series = seriesOf(spent);
   return (
-    <>
-      <link rel="stylesheet" href="/console/static/uplot.css" />
-      <script src="/console/static/uplot.js" defer />
-      <script src="/console/static/usage.js" type="module" />
-      <p>{say("usage_by_day_note", { unit: balanceUnit(c.env) })}</p>
-      <figure class="chart" id="chart" hidden role="img" aria-label={say("usage_chart")} data-day={say("usage_day")} />
-      <div class="overflow-auto short" tabindex={0} role="region" aria-labelledby="days">
-        <table class="dense" id="by-day" data-from={dateOf(since)} data-days={days}>
-          <thead>
-            <tr>
-              <th scope="col">{say("usage_day")}</th>
-              {models.map((model) => (
-                <th scope="col">{model}</th>
-              ))}
-              <th scope="col">{say("usage_total")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...byDay].map(([day, of]) => (
-              <tr>
-                <th scope="row">
-                  <time datetime={dateOf(day)}>{dateOf(day)}</time>
-                </th>
-                <Amounts of={of} />
-              </tr>
-            ))}
-          </tbody>
-          <tfoot>
-            <tr>
-              <th scope="row">{say("usage_total")}</th>
-              <Amounts of={spent} />
-            </tr>
-          </tfoot>
-        </table>
+    <div class="stack">
+      <div class="card">
+        <header>
+          <h2 id="days">{say("usage_by_day")}</h2>
+          <span class="meta push">{say("usage_by_day_note", { unit })}</span>
+        </header>
+        <Chart series={series} since={since} days={days} />
       </div>
-    </>
+      <ByModel series={series} />
+      <details class="more">
+        <summary>{say("usage_each_day")}</summary>
+        <Days spent={spent} />
+      </details>
+    </div>
   );
 };
+
+/** The legend: each model with its colour, its share and its sum. */
+const ByModel = ({ series }: { series: Series[] }) => {
+  const { say, language } = useAround();
+  const total = series.reduce((all, { charged }) => all + charged, 0);
+  const share = (charged: number) => (charged / total).toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
+  return (
+    <Table
+      id="by-model"
+      label={say("usage_by_model")}
+      columns={[say("model"), { name: say("usage_share"), isNumber: true }, { name: say("usage_charged"), isNumber: true }]}
+      foot={
+        <tr>
+          <th scope="row">{say("usage_total")}</th>
+          <td class="num">{share(total)}</td>
+          <td class="num">
+            <Money millionths={total} />
+          </td>
+        </tr>
+      }
+    >
+      {series.map(({ model, colour, charged }) => (
+        <tr>
+          <th scope="row">
+            <span class="row">
+              <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
+                <rect class={colour} width="10" height="10" rx="2" />
+              </svg>
+              {model ?? say("usage_others")}
+            </span>
+          </th>
+          <td class="num">{share(charged)}</td>
+          <td class="num">
+            <Money millionths={charged} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
+
+/** Every day with a charge, every model a column. */
+const Days = ({ spent }: { spent: Spent[] }) => {
+  const { say, language } = useAround();
+  const models = [...new Set(spent.map(({ model }) => model))].sort();
+  return (
+    <Table
+      id="by-day"
+      label={say("usage_each_day")}
+      columns={[say("usage_day"), ...models.map((name) => ({ name, isNumber: true })), { name: say("usage_total"), isNumber: true }]}
+      foot={<Amounts name={say("usage_total")} models={models} of={spent} />}
+    >
+      {[...Map.groupBy(spent, ({ day }) => day)].map(([day, of]) => (
+        <Amounts
+          name={<time datetime={new Date(day).toISOString().slice(0, 10)}>{dateText(language, day)}</time>}
+          models={models}
+          of={of}
+        />
+      ))}
+    </Table>
+  );
+};
+
+const Amounts = ({ name, models, of }: { name: unknown; models: string[]; of: Spent[] }) => (
+  <tr>
+    <th scope="row">{name}</th>
+    {models.map((name) => {
+      const charged = sum(of.filter(({ model }) => model === name));
+      return <td class="num">{charged === 0 ? "–" : <Money millionths={charged} />}</td>;
+    })}
+    <td class="num">
+      <Money millionths={sum(of)} />
+    </td>
+  </tr>
+);

@@ -1,77 +1,82 @@
 /** The ledger, one row for each task or chat: what was reserved, charged and returned. */
 
-import { Table } from "../parts.tsx";
 import type { Entry } from "../../db/ledger-reports.ts";
-import { amountIn } from "../amounts.ts";
-import type { ConsoleContext } from "../frame.tsx";
-import { Moment } from "../layout.tsx";
+import { useAround } from "../parts/context.ts";
+import { cutId } from "../parts/ids.ts";
+import { Money } from "../parts/money.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { Pill, StatusPill } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
 
 const kinds = ["image", "video", "character", "remix", "chat"] as const;
 
-const Outcome = ({ c, outcome }: { c: ConsoleContext; outcome: string | null }) => {
-  const { say } = c.var;
-  if (outcome === null) return <>{say("usage_open")}</>;
+const Outcome = ({ outcome }: { outcome: string | null }) => {
+  const { say } = useAround();
+  if (outcome === null) return <Pill icon="clock" text={say("usage_open")} />;
   if (outcome === "completed") return <>{say("completed")}</>;
   return (
-    <>
-      {say("failed_status")}: <code>{outcome}</code>
-    </>
+    <span class="row">
+      <StatusPill task={{ status: "failed", error: outcome }} />
+      {outcome !== "cancelled" && <code>{outcome}</code>}
+    </span>
   );
 };
 
-/** Enough of an id to tell it from others; the whole one is in the link and in the file. */
-const Id = ({ of: { taskId } }: { of: Entry }) => <code>{taskId.length > 18 ? `${taskId.slice(0, 14)}…` : taskId}</code>;
+/** An amount, or a dash for what is not known yet. */
+const Amount = ({ of }: { of: number | null }) => (of === null ? <>–</> : <Money millionths={of} />);
 
-export const Ledger = ({ c, entries }: { c: ConsoleContext; entries: Entry[] }) => {
-  const { say, language } = c.var;
-  if (entries.length === 0) return <p>{say("usage_no_charges")}</p>;
-  const amount = (millionths: number | null) => (millionths === null ? "–" : amountIn(language, millionths));
+export const Ledger = ({ entries }: { entries: Entry[] }) => {
+  const { say } = useAround();
+  if (entries.length === 0) return <p class="muted">{say("usage_no_charges")}</p>;
+  const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
   return (
     <Table
-      class="dense"
       label={say("usage_charges")}
       columns={[
         say("usage_submitted"),
-        say("usage_kind"),
+        { name: say("usage_kind"), isExtra: true },
         say("model"),
-        say("task"),
-        say("usage_key"),
-        say("reserved"),
-        say("usage_charged"),
-        say("usage_returned"),
-        say("status"),
-        say("usage_ended"),
+        { name: say("task"), isExtra: true },
+        { name: say("usage_key"), isExtra: true },
+        number(say("reserved"), true),
+        number(say("usage_charged")),
+        number(say("usage_returned"), true),
+        { name: say("status"), isExtra: true },
       ]}
     >
-      {entries.map((entry) => {
-        const kind = kinds.find((name) => name === entry.kind);
-        return (
-          <tr>
-            <th scope="row">
-              <Moment ms={entry.at} />
-            </th>
-            <td>{kind ? say(`usage_${kind}`) : entry.kind}</td>
-            <td>{entry.model}</td>
-            <td>
-              {kind === "chat" ? (
-                <Id of={entry} />
-              ) : (
-                <a href={`/console/tasks/${entry.taskId}`}>
-                  <Id of={entry} />
-                </a>
-              )}
-            </td>
-            <td class="name">{entry.keyName}</td>
-            <td>{amount(entry.held)}</td>
-            <td>{amount(entry.charged)}</td>
-            <td>{amount(entry.charged === null ? null : entry.held - entry.charged)}</td>
-            <td>
-              <Outcome c={c} outcome={entry.outcome} />
-            </td>
-            <td>{entry.closedAt === null ? "–" : <Moment ms={entry.closedAt} />}</td>
-          </tr>
-        );
-      })}
+      {entries.map((entry) => (
+        <Row entry={entry} />
+      ))}
     </Table>
+  );
+};
+
+const Row = ({ entry }: { entry: Entry }) => {
+  const { say } = useAround();
+  const { taskId, model, keyName, held, charged } = entry;
+  const kind = kinds.find((name) => name === entry.kind);
+  const id = <code title={taskId}>{cutId(taskId)}</code>;
+  return (
+    <tr>
+      <th scope="row">
+        <Moment ms={entry.at} />
+      </th>
+      <td class="hide-s">{kind ? say(`usage_${kind}`) : entry.kind}</td>
+      <td>{model}</td>
+      <td class="hide-s">{kind === "chat" ? id : <a href={`/console/tasks/${taskId}`}>{id}</a>}</td>
+      <td class="hide-s wrap">{keyName}</td>
+      <td class="num hide-s">
+        <Amount of={held} />
+      </td>
+      <td class="num">
+        <Amount of={charged} />
+      </td>
+      <td class="num hide-s">
+        <Amount of={charged === null ? null : held - charged} />
+      </td>
+      <td class="hide-s">
+        <Outcome outcome={entry.outcome} />
+      </td>
+    </tr>
   );
 };

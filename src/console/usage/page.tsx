@@ -1,15 +1,16 @@
 /** The usage page: what is left, what was charged by day and model, and the ledger one by one. */
 
-import { Figures } from "../parts.tsx";
 import { Hono } from "hono";
 import { type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
 import { balanceOf, entriesOf, spentOf } from "../ledger.ts";
-import { amountOf } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
 import { Ledger } from "./ledger.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { Figures } from "../parts/table.tsx";
 
 const periods = [7, 30, 90];
 const rowsOnPage = 50;
@@ -30,43 +31,73 @@ async function usagePage(c: ConsoleContext) {
   const after = placeOf(c.req.query("after"));
   const [balance, spent, read] = await Promise.all([balanceOf(c, account.id), spentOf(c, account.id, since), entriesOf(c, account.id)]);
   const entries = await read({ since, after, limit: rowsOnPage + 1 });
-  const left = remaining(balance);
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
+  const total = spent.reduce((sum, { charged }) => sum + charged, 0);
   return page(
     c,
     say("usage"),
     <>
-      <Figures
-        of={[
-          [say("remaining"), amountOf(c, left)],
-          [say("reserved"), amountOf(c, balance.reserved)],
-          [say("used"), amountOf(c, balance.used)],
-        ]}
-      />
-      <nav aria-label={say("usage_period")}>
-        <ul>
-          {periods.map((period) => (
-            <li>
-              <a href={`/console/usage?days=${period}`} aria-current={period === days ? "page" : undefined}>
-                {say("usage_days", { days: period })}
+      <section>
+        <Figures
+          of={[
+            [say("usage_spent_in", { days }), <Money millionths={total} />],
+            [say("remaining"), <Money millionths={remaining(balance)} />],
+            [say("reserved"), <Money millionths={balance.reserved} />],
+            [say("used"), <Money millionths={balance.used} />],
+          ]}
+        />
+      </section>
+      <section>
+        <ByDay spent={spent} since={since} days={days} />
+      </section>
+      <section>
+        <div class="sub">
+          <h2 id="charges">{say("usage_charges")}</h2>
+        </div>
+        <Ledger entries={shown} />
+        {(after || last) && (
+          <p class="pager">
+            {after && (
+              <a class="btn sm" href={`/console/usage?days=${days}#charges`}>
+                {say("usage_newest")}
               </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <h2 id="days">{say("usage_by_day")}</h2>
-      <ByDay c={c} spent={spent} since={since} days={days} />
-      <h2 id="charges">{say("usage_charges")}</h2>
-      <Ledger c={c} entries={shown} />
-      <p class="actions">
-        {after && <a href={`/console/usage?days=${days}#charges`}>{say("usage_newest")}</a>}
-        {last && <a href={`/console/usage?days=${days}&after=${last.at}_${last.taskId}#charges`}>{say("usage_older")}</a>}
-        {entries.length > 0 && <a href={`/console/usage/charges.csv?days=${days}`}>{say("usage_csv", { days })}</a>}
-      </p>
+            )}
+            {last && (
+              <a class="btn sm push" href={`/console/usage?days=${days}&after=${last.at}_${last.taskId}#charges`}>
+                {say("usage_older")}
+              </a>
+            )}
+          </p>
+        )}
+      </section>
     </>,
+    200,
+    { actions: <Actions c={c} days={days} hasEntries={entries.length > 0} /> },
   );
 }
+
+/** The choice of the period, and everything in it as a file. */
+const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; hasEntries: boolean }) => {
+  const { say } = c.var;
+  return (
+    <>
+      <nav class="seg" aria-label={say("usage_period")}>
+        {periods.map((period) => (
+          <a href={`/console/usage?days=${period}`} aria-current={period === days ? "page" : undefined}>
+            {say("usage_days", { days: period })}
+          </a>
+        ))}
+      </nav>
+      {hasEntries && (
+        <a class="btn" href={`/console/usage/charges.csv?days=${days}`} aria-label={say("usage_csv", { days })}>
+          <Icon name="down" />
+          CSV
+        </a>
+      )}
+    </>
+  );
+};
 
 /** Every entry of the period, as a file. */
 async function download(c: ConsoleContext) {

@@ -1,10 +1,11 @@
 /** Reads Cloudflare's answers: results in any of their envelopes, errors by their number. */
 
+import type { JsonPath } from "../../media/json-scanner.ts";
 import { toFault } from "../shared/http.ts";
-import { type Failed, ProviderError } from "../provider.ts";
+import { type Failed, type Output, ProviderError } from "../provider.ts";
 
 /** What one call made. */
-export type Made = { url: string } | { base64: string } | { bytes: Uint8Array<ArrayBuffer> };
+export type Made = { url: string } | { output: Output };
 
 interface Trouble {
   code?: string | number | undefined;
@@ -84,8 +85,8 @@ function toFailed(error: Fields): Failed {
   return verdict instanceof ProviderError ? { status: "failed", code: "provider_error" } : verdict;
 }
 
-/** Reads the image or video of a result. Throws when it has none: something may have been made and billed all the same. */
-export function parseMade(value: unknown): Made | Failed {
+/** Reads the image or video of a result; `outputOf` opens what came in base64. Throws when it has none: something may have been made and billed all the same. */
+export async function parseMade(value: unknown, outputOf: (text: string) => Promise<Output>): Promise<Made | Failed> {
   const result = parseResult(value);
   if ("failed" in result) return result.failed;
   const { fields } = result;
@@ -97,5 +98,9 @@ export function parseMade(value: unknown): Made | Failed {
   const text = [fields["image"], fields["video"], first, content["url"]].find((one) => typeof one === "string" && one !== "");
   if (typeof text !== "string") throw new ProviderError("unclear", "run: nothing in the result");
   if (/^https?:\/\//.test(text)) return { url: text };
-  return { base64: text.replace(/^data:[^,]*,/, "") };
+  return { output: await outputOf(text) };
 }
+
+/** Where `parseMade` looks for a file, at whatever depth the result is. */
+export const isFileAt = (path: JsonPath): boolean =>
+  path.at(-1) === "image" || path.at(-1) === "video" || (path.at(-2) === "images" && path.at(-1) === 0);

@@ -1,14 +1,15 @@
 /** The two ways to Cloudflare's models: the `AI` binding, and the REST API for gateways without it. */
 
-import { type Made, parseMade, verdictOn } from "./answers.ts";
+import { isFileAt, type Made, parseMade, verdictOn } from "./answers.ts";
 import { toCompletion, toEventStream, toInput } from "./chat.ts";
 import { toChatFault } from "../shared/chat-errors.ts";
 import { ask, readJson, jsonPost } from "../shared/http.ts";
-import { type Failed, type Provider, ProviderError } from "../provider.ts";
+import { decodeBase64, readKept } from "../shared/kept.ts";
+import { type Failed, type Job, type Provider, ProviderError } from "../provider.ts";
 
 export interface Client {
-  /** One call, as long as it takes. Throws `ProviderError`. */
-  run(model: string, input: Record<string, unknown>, signal: AbortSignal): Promise<Made | Failed>;
+  /** One call, as long as it takes; files in its answer are kept as they come. Throws `ProviderError`. */
+  run(model: string, input: Record<string, unknown>, signal: AbortSignal, keep: Job["keep"]): Promise<Made | Failed>;
   chat: NonNullable<Provider["chat"]>;
 }
 
@@ -26,17 +27,18 @@ export function bindingClient(ai: Pick<Ai, "run">): Client {
     return unlessAborted((ai as unknown as Runner).run(model, input, isHosted(model) ? {} : thirdParty), signal);
   };
   return {
-    async run(model, input, signal) {
+    async run(model, input, signal, keep) {
+      let value: unknown;
       try {
-        const value = await call(model, input, signal);
-        if (value instanceof ReadableStream) return { bytes: new Uint8Array(await new Response(value).arrayBuffer()) };
-        return parseMade(value);
+        value = await call(model, input, signal);
       } catch (error) {
         if (error instanceof ProviderError) throw error;
         const verdict = verdictOn({ message: error instanceof Error ? error.message : "" });
         if (verdict instanceof ProviderError) throw verdict;
         return verdict;
       }
+      if (value instanceof ReadableStream) return { output: await keep(value as ReadableStream<Uint8Array>) };
+      return parseMade(value, (text) => keep(decodeBase64(text)));
     },
     async chat({ body, stream, signal }) {
       const model = String(body["model"]);
@@ -59,14 +61,14 @@ export function restClient(base: string, account: string, token: string): Client
   const post = (path: string, body: object, signal: AbortSignal) =>
     ask(globalThis, `${base}/accounts/${account}/ai/${path}`, { ...jsonPost(body, headers), signal });
   return {
-    async run(model, input, signal) {
+    async run(model, input, signal, keep) {
       const response = await post("run", { model, input }, signal);
-      if (response.ok && response.headers.get("content-type")?.startsWith("image/"))
-        return { bytes: new Uint8Array(await response.arrayBuffer()) };
-      const value = await readJson<Errors>(response);
+      if (response.ok && response.body && response.headers.get("content-type")?.startsWith("image/"))
+        return { output: await keep(response.body) };
+      const { value, outputOf } = await readKept<Errors>(response, keep, isFileAt);
       // A failed run has an envelope of its own, with any status.
       const isVerdict = value?.state === "Failed" && response.status >= 500;
-      if (isVerdict || (response.ok && value?.success !== false)) return parseMade(value);
+      if (isVerdict || (response.ok && value?.success !== false)) return parseMade(value, outputOf);
       const verdict = verdictOn(parseTrouble(value), response);
       if (verdict instanceof ProviderError) throw verdict;
       return verdict;

@@ -5,8 +5,8 @@ import { bindingClient, type Client, restClient } from "./client.ts";
 import { videoFamilies } from "./videos.ts";
 import { imageFamilies } from "./images.ts";
 import type { Family } from "./inputs.ts";
-import { outputAt, makeSeveral, toOutput } from "../shared/http.ts";
-import { type InputImage, type Output, type Provider, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
+import { makeSeveral, outputAt } from "../shared/http.ts";
+import { type InputImage, type Provider, ProviderError, type Succeeded, type GenerationRequest } from "../provider.ts";
 
 const defaultBase = "https://api.cloudflare.com/client/v4";
 
@@ -32,6 +32,7 @@ const providerBehind = (client: Client): Provider => ({
   name: "cloudflare",
   repeatable: false,
   reportsProgress: false,
+  answersWhenDone: () => true,
   // One start makes several images. A video leaves a minute of its task's ten for storing.
   startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 540_000),
 
@@ -46,7 +47,7 @@ const providerBehind = (client: Client): Provider => ({
     const read = withinBytes();
     const characters = job.characters.map((character) => ({ ...character, image: read(character.image) }));
     const input = await family.input({ ...job, images: job.images.map(read), characters });
-    const made = await makeSeveral(job.n, () => client.run(job.model, input, signal));
+    const made = await makeSeveral(job.n, () => client.run(job.model, input, signal, job.keep));
     return Array.isArray(made) ? toSucceeded(made) : made;
   },
 
@@ -77,14 +78,7 @@ function toSucceeded(made: Made[]): Succeeded {
   const urls = made.flatMap((one) => ("url" in one ? [one.url] : []));
   return {
     status: "succeeded",
-    outputs: made.map(openMade),
+    outputs: made.map((one) => ("url" in one ? outputAt(one.url) : one.output)),
     ...(urls.length === made.length && { operation: JSON.stringify({ urls }) }),
   };
-}
-
-function openMade(made: Made): Output {
-  if ("url" in made) return outputAt(made.url);
-  if ("base64" in made) return toOutput(made.base64, "image/*");
-  const { bytes } = made;
-  return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type: "image/*", length: bytes.byteLength }) };
 }

@@ -1,11 +1,10 @@
 /** Images by the Gemini API's `generateContent`: one a call, synchronous, in base64. */
 
-import { JsonBodyError } from "../../media/json-error.ts";
-import { readJsonSkeleton } from "../../media/json-skeleton.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { refusedStart } from "./errors.ts";
 import type { GoogleSettings, Part } from "./part.ts";
-import { ask, makeSeveral, toOutput } from "../shared/http.ts";
+import { ask, makeSeveral } from "../shared/http.ts";
+import { readKept } from "../shared/kept.ts";
 import { type Failed, type Job, type Output, ProviderError, type Succeeded } from "../provider.ts";
 
 interface Content {
@@ -28,7 +27,6 @@ const contentReasons = new Set(
 );
 /** The second generation of models draws in one size only. */
 const hasOneSize = (model: string) => model.startsWith("gemini-2");
-const maxImageBytes = 48 * 1024 * 1024;
 const toJson = (mimeType: string, data: string) => ({ inlineData: { mimeType, data } });
 
 export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]>): Part {
@@ -63,42 +61,21 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
     const headers = { "x-goog-api-key": key };
     const response = await postPieces((init) => ask(globalThis, url, init), pieces, { headers, signal });
     if (!response.ok || !response.body) return refusedStart(response, job.images.length > 0);
-    const { answer, taken } = await readAnswer(response.body);
-    return toImageOutput(answer, taken) ?? { status: "failed", code: isBlocked(answer) ? "content_policy_violation" : "provider_error" };
+    const { value, outputOf } = await readKept<Answer>(response, job.keep, (path) => path.at(-1) === "data");
+    // Made and billed, perhaps, but not to be understood.
+    if (!value) throw new ProviderError("unclear", "start: not an answer");
+    const answer = value;
+    return (
+      (await findImage(answer, outputOf)) ?? { status: "failed", code: isBlocked(answer) ? "content_policy_violation" : "provider_error" }
+    );
   }
 }
 
-type Taken = Map<string, { bytes: Uint8Array<ArrayBuffer>; type: string }>;
-
-/** Large images are decoded while the answer is read; a placeholder stands for each. */
-async function readAnswer(body: ReadableStream<Uint8Array>): Promise<{ answer: Answer; taken: Taken }> {
-  const stored: { bytes: Uint8Array<ArrayBuffer>; type: string }[] = [];
-  try {
-    const { value, images } = await readJsonSkeleton(body, {
-      maxBytes: 96 * 1024 * 1024,
-      maxSkeletonBytes: 4 * 1024 * 1024,
-      maxImageBytes: maxImageBytes,
-      maxImages: 8,
-      maxDepth: 64,
-      isImageAt: (path) => path.at(-1) === "data",
-      store: async ({ bytes, type }) => void stored.push({ bytes: bytes.slice(), type }),
-    });
-    const usable = images.filter((image) => !("problem" in image));
-    return { answer: value ?? {}, taken: new Map(usable.map(({ placeholder }, at) => [placeholder, stored[at]!])) };
-  } catch (cause) {
-    if (cause instanceof JsonBodyError) throw new ProviderError("unreachable", `the answer: ${cause.reason}`, { cause });
-    throw cause;
-  }
-}
-
-function toImageOutput({ candidates }: Answer, taken: Taken): Output | undefined {
+/** The image of an answer; drafts of the model's thoughts are skipped. */
+async function findImage({ candidates }: Answer, outputOf: (data: string) => Promise<Output>): Promise<Output | undefined> {
   for (const part of candidates?.[0]?.content?.parts ?? []) {
     const data = part?.inlineData?.data;
-    if (part?.thought || !data) continue;
-    const large = taken.get(data);
-    if (!large) return toOutput(data, part.inlineData?.mimeType ?? "image/png");
-    const { bytes, type } = large;
-    return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type, length: bytes.byteLength }) };
+    if (!part?.thought && data) return outputOf(data);
   }
   return undefined;
 }

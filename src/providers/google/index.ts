@@ -40,6 +40,7 @@ export function google({ gemini, vertex }: GoogleSettings): Provider {
   return {
     name: "google",
     repeatable: false,
+    answersWhenDone: ({ kind }) => kind === "image",
     // An image takes a few seconds to a minute, and several are made one after the other; a video is only taken.
     startTimeoutMs: (kind) => (kind === "image" ? 100_000 : 120_000),
     reportsProgress: false,

@@ -8,6 +8,7 @@ export function media(binding: MediaBinding): Provider {
   return {
     name: "media",
     repeatable: true,
+    answersWhenDone: () => true,
     startTimeoutMs: () => 60_000,
     reportsProgress: false,
     typicalSeconds: { character: 5 },

@@ -37,6 +37,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
     name: "modelark",
     // It takes no idempotency key, and its list of tasks does not show their prompts.
     repeatable: false,
+    answersWhenDone: ({ kind }) => kind === "image",
     // Of the 120 seconds of an image task the rest is for storing; a video's task is made at once, but its images have to get there.
     startTimeoutMs: (kind) => (kind === "image" ? 80_000 : 60_000),
     reportsProgress: false,

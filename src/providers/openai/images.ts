@@ -1,6 +1,7 @@
 /** Images in OpenAI's format: `/images/generations`, and `/images/edits` as multipart where the request has images. Both answer with the images. */
 
-import { ask, outputAt, readJson, toOutput } from "../shared/http.ts";
+import { ask, outputAt } from "../shared/http.ts";
+import { readKept } from "../shared/kept.ts";
 import { type Piece, postPieces } from "../shared/streamed-body.ts";
 import { readRefusal } from "./errors.ts";
 import type { Upstream } from "./upstream.ts";
@@ -27,7 +28,6 @@ export const unsupportedImage = (request: GenerationRequest) => (chooseSize(requ
 
 interface WireImages {
   data?: ({ b64_json?: string | null; url?: string | null } | null)[] | null;
-  output_format?: string | null;
 }
 
 export async function startImage(job: Job, signal: AbortSignal, { base, headers }: Upstream): Promise<Succeeded | Failed> {
@@ -42,13 +42,15 @@ export async function startImage(job: Job, signal: AbortSignal, { base, headers 
       ? await post("/images/generations", "application/json", [JSON.stringify(fields)])
       : await post("/images/edits", `multipart/form-data; boundary=${job.key}`, toFormParts(fields, job));
   if (!response.ok) return readRefusal(response, "start");
-  const made = await readJson<WireImages>(response);
+  const { value: made, kept, outputOf } = await readKept<WireImages>(response, job.keep, (path) => path.at(-1) === "b64_json");
+  // An answer that broke off: the images that came whole are made.
+  if (made === undefined && kept.length > 0) return { status: "succeeded", outputs: kept };
   // The images may be made and billed although the answer cannot be read.
   if (!Array.isArray(made?.data)) throw new ProviderError("unclear", "start: not an answer");
   const outputs: Output[] = [];
   const urls: string[] = [];
   for (const image of made.data) {
-    if (image?.b64_json) outputs.push(toOutput(image.b64_json, `image/${made.output_format ?? "png"}`));
+    if (image?.b64_json) outputs.push(await outputOf(image.b64_json));
     else if (image?.url) urls.push(image.url);
   }
   // The maker always answers base64; others with this format may answer URLs, which can be opened again.

@@ -43,6 +43,7 @@ export function openai({
     name: "openai",
     // No endpoint takes idempotency keys, and a video that is not in the list may appear a moment later.
     repeatable: false,
+    answersWhenDone: ({ kind }) => kind === "image" || kind === "character",
     startTimeoutMs: (kind) => (kind === "image" ? imageStartMs : videoStartMs),
     reportsProgress: true,
     typicalSeconds: { character: 20 },

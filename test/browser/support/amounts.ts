@@ -1,24 +1,42 @@
 /** Amounts of money as pages show them, read back exactly. */
 
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 
-/** `1,234.05 USD` in millionths. */
+const toMillionths = (decimal: string) => Math.round(Number(decimal) * 1e6);
+
+/** `$1,234.05` in a text, in millionths. */
 export function millionths(text: string): number {
-  const [, units = "", fraction = ""] = /([\d,]+)(?:\.(\d{1,6}))? USD/.exec(text) ?? [];
-  if (units === "") throw new Error(`No amount: ${text}`);
-  return Number(units.replaceAll(",", "")) * 1e6 + Number(fraction.padEnd(6, "0"));
+  const [, decimal = ""] = /\$([\d,]+(?:\.\d{1,6})?)/.exec(text) ?? [];
+  if (decimal === "") throw new Error(`No amount: ${text}`);
+  return toMillionths(decimal.replaceAll(",", ""));
+}
+
+/** The exact amount behind the one that an element shows, in millionths. What is shown must be it, to the cent. */
+export async function amountIn(place: Locator): Promise<number> {
+  const data = place.locator("data").first();
+  const exact = toMillionths((await data.getAttribute("value"))!);
+  const shown = millionths(await data.innerText());
+  if (Math.abs(exact - shown) > 5_000) throw new Error(`${await data.innerText()} is shown for ${exact} millionths`);
+  return exact;
 }
 
 /** The amounts that a page shows large, by their names. */
 export async function figures(page: Page): Promise<Record<string, number>> {
-  const figures = await page.locator("dl.figures > div").all();
-  const read = figures.map(async (figure) => [await figure.locator("dt").innerText(), millionths(await figure.locator("dd").innerText())]);
+  const figures = await page.locator("dl.stat", { has: page.locator("data") }).all();
+  const read = figures.map(async (figure) => [await figure.locator("dt").innerText(), await amountIn(figure.locator("dd"))]);
   return Object.fromEntries(await Promise.all(read)) as Record<string, number>;
 }
 
-/** What the overview shows now. */
+/** The value of a fact, by its name. */
+export const fact = (page: Page, name: string): Locator =>
+  page
+    .locator("dl.facts dt")
+    .filter({ hasText: new RegExp(`^${name}$`) })
+    .locator("xpath=following-sibling::dd[1]");
+
+/** What the usage page shows now. */
 export async function balance(page: Page): Promise<{ remaining: number; reserved: number; used: number }> {
-  await page.goto("/console");
+  await page.goto("/console/usage");
   const { Remaining: remaining, Reserved: reserved, Used: used } = await figures(page);
   return { remaining: remaining!, reserved: reserved!, used: used! };
 }

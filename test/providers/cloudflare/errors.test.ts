@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { cloudflare } from "../../../src/providers/cloudflare/index.ts";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { books, holdTime, unique } from "../../support/gateway.ts";
-import { callsOf, capture } from "../support.ts";
+import { callsOf, capture, keep } from "../support.ts";
 import { doors, generateBy, headsOf, images, startsOf, varsOf, videos } from "./support.ts";
 
 holdTime();
@@ -106,7 +106,7 @@ test("a call that takes too long has an outcome that nobody knows", async () => 
   const provider = cloudflare({ AI: { run: never } })!;
   const job = { kind: "image", model: seedream, prompt: "x", n: 2, key: "k", size: "1:1" } as const;
   const fault = { retryable: true, nothingAccepted: false, account: false };
-  await expect(provider.start({ ...job, images: [], characters: [] }, AbortSignal.abort())).rejects.toMatchObject(fault);
+  await expect(provider.start({ ...job, images: [], characters: [], keep }, AbortSignal.abort())).rejects.toMatchObject(fault);
   expect([provider.startTimeoutMs("image"), provider.startTimeoutMs("video")]).toEqual([100_000, 540_000]);
 });
 

@@ -91,7 +91,7 @@ test.each([
   ["2.3 knows no 512p", hailuo23, { metadata: { resolution: "512p", first_frame_image: firstFrame } }, "metadata.resolution"],
   ["2.3-Fast needs a first frame", through("MiniMax-Hailuo-2.3-Fast"), {}, "metadata.first_frame_image"],
   ["720p of vidC", v1, { model: "vidC-1-0-pro-fast", duration: 6 }, "metadata.resolution"],
-  ["images without a role", v1, { model: "vidA-2", images: [firstFrame] }, "images"],
+  ["several images, which are references", v1, { model: "vidA-2", images: [firstFrame, lastFrame] }, "images"],
   [
     "images for reference",
     v1,

@@ -6,7 +6,7 @@ import { isUnhealthy } from "../../../src/providers/index.ts";
 import { openai } from "../../../src/providers/openai/index.ts";
 import type { Job } from "../../../src/providers/provider.ts";
 import { type Account, books, call, deliver, finish, holdTime, newAccount, unique } from "../../support/gateway.ts";
-import { asked, callsOf, countOf, generate, type Routes, sent, submitTo } from "../support.ts";
+import { asked, callsOf, countOf, generate, keep, type Routes, sent, submitTo } from "../support.ts";
 
 holdTime();
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
@@ -226,6 +226,7 @@ test("a clip that breaks off while it is sent was not taken by anybody", async (
     key: "task_1",
     images: [],
     characters: [],
+    keep,
     range: { start: 0, end: 2 },
     source: { open: () => Promise.resolve(new Blob(["a video"]).stream()) },
   };

@@ -34,7 +34,7 @@ function toSchema(endpoint: string, field: string, type: string): z.ZodMiniType 
   }
   if (words.length > 0) return z.enum(words);
   if (type.startsWith("Array")) return z.array(url).check(z.minLength(1));
-  if (/_url$/.test(field)) return url;
+  if (field.endsWith("_url")) return url;
   return type === "number" ? z.number() : type === "boolean" ? z.boolean() : z.string().check(z.minLength(1));
 }
 
@@ -45,8 +45,7 @@ function toShape(endpoint: string, fields: Record<string, string>): z.ZodMiniTyp
     if (name.startsWith("~")) continue;
     const field = name.replace("?", "");
     let schema = toSchema(endpoint, field, type);
-    for (const [pattern, limited, max] of limits)
-      if (limited === field && pattern.test(endpoint)) schema = schema.check(z.maxLength(max) as never);
+    for (const [pattern, limited, max] of limits) if (limited === field && pattern.test(endpoint)) schema = schema.check(z.maxLength(max));
     shape[field] = name.endsWith("?") ? z.optional(schema) : schema;
   }
   return z.strictObject(shape);

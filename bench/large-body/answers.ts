@@ -1,0 +1,109 @@
+/** `npm run bench:answers`: ten tasks at once whose answers hold four images of 4.5 MB in Base64, in an isolate of 128 MB. Exits 1 when a limit is broken. */
+
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bundle, root } from "../build.ts";
+import { freshHeaders, gatewayBindings } from "../calls.ts";
+import { Client } from "../load.ts";
+import { cpuUs, processesBelow } from "../process-tree.ts";
+import { startServer } from "../server.ts";
+import { startBucket } from "./bucket.ts";
+import { heapDuring } from "./heap.ts";
+
+const heapMB = 128;
+const tasks = 10;
+const images = 4;
+const imageBytes = 4_500_000;
+const longestMs = 90_000;
+
+/** An image's upstream that answers all at once, when so many have asked: the worst that can come together. */
+async function startUpstream() {
+  const file = new Uint8Array(imageBytes);
+  // Numbers of no pattern (a linear congruential generator, constants of Numerical Recipes): Base64 of every letter.
+  for (let at = 0, state = 1; at < imageBytes; at++, state = (state * 1664525 + 1013904223) >>> 0) file[at] = state >>> 24;
+  file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const image = JSON.stringify({ b64_json: Buffer.from(file).toString("base64") });
+  const answer = Buffer.from(`{"data":[${Array.from({ length: images }, () => image).join(",")}],"output_format":"png"}`);
+  const everybody = Promise.withResolvers<void>();
+  let asked = 0;
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume();
+    if (++asked === tasks) everybody.resolve();
+    void everybody.promise.then(() => {
+      outgoing.writeHead(200, { "content-type": "application/json", "content-length": answer.length });
+      outgoing.end(answer);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    bytes: answer.length,
+    close: () => server.closeAllConnections(),
+  };
+}
+
+const tempDir = await mkdtemp(join(tmpdir(), "answers-"));
+process.once("exit", () => rmSync(tempDir, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+const configPath = join(root, "wrangler.toml");
+const script = await bundle(configPath, "src/worker.ts", join(tempDir, "bundle"));
+const upstream = await startUpstream();
+const bucket = await startBucket();
+const server = await startServer(tempDir, {
+  configPath,
+  script,
+  consumes: true,
+  bindings: { ...gatewayBindings, OPENAI_API_KEY: "bench", OPENAI_BASE_URL: upstream.url },
+  heapMB,
+  bucket: bucket.address,
+});
+const client = new Client(server.url);
+const failures: string[] = [];
+
+async function run(headers: Record<string, string>): Promise<string[]> {
+  const body = JSON.stringify({ model: "imgB-4o-image", prompt: "Four of them", n: images });
+  const ids: string[] = [];
+  for (let number = 0; number < tasks; number++)
+    ids.push((JSON.parse(await client.send({ method: "POST", path: "/v1/images/generations", headers, body })) as { id: string }).id);
+  // One consumer takes the first; the objects themselves start the others after ten seconds, and only then is anybody answered.
+  const statuses = async () => {
+    const answers = await Promise.all(ids.map((id) => client.send({ method: "GET", path: `/v1/tasks/${id}`, headers })));
+    return answers.map((text) => (JSON.parse(text) as { data: { status: string } }).data.status);
+  };
+  for (const end = Date.now() + longestMs; Date.now() < end; await sleep(250))
+    if ((await statuses()).every((status) => status === "completed" || status === "failed")) break;
+  return statuses();
+}
+
+try {
+  const headers = await freshHeaders(client);
+  const before = await cpuUs(server.processes);
+  const { result, mostMiB } = await heapDuring(server.inspectorUrl, () => run(headers));
+  console.log(
+    `${tasks} answers of ${(upstream.bytes / 1e6).toFixed(1)} MB at once: the isolate holds ${mostMiB} MiB at most, objects and buffers`,
+  );
+  const cpuMs = ((await cpuUs(server.processes)) - before) / 1000 / tasks;
+  console.log(`  CPU ${Math.round(cpuMs)} ms a task, the local runtime's own work included`);
+  if (mostMiB >= heapMB) failures.push(`the isolate held ${mostMiB} MiB, not below ${heapMB}`);
+  if (result.some((status) => status !== "completed")) failures.push(`tasks ended as ${result.join(", ")}`);
+  const stored = [...bucket.files.values()].filter(({ bytes }) => bytes.length === imageBytes).length;
+  if (stored !== tasks * images) failures.push(`${stored} images are stored, not ${tasks * images}`);
+  // workerd ends when an isolate's heap is full, and miniflare starts another: the same process is the same isolate.
+  const alive = (await processesBelow(process.pid)).filter((pid) => server.processes.includes(pid));
+  if (alive.length !== server.processes.length) failures.push("workerd died");
+} finally {
+  client.close();
+  await server.stop();
+  bucket.close();
+  upstream.close();
+}
+for (const failure of failures) console.error(failure);
+process.exit(failures.length > 0 ? 1 : 0);

@@ -1,0 +1,11 @@
+/** `npm run deploy`: creates or upgrades the gateway on a Cloudflare account; run again, it goes on or upgrades. */
+
+import { deploy } from "./deploy/deploy.ts";
+import { runCommand } from "./deploy/command.ts";
+import { deployHelp, readDeployOptions } from "./deploy/options.ts";
+
+await runCommand(async (signal) => {
+  const options = readDeployOptions(process.argv.slice(2));
+  if (options) await deploy(options, process.env, signal);
+  else console.log(deployHelp);
+});

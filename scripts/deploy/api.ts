@@ -1,0 +1,96 @@
+/** Reads an account through Cloudflare's API. What a deployment changes, it changes through wrangler. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/mini";
+import { Stop, stopFor } from "./stop.ts";
+
+const attempts = 4;
+const requestMs = 30_000;
+
+const envelope = z.object({
+  success: z.boolean(),
+  result: z.optional(z.unknown()),
+  errors: z.optional(z.array(z.object({ code: z.number(), message: z.string() }))),
+  result_info: z.nullish(z.object({ cursor: z.optional(z.string()) })),
+});
+
+/** Cloudflare's API refused a call. */
+export class ApiRefusal extends Error {
+  override readonly name = "ApiRefusal";
+  readonly status: number;
+  readonly code: number | undefined;
+
+  constructor(call: string, status: number, code: number | undefined, message: string) {
+    super(`${call} answered ${status}${code === undefined ? "" : ` (code ${code})`}: ${message}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** How a call proves who makes it. */
+export type Credentials = Record<string, string>;
+
+/** Cloudflare's API with one account's credentials. */
+export class CloudflareApi {
+  readonly #base: string;
+  readonly #credentials: Credentials;
+
+  constructor(credentials: Credentials, base = process.env["CLOUDFLARE_API_BASE_URL"] ?? "https://api.cloudflare.com/client/v4") {
+    this.#base = base;
+    this.#credentials = credentials;
+  }
+
+  /** The result of a read. Network faults and 5xx are tried again; throws `ApiRefusal` for what the API refuses. */
+  async get<T>(path: string, shape: z.ZodMiniType<T>): Promise<T> {
+    return shape.parse((await this.call("GET", path)).result);
+  }
+
+  /** As `get`; undefined when the API answers 404, or 403 where `mayBeForbidden` says so. */
+  async find<T>(path: string, shape: z.ZodMiniType<T>, mayBeForbidden = false): Promise<T | undefined> {
+    try {
+      return await this.get(path, shape);
+    } catch (error) {
+      if (error instanceof ApiRefusal && (error.status === 404 || (mayBeForbidden && error.status === 403))) return undefined;
+      throw error;
+    }
+  }
+
+  /** Any call, for the few things that wrangler has no command for. Only calls that may be repeated. */
+  async call(method: string, path: string, body?: object): Promise<{ result: unknown; cursor: string | undefined }> {
+    for (let attempt = 1; ; attempt++) {
+      const response = await fetch(this.#base + path, {
+        method,
+        headers: { ...this.#credentials, ...(body && { "content-type": "application/json" }) },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(requestMs),
+      }).catch((error: unknown) => reasonOf(error));
+      const answer = typeof response === "string" ? undefined : envelope.safeParse(await response.json().catch(() => undefined)).data;
+      if (typeof response !== "string" && response.ok && answer?.success)
+        return { result: answer.result, cursor: answer.result_info?.cursor };
+      const mayPass = typeof response === "string" || response.status >= 500 || response.status === 429;
+      if (mayPass && attempt < attempts) {
+        await sleep(500 * attempt);
+        continue;
+      }
+      if (typeof response === "string")
+        throw new Stop(
+          `Cloudflare's API cannot be reached: ${response}`,
+          "Check the network; behind a proxy set HTTPS_PROXY, and NODE_EXTRA_CA_CERTS or SSL_CERT_FILE where it has its own certificate.",
+        );
+      const fault = answer?.errors?.[0];
+      throw new ApiRefusal(`${method} ${path}`, response.status, fault?.code, fault?.message ?? "no reason given");
+    }
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+};
+
+/** An error as the operator should read it. */
+export const toStop = (error: unknown): Stop =>
+  error instanceof Stop
+    ? error
+    : ((error instanceof ApiRefusal ? stopFor(error.code) : undefined) ??
+      new Stop(error instanceof Error ? error.message : String(error), "Run the same command again: it goes on where it stopped."));

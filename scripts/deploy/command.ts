@@ -1,0 +1,33 @@
+/** What `npm run deploy` and `npm run destroy` share: an end by signal, errors as sentences, a question on the terminal. */
+
+import { createInterface } from "node:readline/promises";
+import { stopSignal } from "../support/stop-signal.ts";
+import { toStop } from "./api.ts";
+
+/** Runs a command to its end; a fault is printed as its reason and remedy, and the exit code is 1. */
+export async function runCommand(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const stopping = stopSignal();
+  try {
+    await work(stopping);
+  } catch (error) {
+    process.exitCode = 1;
+    if (stopping.aborted) console.error("\nInterrupted. Run the same command again: it goes on where it stopped.");
+    else {
+      const { message, remedy } = toStop(error);
+      console.error(`\n${message}\n→ ${remedy}`);
+    }
+  }
+  // Requests of an interrupted run must not keep the process.
+  if (stopping.aborted) process.exit();
+}
+
+/** Asks on the terminal; undefined where there is none. */
+export async function ask(question: string, signal: AbortSignal): Promise<string | undefined> {
+  if (!process.stdin.isTTY) return undefined;
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return (await terminal.question(question, { signal })).trim();
+  } finally {
+    terminal.close();
+  }
+}

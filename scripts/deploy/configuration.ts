@@ -1,0 +1,173 @@
+/** The Workers' configurations: read from the wrangler.toml files, and derived for one account and environment. Writes no file. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parse } from "smol-toml";
+import type { Unstable_RawConfig } from "wrangler";
+import { root } from "../support/wrangler.ts";
+import type { Choices } from "./options.ts";
+import { type Part, parts } from "./parts.ts";
+import { Stop } from "./stop.ts";
+
+/** A wrangler.toml, parsed. */
+export type Configuration = Unstable_RawConfig;
+
+/** A Worker as it is deployed. */
+export interface Worker {
+  part: Part;
+  /** Its name on the account. */
+  name: string;
+  configuration: Configuration;
+}
+
+/** All that a deployment consists of, with its names on the account. */
+export interface Deployment {
+  /** The gateway's name, which stands for the whole. */
+  name: string;
+  workers: Worker[];
+  databases: { name: string; migrationsDir: string | undefined }[];
+  /** With the binding, by which the bucket's rules are found. */
+  buckets: { name: string; binding: string }[];
+  queues: string[];
+}
+
+/** Reads the committed configuration of a Worker. */
+const readConfiguration = (part: Part) => parse(readFileSync(join(root, part.config), "utf8")) as Configuration;
+
+/** A name in an environment: the environment stands at its end. */
+const named = (name: string, environment: string) => (environment === "" ? name : `${name}-${environment}`);
+
+/** Builds the deployment of an environment from the committed configurations. Database ids come later (`withDatabaseIds`). */
+export function deployment(environment: string, choices: Choices): Deployment {
+  checkEnvironment(environment);
+  const chosen = parts.filter((part) => !choices.without?.includes(part.name));
+  const left = new Set(parts.filter((part) => !chosen.includes(part)).map((part) => readConfiguration(part).name));
+  const workers = chosen.map((part): Worker => {
+    const configuration = derive(readConfiguration(part), part, environment, choices, left);
+    return { part, name: configuration.name ?? part.name, configuration };
+  });
+  const all = workers.map(({ configuration }) => configuration);
+  const databases = new Map<string, string | undefined>();
+  for (const { d1_databases: list } of all)
+    for (const one of list ?? [])
+      databases.set(one.database_name ?? "", databases.get(one.database_name ?? "") ?? one.migrations_dir ?? undefined);
+  const buckets = new Map(all.flatMap(({ r2_buckets: list }) => (list ?? []).map((one) => [one.bucket_name ?? "", one.binding] as const)));
+  return {
+    name: workers.find(({ part }) => !part.isOptional)?.name ?? "",
+    workers,
+    databases: [...databases].map(([name, migrationsDir]) => ({ name, migrationsDir })),
+    buckets: [...buckets].map(([name, binding]) => ({ name, binding })),
+    queues: [...new Set(all.flatMap(queueNames))],
+  };
+}
+
+/** Stops at an environment whose gateway would have the name of the main environment's console. */
+function checkEnvironment(environment: string): void {
+  const names = parts.map((part) => readConfiguration(part).name ?? part.name);
+  const taken = names.find((name) => environment !== "" && names.includes(named(name, environment)));
+  if (taken !== undefined)
+    throw new Stop(
+      `--env ${environment} would give ${taken} the name of another Worker, ${named(taken, environment)}.`,
+      "Choose another name for the environment, for example --env staging.",
+    );
+}
+
+/** Every queue that a Worker sends to, consumes, or hands dead letters to. */
+const queueNames = ({ queues }: Configuration): string[] => [
+  ...(queues?.producers ?? []).map((producer) => producer.queue ?? ""),
+  ...(queues?.consumers ?? []).flatMap((consumer) => [
+    consumer.queue,
+    ...(consumer.dead_letter_queue === undefined ? [] : [consumer.dead_letter_queue]),
+  ]),
+];
+
+function derive(source: Configuration, part: Part, environment: string, choices: Choices, left: Set<string | undefined>): Configuration {
+  const folder = dirname(join(root, part.config));
+  const rename = (name: string) => named(name, environment);
+  const { domain } = choices;
+  const isPublic = source.workers_dev ?? false;
+  const extra = Object.assign({}, ...(choices.with ?? []).map((name) => part.extras[name] ?? {})) as Configuration;
+  const { limits, ...rest } = source;
+  return {
+    ...rest,
+    ...(limits && !choices.freePlan && { limits }),
+    ...extra,
+    name: rename(source.name ?? part.name),
+    main: join(folder, source.main ?? ""),
+    minify: true,
+    // One way in: a host of the operator's, or the workers.dev address.
+    workers_dev: isPublic && !hasDomain(domain),
+    preview_urls: false,
+    ...(isPublic && hasDomain(domain) && { routes: [{ pattern: domain, custom_domain: true }] }),
+    ...(part.madeSecrets.length > 0 && { secrets: { required: part.madeSecrets } }),
+    ...(source.d1_databases && {
+      d1_databases: source.d1_databases.map((one) => ({
+        ...one,
+        database_name: rename(one.database_name ?? ""),
+        ...(one.migrations_dir !== undefined && { migrations_dir: join(folder, one.migrations_dir) }),
+      })),
+    }),
+    ...(source.r2_buckets && { r2_buckets: source.r2_buckets.map((one) => ({ ...one, bucket_name: rename(one.bucket_name ?? "") })) }),
+    ...(source.queues && {
+      queues: {
+        ...source.queues,
+        ...(source.queues.producers && { producers: source.queues.producers.map((one) => ({ ...one, queue: rename(one.queue ?? "") })) }),
+        ...(source.queues.consumers && {
+          consumers: source.queues.consumers.map((one) => ({
+            ...one,
+            queue: rename(one.queue),
+            ...(one.dead_letter_queue !== undefined && { dead_letter_queue: rename(one.dead_letter_queue) }),
+          })),
+        }),
+      },
+    }),
+    ...(source.services && {
+      services: source.services.filter((one) => !left.has(one.service)).map((one) => ({ ...one, service: rename(one.service) })),
+    }),
+    ...(source.durable_objects && {
+      durable_objects: {
+        bindings: (source.durable_objects.bindings ?? []).map((one) => ({
+          ...one,
+          ...(one.script_name !== undefined && { script_name: rename(one.script_name) }),
+        })),
+      },
+    }),
+    // A namespace is the account's: two environments would count in one.
+    ...(source.ratelimits && {
+      ratelimits: source.ratelimits.map((one) => ({ ...one, namespace_id: String(Number(one.namespace_id) + offset(environment)) })),
+    }),
+    ...(source.analytics_engine_datasets && {
+      analytics_engine_datasets: source.analytics_engine_datasets.map((one) => ({
+        ...one,
+        ...(one.dataset !== undefined && { dataset: rename(one.dataset).replaceAll("-", "_") }),
+      })),
+    }),
+  };
+}
+
+export const hasDomain = (domain: string | undefined): domain is string => domain !== undefined && domain !== "none";
+
+/** A number for each environment, 0 for the main one; FNV-1a over its name, in steps that leave room for the ids themselves. */
+function offset(environment: string): number {
+  if (environment === "") return 0;
+  let hash = 0x811c9dc5;
+  for (const character of environment) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
+  return (((hash >>> 0) % 20_000) + 1) * 10_000;
+}
+
+/** The configuration with the ids that the account gave its databases. */
+export const withDatabaseIds = (configuration: Configuration, ids: Map<string, string>): Configuration => ({
+  ...configuration,
+  ...(configuration.d1_databases && {
+    d1_databases: configuration.d1_databases.map((one) => ({ ...one, database_id: ids.get(one.database_name ?? "") ?? "" })),
+  }),
+});
+
+const declaration = /^\s+([A-Z][A-Z0-9_]*)\??: (?:string|unknown);/gm;
+
+/** The names of variables and secrets that a Worker reads. */
+export function declaredNames(part: Part): Set<string> {
+  const path = join(root, part.declarations);
+  if (!existsSync(path)) return new Set();
+  return new Set([...readFileSync(path, "utf8").matchAll(declaration)].map(([, name = ""]) => name));
+}

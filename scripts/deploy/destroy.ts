@@ -1,0 +1,63 @@
+/** Takes a deployment down: first what answers, then what carries messages, last what keeps data. */
+
+import { rm } from "node:fs/promises";
+import { ask } from "./command.ts";
+import { deployment as build } from "./configuration.ts";
+import { findAccount } from "./preflight.ts";
+import { emptyBucket, takeInventory } from "./resources.ts";
+import { Run } from "./run.ts";
+import { folderOf, readState } from "./state.ts";
+import { Stop } from "./stop.ts";
+
+/** Destroys the deployment of an environment, after its name was typed or given with `--yes`. Run again, it goes on. */
+export async function destroy(
+  options: { environment: string; confirmedName: string | undefined },
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<void> {
+  // Whatever was left out of the last run may be there from an earlier one.
+  const deployment = build(options.environment, {});
+  const { name } = deployment;
+  const folder = folderOf(name);
+  const run = new Run({ folder, isDry: false, environment: { ...environment }, signal });
+  run.say(`Destroying ${name}`);
+  const account = await findAccount(run, environment);
+  run.useAccount(account.id);
+  const state = await readState(folder);
+  if (state && state.account !== account.id)
+    throw new Stop(
+      `${name} was deployed from here to the account ${state.account}, not to ${account.id}.`,
+      "Set CLOUDFLARE_ACCOUNT_ID to the account that is meant.",
+    );
+  const { workers, queues, buckets, databases } = await takeInventory(account, deployment);
+  const doomed = [...workers.keys(), ...queues, ...buckets.keys(), ...databases.keys()];
+  if (doomed.length === 0) run.say(`There is nothing of ${name} on ${account.name}.`);
+  else {
+    run.say(`On ${account.name} this deletes for good, with every account, key, balance and file: ${doomed.join(", ")}`);
+    await confirmed(name, options.confirmedName, signal);
+  }
+  const none = async (...args: string[]) => {
+    await run.wrangler(...args);
+    return undefined;
+  };
+  // The one that answers first: what it binds is deleted when nothing uses it any more.
+  for (const worker of deployment.workers.toReversed())
+    if (workers.has(worker.name)) await run.step(`delete the Worker ${worker.name}`, () => none("delete", worker.name, "--force"));
+  for (const queue of queues) await run.step(`delete the queue ${queue}`, () => none("queues", "delete", queue));
+  for (const bucket of buckets.keys())
+    await run.step(`delete the bucket ${bucket}`, async () => {
+      const count = await emptyBucket(account, bucket);
+      await run.wrangler("r2", "bucket", "delete", bucket);
+      return `with ${count} files`;
+    });
+  for (const database of databases.keys())
+    await run.step(`delete the database ${database}`, () => none("d1", "delete", database, "--skip-confirmation"));
+  await rm(folder, { recursive: true, force: true });
+  console.log(`\n${name} is gone. What it kept under .deploy/ is gone too.`);
+}
+
+async function confirmed(name: string, given: string | undefined, signal: AbortSignal): Promise<void> {
+  const answer = given ?? (await ask(`Type ${name} to delete all of it: `, signal));
+  if (answer === undefined) throw new Stop("There is no terminal to ask on.", `Give the name: npm run destroy -- --yes ${name}`);
+  if (answer !== name) throw new Stop(`"${answer}" is not ${name}: nothing was deleted.`, `Give the name ${name} to delete it.`);
+}

@@ -1,0 +1,63 @@
+/** What a deployment consists of: the Workers in the order they are deployed in, and what their wrangler.toml cannot say. */
+
+/** A Worker of the deployment. A new one is an entry here; its queues, buckets and databases are found in its wrangler.toml. */
+export interface Part {
+  /** How `--without` calls it. */
+  name: string;
+  /** Its wrangler.toml, from the project's root. */
+  config: string;
+  /** Where its variables and secrets are declared, from the project's root. */
+  declarations: string;
+  /** Whether a deployment works without it. */
+  isOptional: boolean;
+  /** Required secrets that the deployment makes at random when they are not set. */
+  madeSecrets: string[];
+  /** Bindings that work only on a real account, by the flag that adds them (`--with ai`). */
+  extras: Partial<Record<Extra, Record<string, unknown>>>;
+}
+
+/** Bindings that `--with` adds. */
+export const extras = ["ai", "media", "email"] as const;
+export type Extra = (typeof extras)[number];
+
+/** In the order of deployment: a Worker comes after those that it binds, the one with the public address comes last. */
+export const parts: Part[] = [
+  {
+    name: "sandbox",
+    config: "src/sandbox/wrangler.toml",
+    declarations: "src/sandbox/env.d.ts",
+    isOptional: true,
+    madeSecrets: [],
+    extras: {},
+  },
+  {
+    name: "console",
+    config: "src/console/wrangler.toml",
+    declarations: "src/console/env.d.ts",
+    isOptional: true,
+    madeSecrets: ["AUTH_SECRET"],
+    extras: { email: { send_email: [{ name: "MAIL" }] } },
+  },
+  {
+    name: "gateway",
+    config: "wrangler.toml",
+    declarations: "src/env.d.ts",
+    isOptional: false,
+    madeSecrets: ["ASSET_SIGNING_SECRET", "ADMIN_TOKEN"],
+    extras: { ai: { ai: { binding: "AI" } }, media: { media: { binding: "MEDIA" } } },
+  },
+];
+
+/** A day after their creation the bucket itself deletes what the task objects left behind, by binding: see the README, "Deploy". */
+export const expiringPrefixes: Record<string, string[]> = { ASSETS: ["assets/", "inputs/"] };
+
+/** The secrets that switch each provider on; one complete set is enough. */
+export const providerSecrets: Record<string, string[][]> = {
+  openai: [["OPENAI_API_KEY"]],
+  cloudflare: [["WORKERS_AI_API_TOKEN", "WORKERS_AI_ACCOUNT_ID"]],
+  fal: [["FAL_KEY"]],
+  modelark: [["ARK_API_KEY"]],
+  minimax: [["MINIMAX_API_KEY"]],
+  google: [["GEMINI_API_KEY"], ["GOOGLE_SERVICE_ACCOUNT", "VERTEX_BASE_URL"]],
+  replicate: [["REPLICATE_API_TOKEN"]],
+};

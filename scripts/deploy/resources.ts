@@ -1,0 +1,170 @@
+/** What an account has of a deployment, and what is still to be created: databases, buckets with their rules, queues. */
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { ApiRefusal, type CloudflareApi } from "./api.ts";
+import type { Deployment } from "./configuration.ts";
+import { expiringPrefixes } from "./parts.ts";
+import type { Account } from "./preflight.ts";
+import type { Run } from "./run.ts";
+import { writePrivate } from "./state.ts";
+import { dirname } from "node:path";
+
+const rule = z.looseObject({ id: z.string() });
+type Rule = z.infer<typeof rule>;
+const day = 86_400;
+
+/** What there is. */
+export interface Inventory {
+  /** Ids by name. */
+  databases: Map<string, string>;
+  /** File names by database. */
+  pendingMigrations: Map<string, string[]>;
+  /** Rules by bucket. */
+  buckets: Map<string, Rule[]>;
+  queues: Set<string>;
+  /** The names of the secrets that are set, by Worker. */
+  workers: Map<string, Set<string>>;
+}
+
+/** Looks at everything that the deployment names. */
+export async function takeInventory(account: Account, deployment: Deployment): Promise<Inventory> {
+  const { api } = account;
+  const base = `/accounts/${account.id}`;
+  const inventory: Inventory = {
+    databases: new Map(),
+    pendingMigrations: new Map(),
+    buckets: new Map(),
+    queues: new Set(),
+    workers: new Map(),
+  };
+  for (const { name, migrationsDir } of deployment.databases) {
+    const id = await databaseId(account, name);
+    if (id !== undefined) inventory.databases.set(name, id);
+    const applied = id === undefined ? new Set<string>() : await appliedMigrations(api, `${base}/d1/database/${id}`);
+    const files = migrationsDir === undefined ? [] : (await readdir(migrationsDir)).filter((file) => file.endsWith(".sql")).sort();
+    inventory.pendingMigrations.set(name, files.filter((file) => !applied.has(file))); // prettier-ignore
+  }
+  for (const { name } of deployment.buckets) {
+    if (!(await api.find(`${base}/r2/buckets/${name}`, z.unknown(), false).then((found) => found !== undefined))) continue;
+    const found = await api.find(`${base}/r2/buckets/${name}/lifecycle`, z.object({ rules: z.optional(z.array(rule)) }));
+    inventory.buckets.set(name, found?.rules ?? []);
+  }
+  const queues = z.array(z.object({ queue_name: z.string() }));
+  for (const name of deployment.queues) {
+    const found = await api.get(`${base}/queues?name=${name}`, z.nullable(queues));
+    if (found?.some((queue) => queue.queue_name === name)) inventory.queues.add(name);
+  }
+  for (const { name } of deployment.workers) {
+    const secrets = await api.find(`${base}/workers/scripts/${name}/secrets`, z.array(z.object({ name: z.string() })));
+    if (secrets) inventory.workers.set(name, new Set(secrets.map((secret) => secret.name)));
+  }
+  return inventory;
+}
+
+const databaseList = z.array(z.object({ uuid: z.string(), name: z.string() }));
+
+/** The id of a database by its name, or undefined. */
+export async function databaseId({ api, id }: Account, name: string): Promise<string | undefined> {
+  // The filter finds parts of names too.
+  const found = await api.get(`/accounts/${id}/d1/database?per_page=100&name=${name}`, databaseList);
+  return found.find((database) => database.name === name)?.uuid;
+}
+
+/** The migrations that a database says it has. */
+async function appliedMigrations(api: CloudflareApi, path: string): Promise<Set<string>> {
+  const rows = z.array(z.object({ results: z.array(z.object({ name: z.string() })) }));
+  const ask = async (sql: string) => rows.parse((await api.call("POST", `${path}/query`, { sql })).result)[0]?.results ?? [];
+  const table = await ask("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'd1_migrations'");
+  return new Set(table.length > 0 ? (await ask("SELECT name FROM d1_migrations")).map((row) => row.name) : []);
+}
+
+/** The rules that a bucket should have: ours over those that it has, which stay. */
+function wantedRules(binding: string, present: Rule[]): Rule[] {
+  const ours = (expiringPrefixes[binding] ?? []).map((prefix) => ({
+    id: `one-day-${prefix.replaceAll("/", "")}`,
+    enabled: true,
+    conditions: { prefix },
+    deleteObjectsTransition: { condition: { type: "Age", maxAge: day } },
+  }));
+  return [...present.filter((one) => !ours.some((own) => own.id === one.id)), ...ours];
+}
+
+/** Whether a bucket's rules are as they should be. */
+const hasRules = (binding: string, present: Rule[]): boolean =>
+  wantedRules(binding, present).every((wanted) => present.some((one) => isSame(one, wanted)));
+
+/** Whether `present` says all that `wanted` says; the API adds fields of its own. */
+function isSame(present: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== "object" || wanted === null) return present === wanted;
+  if (typeof present !== "object" || present === null) return false;
+  return Object.entries(wanted).every(([name, value]) => isSame((present as Record<string, unknown>)[name], value));
+}
+
+/** One thing to create or to change. */
+export interface Action {
+  title: string;
+  run: (run: Run) => Promise<string | undefined>;
+}
+
+/** What is missing of databases, buckets and queues, in the order of creation. `config` is any derived configuration: wrangler reads the account's from it. */
+export function missing(inventory: Inventory, deployment: Deployment, region: string | undefined, config: string): Action[] {
+  const near = region === undefined ? [] : ["--location", region];
+  const where = region === undefined ? "" : ` in ${region}`;
+  return [
+    ...deployment.databases
+      .filter(({ name }) => !inventory.databases.has(name))
+      .map(({ name }) => ({
+        title: `create the database ${name}${where}`,
+        run: async (run: Run) => void (await run.wrangler("d1", "create", name, ...near, "-c", config)),
+      })),
+    ...deployment.buckets.flatMap(({ name, binding }) => {
+      const present = inventory.buckets.get(name);
+      const actions: Action[] = [];
+      if (!present)
+        actions.push({
+          title: `create the bucket ${name}${where}`,
+          run: async (run) => void (await run.wrangler("r2", "bucket", "create", name, ...near, "-c", config)),
+        });
+      if (!hasRules(binding, present ?? []))
+        actions.push({
+          title: `set the lifecycle rules of ${name}`,
+          run: (run) => setRules(run, name, wantedRules(binding, present ?? []), config),
+        });
+      return actions;
+    }),
+    ...deployment.queues
+      .filter((name) => !inventory.queues.has(name))
+      .map((name) => ({
+        title: `create the queue ${name}`,
+        run: async (run: Run) => void (await run.wrangler("queues", "create", name, "-c", config)),
+      })),
+  ];
+}
+
+async function setRules(run: Run, bucket: string, rules: Rule[], config: string): Promise<undefined> {
+  const file = join(dirname(config), `${bucket}-lifecycle.json`);
+  await writePrivate(file, JSON.stringify({ rules }));
+  await run.wrangler("r2", "bucket", "lifecycle", "set", bucket, "--file", file, "--force", "-c", config);
+}
+
+/** Deletes every file of a bucket. Wrangler has no command for that. */
+export async function emptyBucket({ api, id }: Account, bucket: string): Promise<number> {
+  const base = `/accounts/${id}/r2/buckets/${bucket}/objects`;
+  const page = z.array(z.object({ key: z.string() }));
+  for (let count = 0; ;) {
+    const keys = page.parse((await api.call("GET", `${base}?per_page=500`)).result).map(({ key }) => key);
+    if (keys.length === 0) return count;
+    // A few at a time: the API counts requests.
+    for (let at = 0; at < keys.length; at += 8)
+      await Promise.all(
+        keys.slice(at, at + 8).map((key) =>
+          api.call("DELETE", `${base}/${key.split("/").map(encodeURIComponent).join("/")}`).catch((error: unknown) => {
+            if (!(error instanceof ApiRefusal && error.status === 404)) throw error;
+          }),
+        ),
+      );
+    count += keys.length;
+  }
+}

@@ -1,0 +1,118 @@
+/** One run: its progress lines, its log without secrets, and the wrangler commands it makes. */
+
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { root, startWrangler } from "../support/wrangler.ts";
+import { Stop, stopFor } from "./stop.ts";
+
+const commandDeadlineMs = 600_000;
+/** Shapes of secrets that others make: API keys, and the token of an invitation. */
+const secretShapes = /\bsk-[0-9A-Za-z]{40,}|\binvitation=[\w-]+/g;
+
+/** What a run is about. */
+export interface RunOptions {
+  /** Where its state is kept, from the root's `.deploy`. */
+  folder: string;
+  /** Writes no file. */
+  isDry: boolean;
+  environment: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+}
+
+/** A run in progress. */
+export class Run {
+  readonly #options: RunOptions;
+  readonly #secrets = new Set<string>();
+  /** The run's log; nothing is written to it in a dry run. */
+  readonly logFile: string;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.logFile = join(options.folder, `${new Date().toISOString().replaceAll(":", "-").slice(0, 19)}.log`);
+    if (!options.isDry) mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  }
+
+  /** From now on this text is masked in the log and in everything that is printed of other programs' words. */
+  hide(...secrets: string[]): void {
+    for (const secret of secrets) if (secret.length >= 6) this.#secrets.add(secret);
+  }
+
+  /** The account that wrangler's commands are for. */
+  useAccount(id: string): void {
+    this.#options.environment["CLOUDFLARE_ACCOUNT_ID"] = id;
+  }
+
+  /** Adds a line to the log. */
+  log(text: string): void {
+    if (!this.#options.isDry) appendFileSync(this.logFile, `${new Date().toISOString()} ${this.masked(text)}\n`, { mode: 0o600 });
+  }
+
+  /** Prints a line, and logs it. */
+  say(text: string): void {
+    console.log(text);
+    this.log(text);
+  }
+
+  /** Does one step and prints its progress line; `work` may return what became of it. A fault is printed with the step and thrown on. */
+  async step(title: string, work: () => Promise<string | undefined>): Promise<void> {
+    const since = Date.now();
+    if (process.stdout.isTTY) process.stdout.write(`  … ${title}`);
+    const end = (mark: string, outcome: string | undefined) => {
+      if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
+      this.say(`  ${mark} ${title}${outcome === undefined ? "" : `: ${outcome}`} (${((Date.now() - since) / 1000).toFixed(1)} s)`);
+    };
+    try {
+      this.#options.signal.throwIfAborted();
+      end("✓", await work());
+    } catch (error) {
+      end("✗", this.#options.signal.aborted ? "broken off" : undefined);
+      throw error;
+    }
+  }
+
+  /** Runs wrangler; answers what it printed. Throws `Stop` with what is known about its fault. */
+  async wrangler(...args: string[]): Promise<string> {
+    this.log(`$ wrangler ${args.join(" ")}`);
+    const child = startWrangler(args, this.#options.folder, {
+      ...this.#options.environment,
+      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/wrangler"),
+    });
+    const stop = () => void child.stop();
+    const bounded = AbortSignal.any([this.#options.signal, AbortSignal.timeout(commandDeadlineMs)]);
+    bounded.addEventListener("abort", stop);
+    const code = await child.exited;
+    bounded.removeEventListener("abort", stop);
+    const output = stripVTControlCharacters(child.output());
+    this.log(`${output.trim()}\nexit code ${code}`);
+    if (code === 0) return output;
+    this.#options.signal.throwIfAborted();
+    const apiCode = /\[code: (\d+)\]/.exec(output)?.[1];
+    throw (
+      (apiCode === undefined ? undefined : stopFor(Number(apiCode))) ??
+      new Stop(
+        `wrangler ${args.slice(0, 3).join(" ")} failed:\n${this.masked(faultIn(output))}`,
+        "Run the same command again: it goes on where it stopped.",
+      )
+    );
+  }
+
+  /** What `wrangler auth token` prints, which is in no log. */
+  async credentials(): Promise<string> {
+    const child = startWrangler(["auth", "token", "--json"], this.#options.folder, this.#options.environment);
+    return (await child.exited) === 0 ? child.output() : "";
+  }
+
+  /** The text without secrets. */
+  masked(text: string): string {
+    let masked = text.replace(secretShapes, "***");
+    for (const secret of this.#secrets) masked = masked.replaceAll(secret, "***");
+    return masked;
+  }
+}
+
+/** What wrangler says about a fault, without its banner and advice. */
+const faultIn = (output: string): string => {
+  const [fault = ""] = output.slice(Math.max(0, output.indexOf("✘"))).split(/\n\s*(?:If you think|🪵|Note that)/);
+  return fault.trim().slice(0, 2_000);
+};

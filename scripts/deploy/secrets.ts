@@ -1,0 +1,121 @@
+/** Variables and secrets of a deployment: the operator's from the environment and a file, ours made at random. */
+
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { type Deployment, type Worker, declaredNames } from "./configuration.ts";
+import type { Choices } from "./options.ts";
+import { parts, providerSecrets } from "./parts.ts";
+import { readText, stateRoot, writePrivate } from "./state.ts";
+import { Stop } from "./stop.ts";
+
+/** Names of secrets; everything else that a Worker declares is a variable. */
+const isSecret = (name: string) => /_(?:KEY|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
+const minSecretLength = 24;
+
+/** What the operator gives to one Worker. */
+export interface Given {
+  secrets: Record<string, string>;
+  vars: Record<string, string>;
+}
+
+/** Reads the operator's file and environment. Of the environment only secrets are taken: a shell's variables are for `npm start`. */
+export async function givenValues(name: string, file: string | undefined, environment: NodeJS.ProcessEnv): Promise<Map<string, string>> {
+  const path = file ?? join(stateRoot, `${name}.env`);
+  const text = await readText(path);
+  if (text === undefined && file !== undefined)
+    throw new Stop(
+      `The file ${file} of --secrets does not exist.`,
+      "Create it with a line NAME=value for each secret, or leave --secrets out.",
+    );
+  const known = new Set(parts.flatMap((part) => [...declaredNames(part)]));
+  const values = new Map<string, string>();
+  for (const name of known) {
+    const value = environment[name];
+    if (value && isSecret(name)) values.set(name, value);
+  }
+  for (const [name, value] of Object.entries(parseEnv(text ?? ""))) {
+    if (!known.has(name))
+      throw new Stop(`${path} sets ${name}, which no Worker reads.`, "Correct the name; the README lists variables and secrets.");
+    if (value) values.set(name, value);
+  }
+  const made = new Set(parts.flatMap((part) => part.madeSecrets));
+  for (const [name, value] of values)
+    if (made.has(name) && value.length < minSecretLength)
+      throw new Stop(
+        `${name} has ${value.length} characters, which can be guessed.`,
+        `Give at least ${minSecretLength} random characters, or leave it out: the deployment makes one.`,
+      );
+  return values;
+}
+
+/** The part of the given values that a Worker declares. */
+export function givenTo(worker: Worker, values: Map<string, string>): Given {
+  const declared = declaredNames(worker.part);
+  const own = [...values].filter(([name]) => declared.has(name));
+  return {
+    secrets: Object.fromEntries(own.filter(([name]) => isSecret(name))),
+    vars: Object.fromEntries(own.filter(([name]) => !isSecret(name))),
+  };
+}
+
+/** The providers that will be on: by secrets that are given now or were set before, and by bindings. */
+export function providersOn(present: ReadonlySet<string>, given: Iterable<string>, hasAi: boolean): string[] {
+  const names = new Set([...present, ...given]);
+  const on = Object.entries(providerSecrets)
+    .filter(([, sets]) => sets.some((set) => set.every((name) => names.has(name))))
+    .map(([name]) => name);
+  return hasAi && !on.includes("cloudflare") ? [...on, "cloudflare"] : on;
+}
+
+/** Stops when nothing would serve a request, or e-mail has no sender. */
+export function checkChoices(choices: Choices, on: string[], values: Map<string, string>): void {
+  if (on.length === 0 && choices.without?.includes("sandbox"))
+    throw new Stop(
+      "No provider is configured, and the sandbox is left out: nothing would serve a request.",
+      'Set a maker\'s key (README, "Providers") in the environment or with --secrets FILE, or use --with ai, or keep the sandbox.',
+    );
+  if (choices.with?.includes("email") && !choices.mailFrom && !values.has("MAIL_FROM"))
+    throw new Stop("--with email has no sender.", "Give one with --mail-from, an address of a domain that is set up for sending.");
+}
+
+/** Variables of the choices, which the file may overrule. */
+export const chosenVars = (worker: Worker, choices: Choices): Record<string, string> =>
+  worker.part.extras.email && choices.mailFrom !== undefined && choices.with?.includes("email") ? { MAIL_FROM: choices.mailFrom } : {};
+
+const tokenFile = (folder: string) => join(folder, "admin-token");
+
+/** The operator's token where this machine knows it: given, or kept from the run that made it. */
+export async function knownAdminToken(folder: string, values: Map<string, string>): Promise<string | undefined> {
+  return values.get("ADMIN_TOKEN") ?? (await readText(tokenFile(folder)))?.trim();
+}
+
+/**
+ * The secrets to set with the next version of a Worker: what was given, and what is missing of ours. The operator's token is
+ * kept under `.deploy/` before it is used, so that a broken-off run does not lose it.
+ */
+export async function secretsToSet(
+  worker: Worker,
+  present: ReadonlySet<string>,
+  given: Record<string, string>,
+  folder: string,
+): Promise<Record<string, string>> {
+  const secrets = { ...given };
+  for (const name of worker.part.madeSecrets) {
+    if (secrets[name] !== undefined || present.has(name)) continue;
+    const kept = name === "ADMIN_TOKEN" ? await readText(tokenFile(folder)) : undefined;
+    secrets[name] = kept?.trim() ?? randomBytes(32).toString("base64url");
+  }
+  if (secrets["ADMIN_TOKEN"] !== undefined) await writePrivate(tokenFile(folder), `${secrets["ADMIN_TOKEN"]}\n`);
+  return secrets;
+}
+
+/** Where the operator's token is kept, for people. */
+export const adminTokenFile = tokenFile;
+
+/** A sentence on what will serve. */
+export const servingLine = (deployment: Deployment, on: string[]): string => {
+  const hasSandbox = deployment.workers.some(({ part }) => part.name === "sandbox");
+  if (on.length === 0) return "no provider is configured: the sandbox will serve every model with images and videos that it draws itself";
+  return `${on.join(", ")}${hasSandbox ? "; the sandbox serves the models that none of them does" : ""}`;
+};

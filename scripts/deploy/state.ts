@@ -1,0 +1,76 @@
+/** What a deployment remembers on this machine, under `.deploy/<name>/`: choices, the progress of a broken-off run, the operator's token. */
+
+import { createHash } from "node:crypto";
+import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { errorCode } from "../support/error-code.ts";
+import { root } from "../support/wrangler.ts";
+import type { Choices } from "./options.ts";
+import { extras } from "./parts.ts";
+
+const stateShape = z.object({
+  account: z.string(),
+  choices: z.object({
+    domain: z.optional(z.string()),
+    region: z.optional(z.string()),
+    without: z.optional(z.array(z.string())),
+    with: z.optional(z.array(z.enum(extras))),
+    mailFrom: z.optional(z.string()),
+    email: z.optional(z.string()),
+    freePlan: z.optional(z.boolean()),
+  }),
+  /** The Workers that the present run has deployed, each with the digest of what it deployed. */
+  deployed: z.record(z.string(), z.string()),
+  /** Whether the first account, its key and the invitation were printed. */
+  isWelcomed: z.boolean(),
+});
+
+/** What is remembered of a deployment. */
+export type State = Omit<z.infer<typeof stateShape>, "choices"> & { choices: Choices };
+
+/** The folder of everything that deployments remember. */
+export const stateRoot = join(root, ".deploy");
+export const folderOf = (name: string) => join(stateRoot, name);
+
+/** Reads what is remembered; undefined for a deployment that this machine knows nothing of. */
+export async function readState(folder: string): Promise<State | undefined> {
+  const text = await readText(join(folder, "state.json"));
+  return text === undefined ? undefined : stateShape.parse(JSON.parse(text));
+}
+
+/** Replaces what is remembered, whole or not at all. */
+export async function writeState(folder: string, state: State): Promise<void> {
+  await writePrivate(join(folder, "state.json"), `${JSON.stringify(state, undefined, 2)}\n`);
+}
+
+/** Writes a file that only this user can read; never half of it. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  await mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.new`;
+  await rm(temporary, { force: true });
+  await writeFile(temporary, text, { mode: 0o600 });
+  await rename(temporary, path);
+}
+
+/** The text of a file, or undefined where there is none. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** SHA-256 over every file of the folders and over the texts: changes when what would be deployed changes. */
+export async function digest(folders: string[], ...texts: string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const folder of folders) {
+    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    for (const file of files.sort()) hash.update(`${file}\0`).update(await readFile(file));
+  }
+  for (const text of texts) hash.update(`\0${text}`);
+  return hash.digest("hex");
+}

@@ -1,0 +1,152 @@
+/** Asks a deployed gateway, as its callers and its operator do: is it ready, does it make an image, who may use it. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/mini";
+import { imageTask } from "../support/api-answers.ts";
+import { ApiClient } from "../support/api-client.ts";
+import type { Run } from "./run.ts";
+import { Stop } from "./stop.ts";
+
+/** A new host name takes its time to be known, and its certificate to be made. */
+const readyDeadlineMs = 300_000;
+const requestMs = 30_000;
+const smokeDeadlineMs = 120_000;
+const checkKeyName = "deployment check";
+const firstKeyName = "first key";
+/** Balance units of the first account: enough to try everything, and a limit for what goes wrong. */
+const firstQuota = 100;
+
+const account = z.object({ id: z.string(), admin: z.boolean() });
+const key = z.object({ id: z.string(), name: z.string() });
+const createdKey = z.object({ id: z.string(), key: z.string() });
+const models = z.object({ data: z.array(z.object({ id: z.string(), kind: z.optional(z.string()) })) });
+
+/** Waits until `/readyz` answers 200. Throws `Stop` with the last answer after five minutes. */
+export async function waitUntilReady(baseUrl: string, signal: AbortSignal): Promise<undefined> {
+  let last = "";
+  for (const deadline = Date.now() + readyDeadlineMs; Date.now() < deadline; await sleep(1_000, undefined, { signal })) {
+    try {
+      const response = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]) });
+      const text = await response.text();
+      if (response.ok) return;
+      last = `it answered ${response.status}: ${text.slice(0, 300)}`;
+    } catch (error) {
+      signal.throwIfAborted();
+      last = error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ""}` : String(error);
+    }
+  }
+  throw new Stop(
+    `${baseUrl}/readyz did not become good within five minutes; ${last}`,
+    "Run the same command again; when it stays like that, look at `npx wrangler tail` of the gateway. Behind a proxy set HTTPS_PROXY.",
+  );
+}
+
+/** The admin API of a gateway. */
+export class AdminClient {
+  readonly #baseUrl: string;
+  readonly #token: string;
+
+  constructor(baseUrl: string, token: string) {
+    this.#baseUrl = baseUrl;
+    this.#token = token;
+  }
+
+  async #ask<T>(shape: z.ZodMiniType<T>, method: string, path: string, body?: object): Promise<T> {
+    const response = await fetch(`${this.#baseUrl}/admin${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#token}`, ...(body && { "content-type": "application/json" }) },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(requestMs),
+    });
+    const text = await response.text();
+    if (response.status === 401)
+      throw new Stop(
+        "The gateway refused the ADMIN_TOKEN that this machine knows.",
+        "Set ADMIN_TOKEN in the environment to the one that is set at the gateway.",
+      );
+    if (!response.ok) throw new Error(`${method} /admin${path} answered ${response.status}: ${text.slice(0, 300)}`);
+    return shape.parse(text === "" ? undefined : JSON.parse(text));
+  }
+
+  /** The account of this address, with the operator's pages; made where there is none. */
+  async operatorAccount(email: string): Promise<string> {
+    const found = await this.#ask(z.object({ data: z.array(account) }), "GET", `/accounts?email=${encodeURIComponent(email)}`);
+    const { id, admin } = found.data[0] ?? (await this.#ask(account, "POST", "/accounts", { email, quota: firstQuota }));
+    if (!admin) await this.#ask(z.unknown(), "PATCH", `/accounts/${id}`, { admin: true });
+    return id;
+  }
+
+  /** A new key of this name; an earlier one of the same name, which was never shown, goes. */
+  async replaceKey(accountId: string, name: string): Promise<{ id: string; key: string }> {
+    const { data } = await this.#ask(z.object({ data: z.array(key) }), "GET", `/accounts/${accountId}/keys`);
+    for (const old of data.filter((one) => one.name === name)) await this.deleteKey(old.id);
+    return this.#ask(createdKey, "POST", `/accounts/${accountId}/keys`, { name, quota: null });
+  }
+
+  async deleteKey(id: string): Promise<void> {
+    await this.#ask(z.unknown(), "DELETE", `/keys/${id}`);
+  }
+
+  /** A link with which the person of this account signs up. */
+  async invitation(accountId: string): Promise<string> {
+    return (await this.#ask(z.object({ url: z.string() }), "POST", `/accounts/${accountId}/invitations`)).url;
+  }
+}
+
+/** What the operator gets at the end of a first deployment. */
+export interface Welcome {
+  email: string;
+  apiKey: string;
+  invitation: string | undefined;
+}
+
+/** Makes the first account with its key, and where the console is deployed an invitation for its owner. May be repeated until the answer was shown. */
+export async function welcome(admin: AdminClient, email: string, hasConsole: boolean): Promise<Welcome> {
+  const id = await admin.operatorAccount(email);
+  const { key: apiKey } = await admin.replaceKey(id, firstKeyName);
+  return { email, apiKey, invitation: hasConsole ? await admin.invitation(id) : undefined };
+}
+
+/**
+ * Has the sandbox draw an image and looks at its file, with a key that is deleted afterwards. `isFree` says whether the sandbox
+ * alone serves a model. Answers what was done.
+ */
+export async function smokeTest(
+  run: Run,
+  baseUrl: string,
+  admin: AdminClient,
+  email: string,
+  isFree: (model: string) => boolean,
+): Promise<string> {
+  const check = await admin.replaceKey(await admin.operatorAccount(email), checkKeyName);
+  run.hide(check.key);
+  try {
+    const response = await fetch(`${baseUrl}/v1/models`, {
+      headers: { authorization: `Bearer ${check.key}` },
+      signal: AbortSignal.timeout(requestMs),
+    });
+    if (!response.ok) throw new Error(`GET /v1/models answered ${response.status}`);
+    const list = models.parse(await response.json()).data;
+    const model = list.find(({ id, kind }) => kind === "image" && isFree(id))?.id;
+    if (model === undefined)
+      return `${list.length} models are on offer; no image was made, for every image model is served by a provider that charges`;
+    return await makeImage(new ApiClient(baseUrl, check.key), model);
+  } finally {
+    await admin.deleteKey(check.id);
+  }
+}
+
+async function makeImage(api: ApiClient, model: string): Promise<string> {
+  const { id } = await api.submit("/v1/images/generations", { model, prompt: "A lighthouse on the day of its opening", size: "1:1" });
+  const status = await api.follow(`/v1/tasks/${id}`, imageTask, (answer) => answer.data, {
+    withinMs: smokeDeadlineMs,
+    tell: () => undefined,
+  });
+  const url = status.result?.images[0]?.url[0] ?? "";
+  const file = await api.download(url);
+  // Only here: its readers of images and videos take longer to load than the whole preflight.
+  const { digestFaults, pngFaults } = await import("../support/file-checks.ts");
+  const faults = [...digestFaults(file), ...pngFaults(file, { width: 1024, height: 1024 })];
+  if (faults.length > 0) throw new Error(`the image is not as it should be: ${faults.join("; ")}`);
+  return `${model} made an image of ${Math.round(file.bytes.byteLength / 1024)} KB`;
+}

@@ -1,0 +1,42 @@
+/** Puts the Workers of a deployment on the account: their derived configurations, migrations, secrets and code. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Worker, withDatabaseIds } from "./configuration.ts";
+import type { Choices } from "./options.ts";
+import type { Run } from "./run.ts";
+import { chosenVars, type Given } from "./secrets.ts";
+import { digest, writePrivate } from "./state.ts";
+
+/** Writes the configuration that wrangler reads, with the operator's variables over the committed ones; answers its path. */
+export async function writeConfiguration(
+  worker: Worker,
+  ids: Map<string, string>,
+  given: Given,
+  choices: Choices,
+  folder: string,
+): Promise<{ path: string; text: string }> {
+  const configuration = withDatabaseIds(worker.configuration, ids);
+  const vars = { ...configuration.vars, ...chosenVars(worker, choices), ...given.vars };
+  const path = join(folder, `${worker.part.name}.json`);
+  const text = `${JSON.stringify({ ...configuration, vars }, undefined, 2)}\n`;
+  await writePrivate(path, text);
+  return { path, text };
+}
+
+/** Changes when another deployment of this Worker would change something: its code, its configuration, a secret to be set. */
+export const workerDigest = (text: string, secrets: Record<string, string>) =>
+  digest(["src"], text, JSON.stringify(Object.keys(secrets).sort()));
+
+/** Uploads a Worker together with its secrets, so that no version answers without them. */
+export async function deployWorker(run: Run, worker: Worker, path: string, secrets: Record<string, string>, folder: string): Promise<void> {
+  run.hide(...Object.values(secrets));
+  const file = join(folder, `${worker.part.name}-secrets.json`);
+  const isEmpty = Object.keys(secrets).length === 0;
+  try {
+    if (!isEmpty) await writePrivate(file, JSON.stringify(secrets));
+    await run.wrangler("deploy", "-c", path, ...(isEmpty ? [] : ["--secrets-file", file]));
+  } finally {
+    await rm(file, { force: true });
+  }
+}

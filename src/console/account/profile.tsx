@@ -1,0 +1,68 @@
+/** On the account page: a person's name and e-mail address, and changing them. */
+
+import { Hono } from "hono";
+import { askAuth } from "../ask-auth.ts";
+import { freshSeconds } from "../auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
+import { postOf } from "../mail.ts";
+import { followPerson } from "../members.ts";
+import { TextField } from "../parts/field.tsx";
+
+const maxNameLength = 200;
+
+const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
+
+/** The forms. An address is changed by a link that is sent to the new one, so only where e-mail can be sent. */
+export function profileSection(c: ConsoleContext) {
+  const { say, user } = c.var;
+  return (
+    <section class="duo">
+      <form method="post" action="/console/account/name" class="stack">
+        <TextField name="name" label={say("name")} value={user.name} autocomplete="name" maxlength={maxNameLength} required />
+        <p>
+          <button class="btn">{say("change_name")}</button>
+        </p>
+      </form>
+      <form method="post" action="/console/account/email" class="stack">
+        <TextField
+          name="email"
+          type="email"
+          label={say("email")}
+          value={user.email}
+          autocomplete="email"
+          maxlength={254}
+          readonly={!canWrite(c)}
+          hint={say(canWrite(c) ? "change_email_hint" : "change_email_by_operator")}
+          required
+        />
+        {canWrite(c) && (
+          <p>
+            <button class="btn">{say("change_email")}</button>
+          </p>
+        )}
+      </form>
+    </section>
+  );
+}
+
+const to = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?${outcome}`, 303);
+
+export const profile = new Hono<ConsoleEnvironment>()
+  .post("/account/name", signedIn, async (c) => {
+    const name = (await fieldsOf(c))("name");
+    if (name === "" || name.length > maxNameLength) return to(c, "problem=name");
+    const answer = await askAuth(c, "/update-user", { name });
+    if (!answer.ok) return to(c, answer.status === 429 ? "problem=attempts" : "problem=name");
+    await followPerson(c.env.DB, c.get("user").id);
+    return to(c, "done=name");
+  })
+  .post("/account/email", signedIn, async (c) => {
+    if (!canWrite(c)) return to(c, "problem=email_by_operator");
+    // Whoever finds a browser signed in must not take the account with it.
+    if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
+    const email = (await fieldsOf(c))("email");
+    if (email.toLowerCase() === c.get("user").email.toLowerCase()) return to(c, "problem=email_same");
+    const answer = email.length <= 254 && (await askAuth(c, "/change-email", { newEmail: email }));
+    if (!answer || !answer.ok) return to(c, answer && answer.status === 429 ? "problem=attempts" : "problem=email");
+    return to(c, "done=email_sent");
+  });

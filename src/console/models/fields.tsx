@@ -1,0 +1,66 @@
+/** The fields of a request in a table: what each may be, and what it is when it is left out. */
+
+import type { Action } from "../../catalog/models.ts";
+import { hintOf, labelOf } from "../messages/playground-fields.ts";
+import { useAround } from "../parts/context.ts";
+import { Table } from "../parts/table.tsx";
+import type { Field } from "../playground/fields.ts";
+
+/** What a field may be, in words and values. */
+const Allowed = ({ field }: { field: Field }) => {
+  const { say, language } = useAround();
+  const number = (value: number) => value.toLocaleString(language);
+  switch (field.as) {
+    case "choice":
+      return <>{field.options.join(", ")}</>;
+    case "flag":
+      return <>true, false</>;
+    case "number": {
+      const { minimum, maximum } = field;
+      if (minimum === undefined && maximum === undefined) return <>{say("field_number")}</>;
+      return <>{`${minimum === undefined ? "" : number(minimum)}–${maximum === undefined ? "" : number(maximum)}`}</>;
+    }
+    case "text":
+      return <>{field.most === undefined ? say("field_text") : say("field_text_most", { most: number(field.most) })}</>;
+    case "pictures":
+      return <>{say("field_images", { most: field.most })}</>;
+    case "roles":
+      return <>{`${say("field_images", { most: field.most })}: ${field.roles.join(", ")}`}</>;
+    case "messages":
+      return <>{field.roles.join(", ")}</>;
+    case "json":
+      return <>JSON</>;
+  }
+};
+
+/** The value of a field that is left out. */
+const fallback = ({ fallback: value }: Field): string => {
+  if (value === undefined) return "–";
+  return typeof value === "string" ? value : JSON.stringify(value);
+};
+
+export const FieldTable = ({ action, fields, label }: { action: Action; fields: Field[]; label: string }) => {
+  const { say, language } = useAround();
+  return (
+    <Table
+      label={label}
+      columns={[say("field_name"), say("field_allowed"), say("field_default"), { name: say("field_meaning"), isExtra: true }]}
+    >
+      {fields.map((field) => (
+        <tr>
+          <th scope="row">
+            <code>{field.name}</code>
+          </th>
+          <td class="wrap">
+            <Allowed field={field} />
+          </td>
+          <td>{field.isRequired ? <strong>{say("field_required")}</strong> : <code>{fallback(field)}</code>}</td>
+          <td class="hide-s wrap">
+            {labelOf(language, field.name)}
+            {hintOf(language, field.name, action) !== undefined && <span class="hint"> {hintOf(language, field.name, action)}</span>}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+};

@@ -1,0 +1,174 @@
+/** The models that can be asked for now: all of them, and each with its fields, price, usual time and programs. */
+
+import { Hono } from "hono";
+import { modelNamed } from "../../catalog/models.ts";
+import { amountOf } from "../amounts.ts";
+import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signedIn } from "../frame.tsx";
+import { Code } from "../parts/code.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Facts } from "../parts/table.tsx";
+import { bodyOf } from "../playground/body.ts";
+import { type Choice, choicesOf, groups, requestOf } from "../playground/choices.ts";
+import { carriedOver } from "../playground/fields.ts";
+import { snippetsOf } from "../playground/snippets.ts";
+import { FieldTable } from "./fields.tsx";
+
+type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
+
+const kinds = ["image", "video", "chat"] as const;
+const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
+
+/** Prices with what each is for: `image $0.03`. */
+const prices = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>
+  Object.entries(price).map(([name, units]) => [c.var.say(`model_price_${name as PriceName}`), amountOf(c, Math.round(units * 1e6))]);
+
+/** What a model does beside its own kind. */
+const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
+
+const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
+  const { say } = c.var;
+  const { typicalSeconds } = modelNamed(choice.model)!;
+  return (
+    <li class="card stack tight">
+      <div class="row between">
+        <h3>
+          <a class="plain" href={`/console/models/${choice.model}`}>
+            {choice.model}
+          </a>
+        </h3>
+        <span class="meta">{say("about_seconds", { seconds: typicalSeconds })}</span>
+      </div>
+      <p class="meta num">
+        {prices(c, choice)
+          .map(([name, amount]) => `${name} ${amount}`)
+          .join(" · ")}
+      </p>
+      <div class="row between">
+        <span class="meta">
+          {otherActions(choices, choice.model)
+            .map(({ action }) => say(`model_group_${action}`))
+            .join(" · ")}
+        </span>
+        <a
+          class="btn sm"
+          href={`/console/playground?model=${encodeURIComponent(choice.id)}`}
+          aria-label={say("try_model", { model: choice.model })}
+        >
+          {say("try")}
+        </a>
+      </div>
+    </li>
+  );
+};
+
+async function list(c: ConsoleContext) {
+  const { say } = c.var;
+  const choices = await choicesOf(c);
+  return page(
+    c,
+    say("models"),
+    <>
+      {kinds.map((kind) => {
+        const members = choices.filter(({ action }) => action === kind);
+        return members.length === 0 ? null : (
+          <section>
+            <div class="sub">
+              <h2>{say(`model_group_${kind}`)}</h2>
+            </div>
+            <ul class="cols even">
+              {members.map((choice) => (
+                <Card c={c} choice={choice} choices={choices} />
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+      {choices.length === 0 && <p class="muted">{say("no_models")}</p>}
+    </>,
+    200,
+    { lead: say("models_lead") },
+  );
+}
+
+/** What each action of a model is shown with when nothing was typed. */
+const sample = (c: ConsoleContext, choice: Choice) =>
+  carriedOver(
+    choice.fields,
+    new Map([
+      ["prompt", [c.var.say("example_lighthouse")]],
+      ["from_task", ["task_…"]],
+      ["timestamps", ["1,3"]],
+
+      ["messages.0.role", ["user"]],
+      ["messages.0.content", [c.var.say("example_question")]],
+    ]),
+  );
+
+const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
+  const { say } = c.var;
+  const request = requestOf(choice, bodyOf(choice.fields, sample(c, choice), new Map()));
+  const code = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
+  const id = choice.action;
+  return (
+    <section class="stack">
+      <div class="sub">
+        <Icon name={icons[choice.action]} />
+        <h2>{say(`model_group_${choice.action}`)}</h2>
+        <code class="id">POST {request.path}</code>
+        <a
+          class="btn sm push"
+          href={`/console/playground?model=${encodeURIComponent(choice.id)}`}
+          aria-label={say("try_model", { model: `${choice.model}, ${say(`model_group_${choice.action}`)}` })}
+        >
+          {say("try")}
+        </a>
+      </div>
+      <FieldTable action={choice.action} fields={choice.fields} label={say("fields_of", { action: say(`model_group_${choice.action}`) })} />
+      <Code
+        name={id}
+        tabs={[
+          { id: `${id}-curl`, title: "curl", code: code.curl },
+          { id: `${id}-javascript`, title: "JavaScript", code: code.javascript },
+          { id: `${id}-python`, title: "Python", code: code.python },
+        ]}
+      />
+    </section>
+  );
+};
+
+async function one(c: ConsoleContext) {
+  const { say } = c.var;
+  const name = c.req.param("model") ?? "";
+  const choices = await choicesOf(c);
+  const choice = choices.find(({ id, aliases }) => id === name || aliases.includes(name));
+  if (!choice || !groups.includes(choice.action) || choice.id !== choice.model) return nothingHere(c);
+  const { typicalSeconds } = modelNamed(choice.model)!;
+  return page(
+    c,
+    choice.model,
+    <>
+      <section class="card">
+        <Facts
+          of={[
+            [say("usual_time"), say("about_seconds", { seconds: typicalSeconds })],
+            ...prices(c, choice),
+            choice.aliases.length > 0 && [say("other_names"), choice.aliases.join(", ")],
+          ]}
+        />
+      </section>
+      {[choice, ...otherActions(choices, choice.model)].map((action) => (
+        <ActionSection c={c} choice={action} />
+      ))}
+    </>,
+    200,
+    {
+      actions: (
+        <a class="btn primary" href={`/console/playground?model=${encodeURIComponent(choice.id)}`}>
+          {say("open_playground")}
+        </a>
+      ),
+    },
+  );
+}
+
+export const models = new Hono<ConsoleEnvironment>().use(signedIn).get("/", list).get("/:model", one);

@@ -1,0 +1,127 @@
+/** For an account that has made nothing yet: three steps, examples to open in the playground, a first request. */
+
+import { Code } from "../parts/code.tsx";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { snippetsOf } from "../playground/snippets.ts";
+
+/** The examples, by the names of their prompts, each with a model that suits it. */
+const examples = [
+  { prompt: "example_lighthouse", model: "imgA-4", icon: "image" },
+  { prompt: "example_fox", model: "imgC-3-pro-image-preview", icon: "image" },
+  { prompt: "example_waves", model: "vidA-2", icon: "film" },
+  { prompt: "example_city", model: "vidB-3.1-fast", icon: "film" },
+] as const;
+
+interface StepProps {
+  number: number;
+  isDone: boolean;
+  title: string;
+  hint: unknown;
+  link?: { href: string; text: string; isNext: boolean };
+}
+
+const Step = ({ number, isDone, title, hint, link }: StepProps) => (
+  <li class={isDone ? "done" : undefined}>
+    <span class="n">{isDone ? <Icon name="check" /> : number}</span>
+    <div>
+      <b>{title}</b>
+      <p>{hint}</p>
+    </div>
+    {link && !isDone && (
+      <a class={link.isNext ? "btn primary" : "btn"} href={link.href}>
+        {link.text}
+      </a>
+    )}
+  </li>
+);
+
+interface StepsProps {
+  left: number | null;
+  isKeyed: boolean;
+  hasMade: boolean;
+}
+
+/** The three steps. They go once all are done. */
+export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
+  const { say } = useAround();
+  return (
+    <section class="card flush">
+      <ol class="steps">
+        <Step
+          number={1}
+          isDone
+          title={say("step_account")}
+          hint={
+            <>
+              {say("step_account_hint")} <Money millionths={left} />
+            </>
+          }
+        />
+        <Step
+          number={2}
+          isDone={hasMade}
+          title={say("step_make")}
+          hint={say("step_make_hint")}
+          link={{ href: "/console/playground", text: say("open_playground"), isNext: true }}
+        />
+        <Step
+          number={3}
+          isDone={isKeyed}
+          title={say("step_call")}
+          hint={say("step_call_hint")}
+          link={{ href: "/console/keys", text: say("create_key"), isNext: hasMade }}
+        />
+      </ol>
+    </section>
+  );
+};
+
+/** The whole page of an account that has made nothing. `base` is the gateway's address. */
+export const FirstThings = ({ base, left, isKeyed }: { base: string; left: number | null; isKeyed: boolean }) => {
+  const { say } = useAround();
+  const program = {
+    base,
+    path: "/v1/images/generations",
+    isChat: false,
+    body: { model: "imgA-4", prompt: say("example_lighthouse") },
+  };
+  const { curl, javascript, python } = snippetsOf(program);
+  return (
+    <>
+      <FirstSteps left={left} isKeyed={isKeyed} hasMade={false} />
+      <section>
+        <div class="sub">
+          <h2>{say("start_from_example")}</h2>
+        </div>
+        <ul class="cols two">
+          {examples.map(({ prompt, model, icon }) => (
+            <li>
+              <a class="card hit example" href={`/console/playground?${new URLSearchParams({ model, prompt: say(prompt) })}`}>
+                <Icon name={icon} />
+                <span>
+                  {say(prompt)}
+                  <span class="meta">{model}</span>
+                </span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section>
+        <div class="sub">
+          <h2>{say("first_request")}</h2>
+        </div>
+        <Code
+          name="first"
+          tabs={[
+            { id: "first-curl", title: "curl", code: curl },
+            { id: "first-javascript", title: "JavaScript", code: javascript },
+            { id: "first-python", title: "Python", code: python },
+          ]}
+        />
+      </section>
+    </>
+  );
+};

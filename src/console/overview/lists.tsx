@@ -1,0 +1,182 @@
+/** The lists of the overview: what runs, what was made, which models were used, what failed. */
+
+import type { ModelUse } from "../../db/ledger-reports.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { StatusPill } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
+import { isGone, type TaskData } from "../tasks/answers.ts";
+import { live } from "../tasks/live.ts";
+
+const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
+
+/** What a task is called where there is one line for it: what was asked for, else what kind it is. */
+const useTitle = (task: TaskData): string => {
+  const { say } = useAround();
+  return task.metadata.prompt || `${say(`kind_${task.metadata.kind}`)} · ${task.model}`;
+};
+
+const Title = ({ task }: { task: TaskData }) => <>{useTitle(task)}</>;
+
+const RunningTask = ({ task }: { task: TaskData }) => {
+  const title = useTitle(task);
+  return (
+    <li class="line">
+      <span class="thumb">
+        <Icon name={task.metadata.kind === "image" ? "image" : "film"} />
+      </span>
+      <div class="stack tight">
+        <a class="plain clip" href={pageOf(task)}>
+          {title}
+        </a>
+        <progress max={100} value={task.progress} aria-label={title} />
+      </div>
+      <span class="meta num">{task.progress} %</span>
+    </li>
+  );
+};
+
+/** What is queued or in progress; it asks for itself until nothing is. */
+export const Running = ({ tasks }: { tasks: TaskData[] }) => {
+  const { say } = useAround();
+  return (
+    <section class="card" {...(tasks.length > 0 ? live("/console/running", "running", "every 3s") : { id: "running" })}>
+      <header>
+        <h2>{say("running_now")}</h2>
+        {tasks.length > 0 && <span class="tag num">{tasks.length}</span>}
+        <a class="push t13" href="/console/tasks">
+          {say("all_tasks")}
+        </a>
+      </header>
+      {tasks.length === 0 ? (
+        <p class="muted">{say("nothing_runs")}</p>
+      ) : (
+        <ul class="stack">
+          {tasks.slice(0, 4).map((task) => (
+            <RunningTask task={task} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+};
+
+/** The first image, or the video, of a task. A video without a thumbnail shows its first frame. */
+const Preview = ({ task }: { task: TaskData }) => {
+  const { result } = task;
+  const video = result?.videos?.[0];
+  const image = video ? video.thumbnail : (result?.images?.[0]?.url[0] ?? result?.data?.characters[0].profile_picture_url);
+  const title = useTitle(task);
+  if (image !== undefined) return <img src={image} alt={title} loading="lazy" />;
+  return <video src={`${video!.url[0]}#t=0.1`} preload="metadata" muted playsinline aria-label={title} />;
+};
+
+/** How many images, or how long a video is. */
+const Badge = ({ task: { result } }: { task: TaskData }) => {
+  const count = result?.images?.length ?? 0;
+  const video = result?.videos?.[0];
+  if (video)
+    return (
+      <span class="badge num">
+        <Icon name="film" />
+        {video.duration} s
+      </span>
+    );
+  return count > 1 ? <span class="badge num">×{count}</span> : null;
+};
+
+/** What was made last, as long as its files are there. */
+export const Recent = ({ tasks }: { tasks: TaskData[] }) => {
+  const { say } = useAround();
+  const shown = tasks.filter((task) => task.result !== undefined && !isGone(task));
+  return (
+    <section>
+      <div class="sub">
+        <h2>{say("recent")}</h2>
+        <a class="push t13" href="/console/tasks">
+          {say("open_gallery")}
+        </a>
+      </div>
+      {shown.length === 0 ? (
+        <p class="muted">{say("nothing_recent")}</p>
+      ) : (
+        <ul class="tiles r8">
+          {shown.map((task) => (
+            <li>
+              <a href={pageOf(task)}>
+                <Preview task={task} />
+                <Badge task={task} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+};
+
+export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
+  const { say, language } = useAround();
+  const percent = (part: number) => part.toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
+  const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
+  return (
+    <div>
+      <div class="sub">
+        <h2>{say("models_this_month")}</h2>
+      </div>
+      {uses.length === 0 ? (
+        <p class="muted">{say("nothing_this_month")}</p>
+      ) : (
+        <Table
+          label={say("models_this_month")}
+          columns={[say("model"), number(say("runs")), number(say("completed_part"), true), number(say("spent"))]}
+        >
+          {uses.map(({ model, runs, completed, charged }) => (
+            <tr>
+              <th scope="row">{model}</th>
+              <td class="num">{runs.toLocaleString(language)}</td>
+              <td class="num hide-s">{percent(completed / runs)}</td>
+              <td class="num">
+                <Money millionths={charged} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </div>
+  );
+};
+
+export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
+  const { say } = useAround();
+  return (
+    <div>
+      <div class="sub">
+        <h2>{say("latest_failures")}</h2>
+      </div>
+      {tasks.length === 0 ? (
+        <p class="muted">{say("no_failures")}</p>
+      ) : (
+        <Table label={say("latest_failures")} columns={[say("task"), say("status"), { name: say("created"), isNumber: true }]}>
+          {tasks.map((task) => (
+            <tr>
+              <th scope="row" class="cut">
+                <a class="plain" href={pageOf(task)}>
+                  <Title task={task} />
+                </a>
+              </th>
+              <td title={task.error?.message}>
+                <StatusPill task={task} />
+              </td>
+              <td class="num">
+                <Moment ms={1000 * task.created_at} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,34 @@
+/** Programs in several languages, one shown at a time: the choice works without script. */
+
+import { useAround } from "./context.ts";
+import { Copy } from "./copy.tsx";
+
+export interface CodeTab {
+  /** Of the element that is copied; unique on the page. */
+  id: string;
+  title: string;
+  code: string;
+}
+
+/** `name` tells several such boxes of a page apart. */
+export const Code = ({ name, tabs }: { name: string; tabs: CodeTab[] }) => {
+  const { say } = useAround();
+  return (
+    <div class="code" role="group" aria-label={say("code_of", { languages: tabs.map(({ title }) => title).join(", ") })}>
+      {tabs.map(({ id, title, code }, at) => (
+        <>
+          <label class="lang">
+            <input type="radio" name={`code-${name}`} value={id} checked={at === 0} />
+            {title}
+          </label>
+          <div class="panel">
+            <Copy of={id} label={`${say("copy")}: ${title}`} />
+            <pre tabindex={0} aria-label={title}>
+              <code id={id}>{code}</code>
+            </pre>
+          </div>
+        </>
+      ))}
+    </div>
+  );
+};

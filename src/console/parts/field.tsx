@@ -1,0 +1,81 @@
+/** Fields of forms: label above, hint and error below, tied to the control. */
+
+import type { Child } from "hono/jsx";
+import { maxPasswordLength, minPasswordLength } from "../password-hash.ts";
+import { useAround } from "./context.ts";
+import { Icon } from "./icon.tsx";
+
+interface Around {
+  /** The control's id. */
+  id: string;
+  label: Child;
+  /** A unit, or "optional", after the label. */
+  opt?: Child;
+  hint?: Child;
+  error?: string | undefined;
+  /** Stands right of the label. */
+  beside?: Child;
+  children?: Child;
+}
+
+/** The attributes that tie a control to its hint and its error. */
+const described = (id: string, { hint, error }: { hint?: unknown; error?: unknown }) => {
+  const ids = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);
+  return {
+    id,
+    ...(ids.length > 0 && { "aria-describedby": ids.join(" ") }),
+    ...(error !== undefined && { "aria-invalid": "true" as const }),
+  };
+};
+
+/** A control with all that stands around it. */
+const Field = ({ id, label, opt, hint, error, beside, children }: Around) => (
+  <div class="field">
+    <div class="row">
+      <label for={id}>{label}</label>
+      {opt !== undefined && <span class="opt meta">{opt}</span>}
+      {beside}
+    </div>
+    {children}
+    {hint !== undefined && (
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    )}
+    {error !== undefined && (
+      <p class="err" id={`${id}-error`}>
+        <Icon name="warn" />
+        {error}
+      </p>
+    )}
+  </div>
+);
+
+interface TextFieldProps extends Omit<Around, "children" | "id"> {
+  name: string;
+  type?: "text" | "email" | "password" | "url" | "number" | "date" | "search";
+  id?: string;
+  [attribute: string]: unknown;
+}
+
+/** A line of text with its label. Other attributes go to the input. */
+export const TextField = ({ name, label, opt, hint, error, beside, type = "text", id = `f-${name}`, ...rest }: TextFieldProps) => (
+  <Field id={id} label={label} opt={opt} hint={hint} error={error} beside={beside}>
+    <input class="in" type={type} name={name} {...described(id, { hint, error })} {...rest} />
+  </Field>
+);
+
+/** The field for a password that is new. */
+export const NewPassword = ({ label, name = "password", error }: { label: string; name?: string; error?: string | undefined }) => (
+  <TextField
+    label={label}
+    name={name}
+    type="password"
+    autocomplete="new-password"
+    minlength={minPasswordLength}
+    maxlength={maxPasswordLength}
+    hint={useAround().say("password_minimum", { minimum: minPasswordLength })}
+    error={error}
+    required
+  />
+);

@@ -1,0 +1,49 @@
+/** Points in time: relative within a day, then the date, with the exact one behind. */
+
+import type { Language } from "../messages.ts";
+import { useAround } from "./context.ts";
+
+const dayMs = 86_400_000;
+/** Dates with the day before the month, as DESIGN.md writes them. */
+const localeOf = (language: Language) => (language === "en" ? "en-GB" : language);
+
+/** `2026-11-22 01:02:03 UTC` */
+const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+
+/** `8 min ago`, `in 3 hr`, or a date in UTC, without the year where it is this one. */
+function relativeTime(language: Language, ms: number, now: number): string {
+  const away = ms - now;
+  const locale = localeOf(language);
+  if (Math.abs(away) < dayMs) {
+    const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
+    const minutes = Math.trunc(away / 60_000);
+    if (minutes === 0) return format.format(0, "second");
+    return Math.abs(minutes) < 60 ? format.format(minutes, "minute") : format.format(Math.trunc(minutes / 60), "hour");
+  }
+  return dateText(language, ms, now);
+}
+
+/** `3 Oct`, or `3 Oct 2025` when that is not this year. UTC. */
+export function dateText(language: Language, ms: number, now = Date.now()): string {
+  const isThisYear = new Date(ms).getUTCFullYear() === new Date(now).getUTCFullYear();
+  return new Intl.DateTimeFormat(localeOf(language), {
+    day: "numeric",
+    month: "short",
+    ...(!isThisYear && { year: "numeric" }),
+    timeZone: "UTC",
+  }).format(ms);
+}
+
+/** A moment as people say it; the script of all pages keeps it up to date and in the reader's time zone. */
+export const Moment = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()} title={exactTime(ms)} data-relative>
+    {relativeTime(useAround().language, ms, Date.now())}
+  </time>
+);
+
+/** A moment as clocks show it, for logs, receipts and timelines. */
+export const ClockTime = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()} title={exactTime(ms)}>
+    {exactTime(ms)}
+  </time>
+);

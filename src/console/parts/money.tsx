@@ -1,0 +1,16 @@
+/** Amounts on pages: to the cent, with the exact amount behind. */
+
+import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
+import { useAround } from "./context.ts";
+
+/** An amount in millionths; null is no limit. The exact one is in `title` and, for programs, in `value`. */
+export const Money = ({ millionths }: { millionths: number | null }) => {
+  const { language, say, unit } = useAround();
+  if (millionths === null) return <>{say("unlimited")}</>;
+  const sign = millionths < 0 ? "-" : "";
+  return (
+    <data class="num" value={`${sign}${decimal(Math.abs(millionths))}`} title={exactAmount(language, unit, millionths)}>
+      {roundedAmount(language, unit, millionths)}
+    </data>
+  );
+};

@@ -1,0 +1,46 @@
+/** Notes within a page: what went wrong with a form, what is to be known. */
+
+import type { Child } from "hono/jsx";
+import { Icon } from "./icon.tsx";
+
+const icons = { bad: "bad", warn: "warn", good: "ok", plain: "info" } as const;
+
+/** A note in the flow of the page. */
+export const Note = ({ tone = "plain", role, children }: { tone?: keyof typeof icons; role?: "status" | "alert"; children?: Child }) => (
+  <div class={`note ${tone}`} role={role}>
+    <Icon name={icons[tone]} />
+    <div>{children}</div>
+  </div>
+);
+
+/** A sentence about what was wrong with a form; it takes the focus. */
+export const Problem = ({ text }: { text: string | undefined }) =>
+  text === undefined ? null : (
+    <div class="note bad" role="alert" tabindex={-1} data-focus>
+      <Icon name="bad" />
+      <div>{text}</div>
+    </div>
+  );
+
+export interface FieldProblem {
+  /** The field's `name`. */
+  field: string;
+  /** Its label as people read it. */
+  label: string;
+  text: string;
+}
+
+/** What is wrong with which fields, each with a link to it; it takes the focus. */
+export const FieldProblems = ({ problems }: { problems: FieldProblem[] }) =>
+  problems.length === 0 ? null : (
+    <div class="note bad" role="alert" tabindex={-1} data-focus>
+      <Icon name="bad" />
+      <ul>
+        {problems.map(({ field, label, text }) => (
+          <li>
+            <a href={`#f-${field}`}>{label}</a>: {text}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );

@@ -1,0 +1,43 @@
+/** How a task stands, in a pill: icon, word and colour. */
+
+import type { Say } from "../messages.ts";
+import { useAround } from "./context.ts";
+import { Icon } from "./icon.tsx";
+
+/** A task's status as pages name it: one that was cancelled has not failed. */
+export type ShownStatus = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+
+interface HasStatus {
+  status: Exclude<ShownStatus, "cancelled">;
+  /** The reason of a failure: its code, or an object with it. */
+  error?: string | { code: string } | undefined;
+}
+
+export function shownStatus({ status, error }: HasStatus): ShownStatus {
+  const code = typeof error === "object" ? error.code : error;
+  return status === "failed" && code === "cancelled" ? "cancelled" : status;
+}
+
+export const statusWord = (say: Say, status: ShownStatus) => say(status === "failed" ? "failed_status" : status);
+
+const looks = {
+  queued: { icon: "clock", tone: "" },
+  in_progress: { icon: "spin", tone: "run" },
+  completed: { icon: "ok", tone: "good" },
+  failed: { icon: "bad", tone: "bad" },
+  cancelled: { icon: "ban", tone: "" },
+} as const;
+
+/** Any state in a word: grey waits, `run` works, `good` is done, `bad` failed, `warn` needs a look. */
+export const Pill = ({ icon, tone = "", text }: { icon: string; tone?: "" | "run" | "good" | "bad" | "warn"; text: string }) => (
+  <span class="pill" data-s={tone}>
+    <Icon name={icon} />
+    {text}
+  </span>
+);
+
+export const StatusPill = ({ task }: { task: HasStatus }) => {
+  const { say } = useAround();
+  const status = shownStatus(task);
+  return <Pill {...looks[status]} text={statusWord(say, status)} />;
+};

@@ -1,0 +1,81 @@
+/** Tables, figures and facts. */
+
+import type { Child } from "hono/jsx";
+
+export interface Column {
+  /** Empty above buttons and links. */
+  name: string;
+  isNumber?: boolean;
+  /** Left out in narrow windows, in the head here and in each row by the class `hide-s`. */
+  isExtra?: boolean;
+}
+
+interface TableProps {
+  /** Its name for screen readers. */
+  label: string;
+  columns: (string | Column)[];
+  class?: string;
+  id?: string;
+  /** Its rows. */
+  children?: Child;
+  foot?: Child;
+}
+
+const classOf = ({ isNumber, isExtra }: Column) => [isNumber && "num", isExtra && "hide-s"].filter(Boolean).join(" ") || undefined;
+
+/** A table that scrolls by itself where it is too wide, also by keyboard. */
+export const Table = ({ label, columns, class: name, id, children, foot }: TableProps) => (
+  <div class="card flush">
+    <div class="table" tabindex={0} role="region" aria-label={label}>
+      <table class={name} id={id}>
+        <thead>
+          <tr>
+            {columns
+              .map((column) => (typeof column === "string" ? { name: column } : column))
+              .map((column) =>
+                column.name === "" ? (
+                  <td class={classOf(column)} />
+                ) : (
+                  <th scope="col" class={classOf(column)}>
+                    {column.name}
+                  </th>
+                ),
+              )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+        {foot && <tfoot>{foot}</tfoot>}
+      </table>
+    </div>
+  </div>
+);
+
+/** Figures, large, each under its name and with a small line below. */
+export const Figures = ({ of }: { of: (readonly [name: Child, figure: Child, small?: Child])[] }) => (
+  <div class="stats">
+    {of.map(([name, figure, small]) => (
+      <dl class="stat">
+        <dt>{name}</dt>
+        <dd>
+          {figure}
+          {small !== undefined && <small>{small}</small>}
+        </dd>
+      </dl>
+    ))}
+  </div>
+);
+
+/** Names and values, one a line. `isReceipt` draws a line above the last one, the sum. */
+export const Facts = ({ of, isReceipt }: { of: (readonly [name: Child, value: Child] | false | undefined)[]; isReceipt?: boolean }) => (
+  <dl class={isReceipt ? "facts total" : "facts"}>
+    {of.map(
+      (fact) =>
+        fact && (
+          <>
+            <dt>{fact[0]}</dt>
+            <dd>{fact[1]}</dd>
+          </>
+        ),
+    )}
+  </dl>
+);

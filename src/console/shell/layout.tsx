@@ -1,0 +1,143 @@
+/** What every page has: its head, and around its content either the shell of who is signed in or the gate of everybody else. */
+
+import type { Child } from "hono/jsx";
+import type { Language, Say } from "../messages.ts";
+import { AroundContext, useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { pathOf } from "../static-files.ts";
+import { Languages, type Member, Sidebar } from "./sidebar.tsx";
+import type { Theme } from "./theme.ts";
+
+/** How a page arranges itself. */
+export interface Arrangement {
+  /** Right of the title. */
+  actions?: Child;
+  /** One sentence below the title. */
+  lead?: Child;
+  /** `slim` for steps and single forms, `bare` without padding and title. */
+  width?: "slim" | "wide" | "bare";
+  /** What was just done, shown for some seconds. */
+  toast?: string | undefined;
+}
+
+interface Page extends Arrangement {
+  title: string;
+  path: string;
+  language: Language;
+  say: Say;
+  theme: Theme;
+  /** Who is signed in. */
+  member: Member | undefined;
+  /** An answer to a form: nobody comes back to its address in another language. */
+  isAnswer: boolean;
+  children?: Child;
+}
+
+const Head = ({ title }: { title: string }) => (
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>{`${title} · ${useAround().say("brand")}`}</title>
+    <link rel="icon" href={pathOf("gate.svg")} />
+    <link rel="preload" href={pathOf("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="stylesheet" href={pathOf("console.css")} />
+    <script src={pathOf("htmx.js")} defer />
+    <script src={pathOf("console.js")} type="module" />
+  </head>
+);
+
+const PageHead = ({ title, actions, lead }: { title: string; actions: Child; lead: Child }) => (
+  <div class="head">
+    <h1>{title}</h1>
+    {actions !== undefined && <div class="row push">{actions}</div>}
+    {lead !== undefined && <p>{lead}</p>}
+  </div>
+);
+
+const Toasts = ({ toast }: { toast: string | undefined }) => (
+  <div class="toasts" aria-live="polite">
+    {toast !== undefined && (
+      <div class="toast" data-toast>
+        <Icon name="ok" />
+        <span role="status">{toast}</span>
+      </div>
+    )}
+  </div>
+);
+
+const Shell = ({ member, ...page }: Page & { member: Member }) => {
+  const { title, say, path, theme, isAnswer, actions, lead, width, toast, children } = page;
+  return (
+    <body class="app">
+      <a class="skip" href="#main">
+        {say("skip")}
+      </a>
+      <Sidebar path={path} member={member} theme={theme} isAnswer={isAnswer} />
+      <div>
+        <header class="top">
+          <button class="btn ghost icon" popovertarget="side" aria-label={say("menu")} type="button">
+            <Icon name="menu" />
+          </button>
+          <b class="clip" aria-hidden="true">
+            {title}
+          </b>
+          <a class="btn ghost sm num" href="/console/usage">
+            <span class="vh">{say("balance")}</span>
+            <Money millionths={member.remaining} />
+          </a>
+        </header>
+        <main id="main">
+          {width === "bare" ? (
+            children
+          ) : (
+            <div class={width ? `page ${width}` : "page"}>
+              <PageHead title={title} actions={actions} lead={lead} />
+              {children}
+            </div>
+          )}
+        </main>
+      </div>
+      <Toasts toast={toast} />
+    </body>
+  );
+};
+
+/** For those who are not signed in: the page left, an image right. */
+const Gate = ({ title, lead, language, say, isAnswer, toast, children }: Page) => (
+  <body>
+    <main class="gate" id="main">
+      <div>
+        <a class="brand flat" href="/console">
+          <Icon name="gate" />
+          {say("brand")}
+        </a>
+        <div class="stack">
+          <div>
+            <h1>{title}</h1>
+            {lead !== undefined && <p class="muted">{lead}</p>}
+          </div>
+          {children}
+        </div>
+        <Languages class="row meta" language={language} say={say} isAnswer={isAnswer} />
+      </div>
+      <figure>
+        <img src={pathOf("art.svg")} alt="" />
+      </figure>
+    </main>
+    <Toasts toast={toast} />
+  </body>
+);
+
+export const Layout = (page: Page) => {
+  const { language, say, theme, title, member } = page;
+  return (
+    <html lang={language} data-theme={theme === "system" ? undefined : theme}>
+      <AroundContext.Provider value={{ language, say, unit: member?.unit ?? "USD" }}>
+        <Head title={title} />
+        {member ? <Shell {...page} member={member} /> : <Gate {...page} />}
+      </AroundContext.Provider>
+    </html>
+  );
+};

@@ -1,0 +1,181 @@
+/** The sidebar: where one can go, the current place marked, and the account with its menu. On phones it is a drawer. */
+
+import { exactAmount } from "../amounts.ts";
+import type { Language, Say } from "../messages.ts";
+import { languageNames } from "../messages.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
+import { useAround } from "../parts/context.ts";
+import type { Theme } from "./theme.ts";
+import { themes } from "./theme.ts";
+
+/** Who is signed in. Amounts in millionths; `remaining` null is no limit. */
+export interface Member {
+  email: string;
+  isAdmin: boolean;
+  remaining: number | null;
+  reserved: number;
+  /** Of the amounts. */
+  unit: string;
+}
+
+const groups = [
+  { name: undefined, places: [{ path: "/console", name: "overview", icon: "home" }] },
+  {
+    name: "group_create",
+    places: [
+      { path: "/console/playground", name: "playground", icon: "wand" },
+      { path: "/console/tasks", name: "tasks", icon: "grid" },
+      { path: "/console/characters", name: "characters", icon: "face" },
+    ],
+  },
+  {
+    name: "group_build",
+    places: [
+      { path: "/console/models", name: "models", icon: "cube" },
+      { path: "/console/keys", name: "api_keys", icon: "key" },
+    ],
+  },
+  {
+    name: "group_manage",
+    places: [
+      { path: "/console/usage", name: "usage", icon: "bars" },
+      { path: "/console/account", name: "account", icon: "user" },
+      { path: "/console/admin", name: "admin", icon: "shield" },
+    ],
+  },
+] as const;
+
+/** The place in the navigation that a path is in. */
+const isAt = (path: string, place: string) => path === place || (place !== "/console" && path.startsWith(`${place}/`));
+
+const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
+  const { say } = useAround();
+  return (
+    <div class="nav">
+      {groups.map(({ name, places }) => (
+        <>
+          {name && (
+            <p class="group" id={name}>
+              {say(name)}
+            </p>
+          )}
+          <ul aria-labelledby={name}>
+            {places
+              .filter((place) => place.name !== "admin" || isAdmin)
+              .map((place) => (
+                <li>
+                  <a href={place.path} aria-current={isAt(path, place.path) ? "page" : undefined}>
+                    <Icon name={place.icon} />
+                    {say(place.name)}
+                  </a>
+                </li>
+              ))}
+          </ul>
+        </>
+      ))}
+    </div>
+  );
+};
+
+interface ChoiceProps {
+  language: Language;
+  say: Say;
+  /** An answer to a form: nobody comes back to its address. */
+  isAnswer: boolean;
+}
+
+/** Links to the page in another language. */
+export const Languages = ({ language, say, isAnswer, class: name }: ChoiceProps & { class: string }) => (
+  <nav class={name} aria-label={say("language")}>
+    {Object.entries(languageNames).map(([code, own]) => (
+      <a
+        href={`/console/language?to=${code}`}
+        lang={code}
+        hreflang={code}
+        aria-current={code === language ? "true" : undefined}
+        referrerpolicy={isAnswer ? "no-referrer" : undefined}
+      >
+        {own}
+      </a>
+    ))}
+  </nav>
+);
+
+const Themes = ({ theme, isAnswer }: { theme: Theme; isAnswer: boolean }) => {
+  const { say } = useAround();
+  return (
+    <nav class="seg sm full" aria-label={say("theme")}>
+      {themes.map((name) => (
+        <a
+          href={`/console/theme?to=${name}`}
+          aria-current={name === theme ? "true" : undefined}
+          referrerpolicy={isAnswer ? "no-referrer" : undefined}
+        >
+          {say(`theme_${name}`)}
+        </a>
+      ))}
+    </nav>
+  );
+};
+
+interface SidebarProps {
+  path: string;
+  member: Member;
+  theme: Theme;
+  isAnswer: boolean;
+}
+
+export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
+  const { language, say, unit } = useAround();
+  const { email, isAdmin, remaining, reserved } = member;
+  const exact = (millionths: number) => exactAmount(language, unit, millionths);
+  return (
+    <nav class="side" id="side" popover="auto" aria-label={say("brand")}>
+      <a class="brand" href="/console">
+        <Icon name="gate" />
+        {say("brand")}
+      </a>
+      <Places path={path} isAdmin={isAdmin} />
+      <button class="me" popovertarget="me-menu" type="button">
+        <span class="avatar" aria-hidden="true">
+          {email.slice(0, 1).toUpperCase()}
+        </span>
+        <span>
+          <b class="clip">{email}</b>
+          <span class="meta num">
+            <Money millionths={remaining} /> {say("left")}
+          </span>
+        </span>
+        <span class="vh">{say("account_menu")}</span>
+        <Icon name="updown" />
+      </button>
+      <div class="menu" id="me-menu" popover="auto">
+        <div class="pad">
+          <strong>{email}</strong>
+          <p class="meta num">
+            {say("exact_balance", { left: remaining === null ? say("unlimited") : exact(remaining), reserved: exact(reserved) })}
+          </p>
+        </div>
+        <hr />
+        <div class="pad stack tight">
+          <span class="meta">{say("theme")}</span>
+          <Themes theme={theme} isAnswer={isAnswer} />
+          <span class="meta">{say("language")}</span>
+          <Languages class="seg sm full" language={language} say={say} isAnswer={isAnswer} />
+        </div>
+        <hr />
+        <a href="/console/account">
+          <Icon name="user" />
+          {say("account")}
+        </a>
+        <form method="post" action="/console/sign-out">
+          <button>
+            <Icon name="exit" />
+            {say("sign_out")}
+          </button>
+        </form>
+      </div>
+    </nav>
+  );
+};

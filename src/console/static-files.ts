@@ -1,0 +1,72 @@
+/** The files that pages load: styles, scripts, fonts, drawings. A name has a hash of what is in it, so browsers keep it for ever. */
+
+import { createHash } from "node:crypto";
+import mono from "@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2";
+import sans from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
+import htmx from "htmx.org/dist/htmx.min.js";
+import ownScript from "./client/console.js";
+import countdown from "./client/countdown.js";
+import passkeyScript from "./client/passkeys.js";
+import playgroundScript from "./client/playground.js";
+import art from "./files/art.svg";
+import gate from "./files/gate.svg";
+import icons from "./files/icons.svg";
+import { style } from "./styles/style.ts";
+
+const types = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+  woff2: "font/woff2",
+};
+
+interface StaticFile {
+  body: string | ArrayBuffer;
+  type: string;
+  /** Name with hash, for example `console.4f1d2c9a.css`. */
+  hashedName: string;
+}
+
+const files = new Map<string, StaticFile>();
+
+function add(name: string, body: string | ArrayBuffer): void {
+  const dot = name.lastIndexOf(".");
+  const extension = name.slice(dot + 1) as keyof typeof types;
+  const content = typeof body === "string" ? body : new Uint8Array(body);
+  const hash = createHash("sha256").update(content).digest("hex").slice(0, 10);
+  files.set(name, { body, type: types[extension], hashedName: `${name.slice(0, dot)}.${hash}.${extension}` });
+}
+
+/** The path of a file by its plain name. Throws for names that are not served. */
+export function pathOf(name: string): string {
+  const file = files.get(name);
+  if (!file) throw new Error(`no static file ${name}`);
+  return `/console/static/${file.hashedName}`;
+}
+
+add("inter.woff2", sans);
+add("geist-mono.woff2", mono);
+add("console.css", style(pathOf));
+add("htmx.js", htmx);
+add("console.js", ownScript);
+add("countdown.js", countdown);
+add("playground.js", playgroundScript);
+add("passkeys.js", passkeyScript);
+add("icons.svg", icons);
+add("gate.svg", gate);
+add("art.svg", art);
+
+const hashed = /^(.+)\.[0-9a-f]{10}(\.\w+)$/;
+
+/** Answers a request for a file. A name with another hash is of another deployment: it gets today's file, kept nowhere. */
+export function staticFile(hashedName: string): Response {
+  const file = files.get(hashedName.replace(hashed, "$1$2"));
+  if (!file || !hashed.test(hashedName)) return new Response("not found", { status: 404 });
+  return new Response(file.body, {
+    headers: {
+      "content-type": file.type,
+      "cache-control": file.hashedName === hashedName ? "public, max-age=31536000, immutable" : "no-store",
+      "x-content-type-options": "nosniff",
+    },
+  });
+}

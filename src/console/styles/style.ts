@@ -1,0 +1,35 @@
+/** The one stylesheet, of its files in their order. */
+
+import base from "./base.css";
+import buttons from "./buttons.css";
+import charts from "./charts.css";
+import chat from "./chat.css";
+import choices from "./choices.css";
+import codeTabs from "./code-tabs.css";
+import common from "./common.css";
+import fields from "./fields.css";
+import gallery from "./gallery.css";
+import lists from "./lists.css";
+import helpers from "./helpers.css";
+import narrow from "./narrow.css";
+import overlays from "./overlays.css";
+import phone from "./phone.css";
+import playground from "./playground.css";
+import publicPages from "./public.css";
+import shell from "./shell.css";
+import status from "./status.css";
+import steps from "./steps.css";
+import surfaces from "./surfaces.css";
+import task from "./task.css";
+import tokens from "./tokens.css";
+
+const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
+const pages = [playground, chat, gallery, task, charts, steps, publicPages, helpers, narrow];
+
+/** The whole stylesheet. `pathOf` gives the path of a served file: fonts stand in it as `url("name")`. */
+export const style = (pathOf: (name: string) => string): string =>
+  [tokens, base, ...parts, ...pages]
+    .join("\n")
+    .replace(/url\("([^"]+)"\)/g, (_, name: string) => `url("${pathOf(name)}")`)
+    .replace(/\/\*[^]*?\*\//g, "")
+    .replace(/\n\s*/g, "\n");

@@ -1,0 +1,38 @@
+/** Attempts that are counted, in D1: by network and by what was attempted. */
+
+export interface AttemptRule {
+  /** Seconds without an attempt after which the count begins anew. */
+  window: number;
+  /** Attempts that are allowed until then. */
+  max: number;
+}
+
+/** Rows older than every window are deleted, milliseconds. */
+const keptMs = 3_600_000;
+
+/** Counts one attempt under a key, in one statement. Returns whether it is allowed; a refused one is not counted. */
+export async function countAttempt(db: D1Database, key: string, { window, max }: AttemptRule): Promise<boolean> {
+  const now = Date.now();
+  const id = crypto.randomUUID();
+  const row = await db
+    .prepare(
+      `INSERT INTO auth_rate_limit (id, key, count, lastRequest) VALUES (?1, ?2, 1, ?3)
+       ON CONFLICT (key) DO UPDATE SET count = CASE WHEN ?3 - lastRequest >= ?4 THEN 1 ELSE count + 1 END, lastRequest = ?3
+       WHERE ?3 - lastRequest >= ?4 OR count < ?5
+       RETURNING id, count`,
+    )
+    .bind(id, key, now, 1000 * window, max)
+    .first<{ id: string; count: number }>();
+  // A known key whose window is over: the moment to delete what others have left.
+  if (row && row.id !== id && row.count === 1)
+    await db
+      .prepare("DELETE FROM auth_rate_limit WHERE lastRequest < ?1")
+      .bind(now - keptMs)
+      .run();
+  return row !== null;
+}
+
+/** Takes one counted attempt back: it succeeded. Others under the key stay counted, so success with one account hides no guesses at another. */
+export async function forgiveAttempt(db: D1Database, key: string): Promise<void> {
+  await db.prepare("UPDATE auth_rate_limit SET count = count - 1 WHERE key = ?1 AND count > 0").bind(key).run();
+}

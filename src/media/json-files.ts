@@ -1,0 +1,115 @@
+/** Reads a JSON body as a stream: long Base64 strings in it go out as bytes while they come, the small rest is parsed. */
+
+import { JsonBodyError } from "./json-error.ts";
+import { decodeString, type JsonPart, type JsonPath, JsonScanner } from "./json-scanner.ts";
+import { readText } from "./json-text.ts";
+
+export interface JsonFilesOptions<T> {
+  /** Of the whole body. */
+  maxBytes: number;
+  /** Characters of what remains without the files. */
+  maxRest: number;
+  /** How deep objects and arrays may be nested. */
+  maxDepth: number;
+  /** Whether a file may stand at a place. Asked for long strings alone. */
+  isFileAt: (path: JsonPath) => boolean;
+  /** Takes a file. The body is read on only as the file is; what it throws ends the reading. */
+  take: (bytes: AsyncIterable<Uint8Array>) => Promise<T>;
+  /** Filled with what `take` made, by what stands in the value in the file's place. No sender can write that, since a part of it is random. */
+  files: Map<string, T>;
+}
+
+/** A string stays in the value up to so many characters as written. */
+const shortString = 2048;
+
+/**
+ * Reads a body to its end: its value. Strings that begin as URLs are no files.
+ * @throws JsonBodyError, or what `take` throws. `files` then has what was taken before.
+ */
+export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options: JsonFilesOptions<T>): Promise<unknown> {
+  const { maxBytes, maxRest, maxDepth, isFileAt, take, files } = options;
+  const nonce = crypto.randomUUID();
+  const scanner = new JsonScanner(maxDepth);
+  const parts = partsOf(body, scanner, maxBytes);
+  let rest = "";
+  const keep = (text: string) => {
+    rest += text;
+    if (rest.length > maxRest) throw new JsonBodyError("too_large");
+  };
+  for await (const string of parts) {
+    if (string.kind !== "string") {
+      keep(string.text);
+      continue;
+    }
+    let { text, ends } = string;
+    while (!ends && text.length <= shortString) {
+      const next = await nextOf(parts);
+      text += next.text;
+      ends = next.ends;
+    }
+    const isFile = text.length > shortString && isFileAt(scanner.path) && !/^\s*https?:/i.test(text.slice(0, shortString / 8));
+    if (isFile) {
+      const placeholder = `file:${nonce}:${files.size}`;
+      keep(placeholder);
+      const next = async () => {
+        const part = await nextOf(parts);
+        ends = part.ends;
+        return part;
+      };
+      files.set(placeholder, await take(decoded({ text, ends }, next)));
+      // Where it stopped early, the rest of the string is read on.
+      while (!ends) ({ ends } = await nextOf(parts));
+    } else {
+      keep(text);
+      while (!ends) {
+        const next = await nextOf(parts);
+        keep(next.text);
+        ends = next.ends;
+      }
+    }
+  }
+  try {
+    return JSON.parse(rest) as unknown;
+  } catch (cause) {
+    throw new JsonBodyError("not_json", { cause });
+  }
+}
+
+/** `for await` would end the parts when it is left, so those within a string are asked for one by one. */
+type Parts = AsyncGenerator<JsonPart, void>;
+
+async function* partsOf(body: ReadableStream<Uint8Array>, scanner: JsonScanner, maxBytes: number): Parts {
+  for await (const text of readText(body, { maxBytes })) yield* scanner.parts(text);
+}
+
+async function nextOf(parts: Parts): Promise<JsonPart> {
+  const { done, value } = await parts.next();
+  if (done) throw new JsonBodyError("not_json");
+  return value;
+}
+
+/** The bytes of a string in Base64, which may be a data URI. Line breaks are skipped. */
+async function* decoded(
+  start: Pick<JsonPart, "text" | "ends">,
+  next: () => Promise<Pick<JsonPart, "text" | "ends">>,
+): AsyncGenerator<Uint8Array, void> {
+  let carry = "";
+  let part = { text: decodeString(start.text).replace(/^data:[^,]*,/, ""), ends: start.ends };
+  for (;;) {
+    const text = carry + (/\s/.test(part.text) ? part.text.replace(/\s+/g, "") : part.text);
+    const whole = part.ends ? text.length : text.length - (text.length % 4);
+    carry = text.slice(whole);
+    if (whole > 0) yield toBytes(text.slice(0, whole));
+    if (part.ends) return;
+    const { text: written, ends } = await next();
+    part = { text: decodeString(written), ends };
+  }
+}
+
+function toBytes(text: string): Uint8Array {
+  try {
+    return Uint8Array.fromBase64(text);
+  } catch (cause) {
+    throw new JsonBodyError("not_json", { cause });
+  }
+}

@@ -1,0 +1,43 @@
+/** Answers with files in Base64: kept while they are read, so that a task never has more than one of them in memory. */
+
+import { JsonBodyError } from "../../media/json-error.ts";
+import { readJsonFiles } from "../../media/json-files.ts";
+import type { JsonPath } from "../../media/json-scanner.ts";
+import { type Job, type Output, ProviderError } from "../provider.ts";
+
+const limits = { maxBytes: 768 * 1024 * 1024, maxRest: 4 * 1024 * 1024, maxDepth: 64 };
+/** Of four characters each: pieces can be decoded by themselves. */
+const pieceCharacters = 64 * 1024;
+
+export interface KeptAnswer<T> {
+  /** What the answer says; undefined when it is no JSON, or broke off after a file. Where a file was stands what `outputOf` knows it by. */
+  value: T | undefined;
+  /** The files that were kept on the way, in their order. */
+  kept: Output[];
+  /** The file in a string of the value. */
+  outputOf: (text: string) => Promise<Output>;
+}
+
+/** Reads an answer to its end. Throws a fault that may pass when it breaks off before a file came whole, and what `keep` throws. */
+export async function readKept<T>(response: Response, keep: Job["keep"], isFileAt: (path: JsonPath) => boolean): Promise<KeptAnswer<T>> {
+  const files = new Map<string, Output>();
+  const told = (value: T | undefined): KeptAnswer<T> => ({
+    value,
+    kept: [...files.values()],
+    outputOf: async (text) => files.get(text) ?? keep(decodeBase64(text)),
+  });
+  if (!response.body) return told(undefined);
+  try {
+    return told((await readJsonFiles(response.body, { ...limits, isFileAt, take: keep, files })) as T);
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause;
+    if (cause.reason === "not_json" || files.size > 0) return told(undefined);
+    throw new ProviderError("unreachable", `the answer: ${cause.reason}`, { cause });
+  }
+}
+
+/** The bytes of Base64 that is in memory, or of a data URI, a piece at a time. */
+export async function* decodeBase64(text: string): AsyncGenerator<Uint8Array, void> {
+  const start = text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
+  for (let at = start; at < text.length; at += pieceCharacters) yield Uint8Array.fromBase64(text.slice(at, at + pieceCharacters));
+}

@@ -1,0 +1,57 @@
+/** The time that a start may take: it runs while the upstream is asked, and stands still while the gateway itself makes the request wait. */
+
+/** So long may a clock stand still in all, milliseconds: leases have to end. */
+export const longestHoldMs = 30_000;
+
+export class StartClock {
+  readonly #timeout = new AbortController();
+  #isRunning = false;
+  #leftMs = 0;
+  #holdLeftMs = longestHoldMs;
+  #holds = 0;
+  #since = 0;
+  #cancel: () => void = () => undefined;
+
+  /** Does work whose signal is aborted after `ms` in which the clock was not held, as `AbortSignal.timeout` does it. */
+  async run<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.#isRunning = true;
+    this.#leftMs = ms;
+    this.#go();
+    try {
+      return await work(this.#timeout.signal);
+    } finally {
+      this.#isRunning = false;
+      this.#cancel();
+    }
+  }
+
+  /** Stops the clock until the function that comes back is called, which may be called again. */
+  hold(): () => void {
+    if (this.#holds++ === 0 && this.#isRunning) {
+      this.#leftMs -= Date.now() - this.#since;
+      this.#after(this.#holdLeftMs, () => {
+        this.#holdLeftMs = 0;
+        this.#go();
+      });
+    }
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      if (--this.#holds > 0 || this.#holdLeftMs === 0 || !this.#isRunning) return;
+      this.#holdLeftMs = Math.max(0, this.#holdLeftMs - (Date.now() - this.#since));
+      this.#go();
+    };
+  }
+
+  #go(): void {
+    this.#after(this.#leftMs, () => this.#timeout.abort(new DOMException("The start took too long", "TimeoutError")));
+  }
+
+  #after(ms: number, then: () => void): void {
+    this.#since = Date.now();
+    this.#cancel();
+    const timer = setTimeout(then, Math.max(0, ms));
+    this.#cancel = () => clearTimeout(timer);
+  }
+}

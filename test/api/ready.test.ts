@@ -1,0 +1,61 @@
+/** `GET /readyz`: 200 when the database, the bucket and an object answer, else 503 with the names of what does not. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { call, type Answer } from "../support/gateway.ts";
+
+/** Each look is made a minute after the last one: an isolate repeats its answer for a second. */
+let minute = 0;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ++minute * 60_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const broken = () => {
+  throw new Error("scripted fault");
+};
+const readyz = (vars?: Partial<Env>): Promise<Answer> => call("/readyz", vars ? { vars } : {});
+
+test("a gateway whose database, bucket and objects answer is ready, and no key is wanted", async () => {
+  const answer = await readyz();
+  expect([answer.status, answer.body]).toEqual([200, { status: "ok" }]);
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+});
+
+test.each<[string, Partial<Env>]>([
+  ["database", { DB: { prepare: broken } as never }],
+  ["bucket", { ASSETS: { head: broken } as never }],
+  ["object", { CLAIMS: { getByName: broken } as never }],
+])("503 names the %s when it does not answer", async (name, vars) => {
+  const answer = await readyz(vars);
+  expect([answer.status, answer.body]).toEqual([503, { status: "unavailable", failing: [name] }]);
+  expect(answer.headers.get("retry-after")).toBe("5");
+});
+
+test("a database without its tables is not ready", async () => {
+  const prepare = () => env.DB.prepare("SELECT id FROM no_such_table");
+  expect((await readyz({ DB: { prepare } as never })).body).toEqual({ status: "unavailable", failing: ["database"] });
+});
+
+test("several are named together", async () => {
+  const answer = await readyz({ DB: { prepare: broken } as never, ASSETS: { head: broken } as never });
+  expect(answer.body.failing).toEqual(["database", "bucket"]);
+});
+
+test("what does not answer at all is named after five seconds", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout"], now: Date.now() });
+  const answer = readyz({ ASSETS: { head: () => new Promise(() => undefined) } as never });
+  await vi.waitUntil(() => vi.getTimerCount() > 0);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect((await answer).body).toEqual({ status: "unavailable", failing: ["bucket"] });
+});
+
+test("an isolate repeats its answer for a second, and looks again after that", async () => {
+  const broken503 = { ASSETS: { head: broken } as never };
+  expect((await readyz(broken503)).status).toBe(503);
+  expect((await readyz()).status).toBe(503);
+  vi.setSystemTime(Date.now() + 1_000);
+  expect((await readyz()).status).toBe(200);
+});

@@ -1,0 +1,99 @@
+/** What a page may weigh and how it may arrive: bytes over the wire, first paint, layout shift, and languages that are wider. */
+
+import { gzipSync } from "node:zlib";
+import type { Page } from "playwright-core";
+import { otherLanguages, signIn, speak } from "../../scripts/support/console-pages.ts";
+import { expect, test } from "./support/test.ts";
+
+const maxBytes = 60_000;
+const maxFirstPaintMs = 400;
+const maxShift = 0.02;
+/** A page is painted as fast as the machine is free: the best of so many loads counts, from the first byte of its answer on. */
+const loads = 20;
+
+/** Pages that stand at an address, without what forms answer. */
+const paths = [
+  "/console",
+  "/console/playground?model=vidA-2",
+  "/console/playground?model=textA-1",
+  "/console/tasks",
+  "/console/characters",
+  "/console/models",
+  "/console/models/vidA-2",
+  "/console/keys",
+  "/console/usage",
+  "/console/account",
+  "/console/admin",
+  "/console/admin/accounts",
+  "/console/admin/providers",
+];
+
+/** Fonts are kept for ever, and media are what the page is about: neither counts. */
+const isCounted = (type: string) => /^(text\/(html|css|javascript)|image\/svg\+xml|application\/json)/.test(type);
+
+/** Bytes of a page as they are sent: compressed, as the network's edge does. */
+async function weigh(page: Page, path: string): Promise<number> {
+  const sizes: Promise<number>[] = [];
+  const count = (response: Awaited<ReturnType<Page["goto"]>>) => {
+    if (response && isCounted(response.headers()["content-type"] ?? "")) sizes.push(response.body().then((body) => gzipSync(body).length));
+  };
+  page.on("response", count);
+  await page.goto(path, { waitUntil: "load" });
+  page.off("response", count);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+/** Milliseconds from the first byte to the first contentful paint, and how far things moved by themselves. */
+const arrival = (page: Page) =>
+  page.evaluate(async () => {
+    const shifts = await new Promise<PerformanceEntryList>((resolve) => {
+      const observer = new PerformanceObserver((list) => resolve(list.getEntries()));
+      observer.observe({ type: "layout-shift", buffered: true });
+      setTimeout(() => resolve([]), 300);
+    });
+    const [paint] = performance.getEntriesByName("first-contentful-paint");
+    const [answer] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+    return {
+      paintMs: paint ? paint.startTime - answer!.responseStart : Infinity,
+      shift: shifts.reduce((sum, entry) => sum + (entry as PerformanceEntry & { value: number }).value, 0),
+    };
+  });
+
+test(
+  "no page is heavier than 60 KB, waits longer than 400 ms for its first paint, or moves",
+  { timeout: 180_000 },
+  async ({ browser, gateway }) => {
+    const context = await browser.newContext({ baseURL: gateway.baseUrl, locale: "en-US" });
+    const page = await context.newPage();
+    await signIn(page, gateway.account);
+    const storageState = await context.storageState();
+    await context.close();
+    for (const path of paths) {
+      // A browser that has never been here: nothing is kept.
+      const fresh = await browser.newContext({ baseURL: gateway.baseUrl, storageState });
+      const first = await fresh.newPage();
+      expect(await weigh(first, path), `bytes of ${path}`).toBeLessThan(maxBytes);
+      expect((await arrival(first)).shift, `shift of ${path}`).toBeLessThan(maxShift);
+      let paintMs = Infinity;
+      for (let load = 0; load < loads && paintMs > maxFirstPaintMs; load++) {
+        await first.goto(path, { waitUntil: "load" });
+        paintMs = Math.min(paintMs, (await arrival(first)).paintMs);
+      }
+      expect(paintMs, `first paint of ${path}`).toBeLessThan(maxFirstPaintMs);
+      await fresh.close();
+    }
+  },
+);
+
+for (const language of otherLanguages)
+  test(`pages in ${language} stay within the window`, { timeout: 180_000 }, async ({ visitor, gateway }) => {
+    const page = await visitor({ viewport: { width: 360, height: 740 } });
+    await signIn(page, gateway.account);
+    for (const path of paths) {
+      await page.goto(path);
+      await speak(page, language);
+      expect(await page.locator("html").getAttribute("lang"), path).toBe(language);
+      // The watch looks at each page: axe, and whether it is wider than the window.
+      expect(await page.locator("h1").count(), path).toBe(1);
+    }
+  });

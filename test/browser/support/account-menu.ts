@@ -1,0 +1,16 @@
+/** The account menu, at the foot of the sidebar. */
+
+import type { Locator, Page } from "playwright-core";
+
+/** Opens it. */
+export async function openMenu(page: Page): Promise<Locator> {
+  await page.locator("[popovertarget=me-menu]").click();
+  const menu = page.locator("#me-menu");
+  await menu.waitFor();
+  return menu;
+}
+
+/** Signs out by it, in whatever language it is. */
+export async function signOut(page: Page): Promise<void> {
+  await (await openMenu(page)).locator("form[action$='/sign-out'] button").click();
+}

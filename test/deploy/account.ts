@@ -1,0 +1,161 @@
+/** The state of an emulated Cloudflare account: what was created, uploaded and set. */
+
+import { randomUUID } from "node:crypto";
+
+/** A binding as wrangler uploads it. */
+export interface Binding {
+  type: string;
+  name: string;
+  [field: string]: unknown;
+}
+
+/** A module of an uploaded script. */
+export interface Module {
+  name: string;
+  type: string;
+  content: Uint8Array;
+}
+
+/** One uploaded version of a Worker. */
+export interface Version {
+  id: string;
+  mainModule: string;
+  modules: Module[];
+  metadata: Record<string, unknown>;
+  /** Without secrets, which the Worker keeps. */
+  bindings: Binding[];
+}
+
+export interface Worker {
+  secrets: Map<string, string>;
+  versions: Version[];
+  /** The version that answers; none before the first deployment. */
+  deployed: string | undefined;
+  /** Whether its workers.dev address answers. */
+  hasSubdomain: boolean;
+  /** The tag of the newest migration of its objects. */
+  migrationTag: string | undefined;
+}
+
+export interface Bucket {
+  location: string | undefined;
+  rules: unknown[];
+  files: Map<string, string>;
+}
+
+export interface Queue {
+  id: string;
+  consumers: { consumer_id: string; script: string; body: Record<string, unknown> }[];
+}
+
+export interface Database {
+  name: string;
+  location: string | undefined;
+}
+
+/** How an account differs from one that is ready for everything. */
+export interface Shortcomings {
+  hasR2: boolean;
+  subdomain: string | undefined;
+  /** Undefined where the credentials may not read it. */
+  plan: string | undefined;
+  /** Permissions that the credentials lack, by the first part of the path. */
+  forbidden: string[];
+  zones: string[];
+  email: string | undefined;
+  accounts: { id: string; name: string }[];
+}
+
+export const accountId = "0123456789abcdef0123456789abcdef";
+export const token = "emulated-token-of-the-operator";
+
+/** An account in which nothing is deployed yet. */
+export class Account {
+  readonly databases = new Map<string, Database>();
+  readonly buckets = new Map<string, Bucket>();
+  readonly queues = new Map<string, Queue>();
+  readonly workers = new Map<string, Worker>();
+  /** Host -> Worker. */
+  readonly domains = new Map<string, string>();
+  /** Hosts with DNS records of other things. */
+  readonly records = new Set<string>();
+  readonly settings: Shortcomings = {
+    hasR2: true,
+    subdomain: "acme",
+    plan: "workers_paid",
+    forbidden: [],
+    zones: ["example.com"],
+    email: "operator@example.com",
+    accounts: [{ id: accountId, name: "Acme" }],
+  };
+
+  /** The Worker that answers on a host. */
+  workerOn(host: string): string | undefined {
+    const name = host.endsWith(`.${this.settings.subdomain}.workers.dev`) ? host.split(".")[0] : undefined;
+    return name !== undefined && this.workers.get(name)?.hasSubdomain ? name : this.domains.get(host);
+  }
+
+  /** The version of a Worker that answers. */
+  versionOf(name: string): Version | undefined {
+    const worker = this.workers.get(name);
+    return worker?.versions.find(({ id }) => id === worker.deployed);
+  }
+
+  /** All that lasts, without versions and what their upload makes up: equal before and after a deployment that changes nothing. */
+  snapshot(): unknown {
+    return {
+      databases: [...this.databases],
+      buckets: [...this.buckets].map(([name, { location, rules }]) => ({ name, location, rules })),
+      queues: [...this.queues].map(([name, { id, consumers }]) => ({ name, id, consumers })),
+      domains: [...this.domains],
+      workers: [...this.workers].map(([name, { secrets, hasSubdomain, migrationTag }]) => ({
+        name,
+        secrets: [...secrets],
+        hasSubdomain,
+        migrationTag,
+        bindings: this.versionOf(name)?.bindings,
+      })),
+    };
+  }
+
+  /** The names of everything there is. */
+  names(): string[] {
+    return [
+      ...[...this.databases.values()].map(({ name }) => name),
+      ...this.buckets.keys(),
+      ...this.queues.keys(),
+      ...this.workers.keys(),
+    ].sort();
+  }
+
+  worker(name: string): Worker {
+    let worker = this.workers.get(name);
+    if (!worker) {
+      worker = { secrets: new Map(), versions: [], deployed: undefined, hasSubdomain: false, migrationTag: undefined };
+      this.workers.set(name, worker);
+    }
+    return worker;
+  }
+
+  /** Takes an uploaded script in; `isDeployed` makes it the one that answers. */
+  upload(name: string, modules: Module[], metadata: Record<string, unknown>, isDeployed: boolean): Version {
+    const worker = this.worker(name);
+    const inherited = this.versionOf(name)?.bindings ?? [];
+    const given = (metadata["bindings"] as Binding[] | undefined) ?? [];
+    for (const binding of given) if (binding.type === "secret_text") worker.secrets.set(binding.name, String(binding["text"]));
+    const version: Version = {
+      id: randomUUID(),
+      mainModule: String(metadata["main_module"]),
+      modules,
+      metadata,
+      bindings: given
+        .filter(({ type }) => type !== "secret_text")
+        .flatMap((binding) => (binding.type === "inherit" ? (inherited.find(({ name: one }) => one === binding.name) ?? []) : binding)),
+    };
+    const migrations = metadata["migrations"] as { new_tag?: string } | undefined;
+    if (migrations?.new_tag) worker.migrationTag = migrations.new_tag;
+    worker.versions.push(version);
+    if (isDeployed) worker.deployed = version.id;
+    return version;
+  }
+}

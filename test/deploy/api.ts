@@ -1,0 +1,432 @@
+/** Cloudflare's API as wrangler uses it, over an emulated account: a server on 127.0.0.1 that can fail each of its calls. */
+
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Account, accountId, type Module, token } from "./account.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** A call that the API refuses. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+interface Call {
+  groups: string[];
+  query: URLSearchParams;
+  json: () => Record<string, unknown>;
+  form: () => Promise<FormData>;
+  body: Buffer;
+}
+
+type Handler = (account: Account, call: Call, runtime: Runtime) => unknown;
+/** What an answer's `result_info` says. */
+class Listed {
+  readonly items: unknown[];
+  constructor(items: unknown[]) {
+    this.items = items;
+  }
+}
+
+/** Fails a call: before it takes effect, or after. */
+type Fault = (call: string) => "before" | "after" | undefined;
+
+export interface EmulatedApi {
+  /** For CLOUDFLARE_API_BASE_URL. */
+  url: string;
+  /** Every call: method and path, ids replaced. */
+  calls: string[];
+  fault: { current: Fault };
+  close(): void;
+}
+
+/** Serves an account. */
+export async function startApi(account: Account, runtime: Runtime): Promise<EmulatedApi> {
+  const calls: string[] = [];
+  const fault = { current: (() => undefined) as Fault };
+  const server = createServer((incoming, outgoing) => {
+    const answer = (status: number, body: object) => {
+      outgoing.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    };
+    void (async () => {
+      const body = await bodyOf(incoming);
+      const url = new URL(incoming.url ?? "", "http://api");
+      const path = url.pathname.replace("/client/v4", "");
+      const call = `${incoming.method} ${path.replace(`/accounts/${accountId}`, "")}`.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}");
+      calls.push(call);
+      const isMigration = call.endsWith("/query") && body.includes("INSERT INTO");
+      const scripted = fault.current(isMigration ? `${call} (migration)` : call);
+      try {
+        if (scripted === "before") throw new Refusal(400, 9_999, "scripted fault");
+        checkAccess(account, incoming, path);
+        const result = await handle(account, runtime, incoming, url, path, body);
+        if (scripted === "after") throw new Refusal(400, 9_999, "scripted fault after the effect");
+        const list = result instanceof Listed ? result.items : undefined;
+        answer(200, {
+          success: true,
+          errors: [],
+          messages: [],
+          result: list ?? result ?? null,
+          ...(list && { result_info: { page: 1, per_page: 100, count: list.length, total_count: list.length, total_pages: 1 } }),
+        });
+      } catch (error) {
+        if (!(error instanceof Refusal)) calls.push(`!! ${call} ${String(error)}`);
+        const { status, code, message } = error instanceof Refusal ? error : new Refusal(500, 10_001, String(error));
+        answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
+      }
+    })();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/client/v4`,
+    calls,
+    fault,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function checkAccess(account: Account, incoming: IncomingMessage, path: string): void {
+  if (incoming.headers.authorization !== `Bearer ${token}`) throw new Refusal(401, 10_000, "Authentication error");
+  if (account.settings.forbidden.some((part) => path.startsWith(`/accounts/${accountId}/${part}`) || path.startsWith(`/${part}`)))
+    throw new Refusal(403, 10_000, "Authentication error");
+}
+
+async function handle(
+  account: Account,
+  runtime: Runtime,
+  incoming: IncomingMessage,
+  url: URL,
+  path: string,
+  body: Buffer,
+): Promise<unknown> {
+  for (const [route, handler] of routes) {
+    const [method, pattern = ""] = route.split(" ");
+    const match =
+      method === incoming.method &&
+      new RegExp(
+        `^${pattern
+          .replace("ACC", `/accounts/${accountId}`)
+          .replaceAll(/(?<!\*)\*(?!\*)/g, "([^/]+)")
+          .replace("**", "(.+)")}$`,
+      ).exec(path);
+    if (!match) continue;
+    const form = () =>
+      new Response(new Uint8Array(body), { headers: { "content-type": incoming.headers["content-type"] ?? "" } }).formData();
+    const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
+    return handler(account, { groups: match.slice(1).map(decodeURIComponent), query: url.searchParams, json, form, body }, runtime);
+  }
+  throw new Error(`the emulation does not know ${incoming.method} ${path}`);
+}
+
+/** The value, or 404 with this code. */
+function found<T>(value: T | undefined, code: number): T {
+  if (value === undefined) throw new Refusal(404, code, "not found");
+  return value;
+}
+
+const checkR2 = (account: Account) => {
+  if (!account.settings.hasR2) throw new Refusal(403, 10_042, "Please enable R2 through the Cloudflare Dashboard.");
+};
+const bucketOf = (account: Account, name: string) => {
+  checkR2(account);
+  return found(account.buckets.get(name), 10_006);
+};
+const databaseOf = (account: Account, nameOrId: string) => {
+  const id = account.databases.has(nameOrId) ? nameOrId : [...account.databases].find(([, { name }]) => name === nameOrId)?.[0];
+  const database = found(account.databases.get(found(id, 7404)), 7404);
+  return { uuid: id!, name: database.name, version: "production" };
+};
+const queueView = ([name, { id, consumers }]: [string, { id: string; consumers: { consumer_id: string; script: string }[] }]) => ({
+  queue_id: id,
+  queue_name: name,
+  consumers: consumers.map(({ consumer_id, script }) => ({ consumer_id, script, type: "worker" })),
+  producers: [],
+});
+const queueById = (account: Account, id: string) =>
+  found(
+    [...account.queues.values()].find((queue) => queue.id === id),
+    11_000,
+  );
+const subdomainOf = (account: Account, name: string) => {
+  const worker = found(account.workers.get(name), 10_007);
+  return { enabled: worker.hasSubdomain, previews_enabled: false };
+};
+
+/** Takes an uploaded script in as the platform does, with its checks. */
+async function upload(account: Account, call: Call, isDeployed: boolean) {
+  const [name = ""] = call.groups;
+  const form = await call.form();
+  const text = form.get("metadata");
+  const metadata = JSON.parse(typeof text === "string" ? text : "{}") as Record<string, unknown>;
+  const modules: Module[] = [];
+  for (const [field, value] of form) {
+    if (field === "metadata" || typeof value === "string") continue;
+    modules.push({ name: value.name, type: value.type, content: new Uint8Array(await value.arrayBuffer()) });
+  }
+  const bindings = (metadata["bindings"] ?? []) as Record<string, unknown>[];
+  if (metadata["limits"] && account.settings.plan === "free")
+    throw new Refusal(400, 100_328, "CPU limits are not supported for the Free plan.");
+  const worker = account.workers.get(name);
+  for (const binding of bindings) {
+    const isThere =
+      worker?.secrets.has(String(binding["name"])) || account.versionOf(name)?.bindings.some((one) => one.name === binding["name"]);
+    if (binding["type"] === "inherit" && !isThere)
+      throw new Refusal(
+        400,
+        10_057,
+        `Inherit binding for '${String(binding["name"])}' failed because previous deployment does not have a binding by that name.`,
+      );
+    if (binding["type"] === "d1" && !account.databases.has(String(binding["id"] ?? binding["database_id"])))
+      throw new Refusal(400, 10_181, "binding of type d1 must have a valid `id` specified");
+    if (binding["type"] === "r2_bucket" && !account.buckets.has(String(binding["bucket_name"])))
+      throw new Refusal(400, 10_085, `R2 bucket '${String(binding["bucket_name"])}' not found.`);
+    if (binding["type"] === "queue" && !account.queues.has(String(binding["queue_name"])))
+      throw new Refusal(400, 100_109, `Queue ${String(binding["queue_name"])} does not exist.`);
+    if (binding["type"] === "service" && !account.workers.has(String(binding["service"])))
+      throw new Refusal(
+        400,
+        10_143,
+        `Could not resolve service binding '${String(binding["name"])}': ${String(binding["service"])} not found.`,
+      );
+  }
+  const version = account.upload(name, modules, metadata, isDeployed);
+  return {
+    id: version.id,
+    deployment_id: version.id.replaceAll("-", ""),
+    startup_time_ms: 10,
+    etag: version.id,
+    resources: { script: { etag: version.id } },
+  };
+}
+
+function putConsumer(account: Account, queueId: string, consumerId: string, body: Record<string, unknown>) {
+  const queue = queueById(account, queueId);
+  const script = String(body["script_name"]);
+  found(account.workers.get(script), 10_007);
+  const dead = body["dead_letter_queue"];
+  if (typeof dead === "string" && !account.queues.has(dead)) throw new Refusal(404, 11_000, "the dead letter queue does not exist");
+  queue.consumers = [...queue.consumers.filter((one) => one.consumer_id !== consumerId), { consumer_id: consumerId, script, body }];
+  return { consumer_id: consumerId };
+}
+
+const routes: [route: string, handler: Handler][] = [
+  ["GET /user", ({ settings }) => found(settings.email === undefined ? undefined : { id: "user", email: settings.email }, 9109)],
+  ["GET /user/tokens/verify", () => ({ id: "token", status: "active" })],
+  ["GET /accounts", ({ settings }) => new Listed(settings.accounts)],
+  ["GET /memberships", ({ settings }) => new Listed(settings.accounts.map((account) => ({ id: account.id, account })))],
+  [
+    "GET /zones",
+    ({ settings }, { query }) =>
+      new Listed(settings.zones.filter((name) => name === query.get("name")).map((name) => ({ id: `zone-${name}`, name }))),
+  ],
+  ["GET /zones/*/dns_records", ({ records }, { query }) => new Listed(records.has(query.get("name") ?? "") ? [{ type: "A" }] : [])],
+  [
+    "GET ACC/subscriptions",
+    ({ settings }) => {
+      if (settings.plan === undefined) throw new Refusal(403, 10_000, "Authentication error");
+      return new Listed(settings.plan === "free" ? [] : [{ id: "1", rate_plan: { id: settings.plan, public_name: "Workers Paid" } }]);
+    },
+  ],
+  ["GET ACC/workers/subdomain", ({ settings }) => ({ subdomain: found(settings.subdomain, 10_007) })],
+  ["GET ACC/workers/scripts", ({ workers }) => new Listed([...workers.keys()].map((id) => ({ id })))],
+  [
+    "GET ACC/workers/services/*",
+    ({ workers }, { groups: [name = ""] }) => {
+      const worker = found(workers.get(name), 10_090);
+      return {
+        id: name,
+        default_environment: {
+          environment: "production",
+          script: { tag: `tag-${name}`, tags: [], last_deployed_from: "wrangler", migration_tag: worker.migrationTag },
+        },
+      };
+    },
+  ],
+  [
+    "DELETE ACC/workers/services/*",
+    (account, { groups: [name = ""] }) => {
+      found(account.workers.get(name), 10_090);
+      account.workers.delete(name);
+      for (const [host, worker] of account.domains) if (worker === name) account.domains.delete(host);
+      for (const queue of account.queues.values()) queue.consumers = queue.consumers.filter(({ script }) => script !== name);
+    },
+  ],
+  ["GET ACC/workers/workers/*", (account, { groups: [name = ""] }) => ({ id: name, subdomain: subdomainOf(account, name) })],
+  [
+    "GET ACC/workers/domains",
+    ({ domains }, { query }) =>
+      new Listed([...domains].filter(([host]) => host === query.get("hostname")).map(([hostname, service]) => ({ hostname, service }))),
+  ],
+  ["PUT ACC/workers/scripts/*", (account, call) => upload(account, call, true)],
+  ["POST ACC/workers/scripts/*/versions", (account, call) => upload(account, call, false)],
+  [
+    "GET ACC/workers/scripts/*/secrets",
+    ({ workers }, { groups: [name = ""] }) =>
+      new Listed([...found(workers.get(name), 10_007).secrets.keys()].map((secret) => ({ name: secret, type: "secret_text" }))),
+  ],
+  [
+    "GET ACC/workers/scripts/*/deployments",
+    ({ workers }, { groups: [name = ""] }) => {
+      const worker = found(workers.get(name), 10_007);
+      return {
+        deployments: worker.deployed === undefined ? [] : [{ id: "d", versions: [{ version_id: worker.deployed, percentage: 100 }] }],
+      };
+    },
+  ],
+  [
+    "POST ACC/workers/scripts/*/deployments",
+    ({ workers }, { groups: [name = ""], json }) => {
+      const [version] = json()["versions"] as { version_id: string }[];
+      found(workers.get(name), 10_007).deployed = version?.version_id;
+      return { id: "d" };
+    },
+  ],
+  [
+    "GET ACC/workers/scripts/*/versions/*",
+    (_, { groups }) => ({ id: groups[1], resources: { bindings: [], script: {}, script_runtime: {} }, metadata: {} }),
+  ],
+  [
+    "GET ACC/workers/scripts/*/settings",
+    (account, { groups: [name = ""] }) => {
+      found(account.workers.get(name), 10_007);
+      return { bindings: account.versionOf(name)?.bindings ?? [] };
+    },
+  ],
+  ["PATCH ACC/workers/scripts/*/script-settings", () => ({})],
+  ["GET ACC/workers/scripts/*/subdomain", (account, { groups: [name = ""] }) => subdomainOf(account, name)],
+  [
+    "POST ACC/workers/scripts/*/subdomain",
+    (account, { groups: [name = ""], json }) => {
+      found(account.workers.get(name), 10_007).hasSubdomain = json()["enabled"] === true;
+      return subdomainOf(account, name);
+    },
+  ],
+  ["POST ACC/workers/scripts/*/domains/changeset", () => ({ added: [], removed: [], updated: [], conflicting: [] })],
+  [
+    "PUT ACC/workers/scripts/*/domains/records",
+    (account, { groups: [name = ""], json }) => {
+      for (const [host, worker] of account.domains) if (worker === name) account.domains.delete(host);
+      for (const { hostname } of json()["origins"] as { hostname: string }[]) account.domains.set(hostname, name);
+    },
+  ],
+  ["PUT ACC/workers/scripts/*/schedules", () => ({ schedules: [] })],
+  ["GET ACC/storage/kv/namespaces", () => new Listed([])],
+  [
+    "GET ACC/d1/database",
+    ({ databases }, { query }) =>
+      new Listed(
+        [...databases].filter(([, { name }]) => name.includes(query.get("name") ?? "")).map(([uuid, { name }]) => ({ uuid, name })),
+      ),
+  ],
+  [
+    "POST ACC/d1/database",
+    ({ databases }, { json }) => {
+      const { name, primary_location_hint: location } = json() as { name: string; primary_location_hint?: string };
+      if ([...databases.values()].some((one) => one.name === name))
+        throw new Refusal(400, 7502, `Database with name '${name}' already exists`);
+      const uuid = randomUUID();
+      databases.set(uuid, { name, location });
+      return { uuid, name, version: "production" };
+    },
+  ],
+  ["GET ACC/d1/database/*", (account, { groups: [name = ""] }) => databaseOf(account, name)],
+  ["DELETE ACC/d1/database/*", (account, { groups: [name = ""] }) => void account.databases.delete(databaseOf(account, name).uuid)],
+  [
+    "POST ACC/d1/database/*/query",
+    async (account, { groups: [name = ""], json }, runtime) => {
+      const { sql, params } = json() as { sql: string; params?: unknown[] };
+      try {
+        return await runtime.query(databaseOf(account, name).uuid, sql, params);
+      } catch (error) {
+        throw error instanceof Refusal ? error : new Refusal(400, 7500, String(error));
+      }
+    },
+  ],
+  [
+    "GET ACC/r2/buckets",
+    (account) => {
+      checkR2(account);
+      return { buckets: [...account.buckets.keys()].map((name) => ({ name })) };
+    },
+  ],
+  [
+    "POST ACC/r2/buckets",
+    (account, { json }) => {
+      checkR2(account);
+      const { name, locationHint: location } = json() as { name: string; locationHint?: string };
+      if (account.buckets.has(name)) throw new Refusal(409, 10_004, "The bucket you tried to create already exists, and you own it.");
+      account.buckets.set(name, { location, rules: [], files: new Map() });
+      return { name };
+    },
+  ],
+  ["GET ACC/r2/buckets/*", (account, { groups: [name = ""] }) => bucketOf(account, name) && { name }],
+  [
+    "DELETE ACC/r2/buckets/*",
+    (account, { groups: [name = ""] }) => {
+      if (bucketOf(account, name).files.size > 0) throw new Refusal(409, 10_008, "The bucket you tried to delete is not empty.");
+      account.buckets.delete(name);
+    },
+  ],
+  ["GET ACC/r2/buckets/*/lifecycle", (account, { groups: [name = ""] }) => ({ rules: bucketOf(account, name).rules })],
+  [
+    "PUT ACC/r2/buckets/*/lifecycle",
+    (account, { groups: [name = ""], json }) => {
+      bucketOf(account, name).rules = json()["rules"] as unknown[];
+    },
+  ],
+  [
+    "GET ACC/r2/buckets/*/objects",
+    (account, { groups: [name = ""], query }) =>
+      new Listed([...bucketOf(account, name).files.keys()].slice(0, Number(query.get("per_page") ?? 20)).map((key) => ({ key }))),
+  ],
+  ["DELETE ACC/r2/buckets/*/objects/**", (account, { groups: [name = "", key = ""] }) => void bucketOf(account, name).files.delete(key)],
+  [
+    "GET ACC/queues",
+    ({ queues }, { query }) => new Listed([...queues].filter(([name]) => !query.has("name") || query.get("name") === name).map(queueView)),
+  ],
+  [
+    "POST ACC/queues",
+    ({ queues }, { json }) => {
+      const name = String(json()["queue_name"]);
+      if (queues.has(name)) throw new Refusal(409, 11_009, `Queue name '${name}' is already taken.`);
+      queues.set(name, { id: randomUUID().replaceAll("-", ""), consumers: [] });
+      return { queue_name: name };
+    },
+  ],
+  [
+    "DELETE ACC/queues/*",
+    ({ queues }, { groups: [id = ""] }) => {
+      for (const [name, queue] of queues) if (queue.id === id) queues.delete(name);
+    },
+  ],
+  [
+    "GET ACC/queues/*/consumers",
+    (account, { groups: [id = ""] }) =>
+      new Listed(queueById(account, id).consumers.map(({ consumer_id, script }) => ({ consumer_id, script, type: "worker" }))),
+  ],
+  [
+    "POST ACC/queues/*/consumers",
+    (account, { groups: [id = ""], json }) => {
+      if (queueById(account, id).consumers.length > 0) throw new Refusal(409, 11_004, "the queue has a consumer");
+      return putConsumer(account, id, randomUUID().replaceAll("-", ""), json());
+    },
+  ],
+  ["PUT ACC/queues/*/consumers/*", (account, { groups: [id = "", consumer = ""], json }) => putConsumer(account, id, consumer, json())],
+];

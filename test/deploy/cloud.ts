@@ -1,0 +1,106 @@
+/** An emulated Cloudflare for one test: account, API, deployed hosts, and a checkout of the project to deploy from. */
+
+import { spawn } from "node:child_process";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Account, token } from "./account.ts";
+import { type EmulatedApi, startApi } from "./api.ts";
+import { type Front, startFront } from "./front.ts";
+import { Runtime } from "./runtime.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+/** What a checkout needs; the rest is neither read nor deployed. */
+const checkedOut = ["src", "scripts", "migrations", "wrangler.toml", "package.json", "tsconfig.json"];
+
+/** How a command ended. */
+interface Ended {
+  code: number | null;
+  output: string;
+}
+
+/** An emulated Cloudflare, and a checkout. */
+export interface Cloud {
+  account: Account;
+  api: EmulatedApi;
+  front: Front;
+  runtime: Runtime;
+  /** The checkout's folder. */
+  checkout: string;
+  /** What a deployed host answers instead of its Worker; undefined hands the request on. */
+  intercept: { current: (request: Request) => Response | undefined };
+  /** Runs an npm script of the checkout, with these variables over an environment without credentials of any other kind. */
+  npm(script: "deploy" | "destroy", args: string[], variables?: Record<string, string>): Promise<Ended>;
+  /** The text of every log of the checkout. */
+  logs(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const hosts = ["gateway.acme.workers.dev", "gateway-staging.acme.workers.dev", "api.example.com"];
+
+/** Starts an emulation. */
+export async function startCloud(): Promise<Cloud> {
+  const folder = await mkdtemp(join(tmpdir(), "gateway-deploy-"));
+  const checkout = await checkOut(folder, "checkout");
+  const account = new Account();
+  const runtime = new Runtime(account, join(folder, "runtime"));
+  const api = await startApi(account, runtime);
+  const intercept: Cloud["intercept"] = { current: () => undefined };
+  const front = await startFront(hosts, async (host, request) => {
+    const worker = account.workerOn(host);
+    return worker === undefined ? undefined : (intercept.current(request) ?? runtime.fetch(worker, request));
+  });
+  const certificate = join(folder, "certificate.pem");
+  await writeFile(certificate, front.certificate);
+  const environment: Record<string, string> = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: folder,
+    CLOUDFLARE_API_BASE_URL: api.url,
+    CLOUDFLARE_API_TOKEN: token,
+    HTTPS_PROXY: front.proxyUrl,
+    NO_PROXY: "127.0.0.1",
+    NODE_EXTRA_CA_CERTS: certificate,
+  };
+  return {
+    account,
+    api,
+    front,
+    runtime,
+    checkout,
+    intercept,
+    npm: (script, args, variables = {}) => npm(checkout, script, args, { ...environment, ...variables }),
+    logs: async () => {
+      const files = (await readdir(join(checkout, ".deploy"), { recursive: true })).filter((name) => name.endsWith(".log"));
+      return (await Promise.all(files.map((name) => readFile(join(checkout, ".deploy", name), "utf8")))).join("");
+    },
+    stop: async () => {
+      api.close();
+      await front.close();
+      await runtime.dispose();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function checkOut(folder: string, name: string): Promise<string> {
+  const checkout = join(folder, name);
+  for (const entry of checkedOut) await cp(join(root, entry), join(checkout, entry), { recursive: true });
+  await symlink(join(root, "node_modules"), join(checkout, "node_modules"));
+  return checkout;
+}
+
+/** The command of package.json itself, without npm around it: that would be a second of CPU more for each run. */
+async function npm(checkout: string, script: string, args: string[], environment: Record<string, string>): Promise<Ended> {
+  const { scripts } = JSON.parse(await readFile(join(checkout, "package.json"), "utf8")) as { scripts: Record<string, string> };
+  const [program = "", ...own] = (scripts[script] ?? "").split(" ");
+  const child = spawn(program === "node" ? process.execPath : program, [...own, ...args], {
+    cwd: checkout,
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, output };
+}

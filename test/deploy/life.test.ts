@@ -1,0 +1,172 @@
+/** The life of a deployment, in order: plan, first deployment, second, upgrade with a migration, a second environment, the end. */
+
+import { existsSync } from "node:fs";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Cloud, startCloud } from "./cloud.ts";
+
+let cloud: Cloud;
+beforeAll(async () => {
+  cloud = await startCloud();
+});
+afterAll(() => cloud.stop());
+
+const gatewayParts = ["gateway", "gateway", "gateway-assets", "gateway-console", "gateway-dead", "gateway-dispatch", "gateway-sandbox"];
+const writes = (calls: string[]) => calls.filter((call) => !call.startsWith("GET ") && !call.endsWith("/query"));
+const unknownCalls = () => cloud.api.calls.filter((call) => call.startsWith("!!"));
+/** Every secret that the account holds, and the operator's credentials. */
+const secrets = () => [...cloud.account.workers.values()].flatMap((worker) => [...worker.secrets.values()]);
+
+test("a dry run prints the plan and writes nothing, neither there nor here", async () => {
+  const { code, output } = await cloud.npm("deploy", ["--dry-run", "--region", "weur"]);
+  expect([code, output]).toEqual([0, expect.stringContaining("create the database gateway in weur")]);
+  for (const line of [
+    "create the bucket gateway-assets in weur",
+    "set the lifecycle rules of gateway-assets",
+    "create the queue gateway-dispatch",
+    "create the queue gateway-dead",
+    "create the Worker gateway, with ASSET_SIGNING_SECRET and ADMIN_TOKEN made at random",
+  ])
+    expect(output).toContain(line);
+  expect(writes(cloud.api.calls)).toEqual([]);
+  expect(cloud.account.names()).toEqual([]);
+  expect(existsSync(join(cloud.checkout, ".deploy"))).toBe(false);
+});
+
+test("the first deployment creates everything, makes an image with the sandbox, and prints what the operator needs", async () => {
+  const { code, output } = await cloud.npm("deploy", ["--yes", "--region", "weur"], { FAL_KEY: "" });
+  expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://gateway.acme.workers.dev")]);
+  expect(unknownCalls()).toEqual([]);
+  const { account } = cloud;
+  expect(account.names()).toEqual(gatewayParts);
+  expect([...account.databases.values()]).toEqual([{ name: "gateway", location: "weur" }]);
+  const bucket = account.buckets.get("gateway-assets")!;
+  expect(bucket.location).toBe("weur");
+  expect(bucket.rules).toEqual(
+    ["assets", "inputs"].map((prefix) => ({
+      id: `one-day-${prefix}`,
+      enabled: true,
+      conditions: { prefix: `${prefix}/` },
+      deleteObjectsTransition: { condition: { type: "Age", maxAge: 86_400 } },
+    })),
+  );
+  expect(Object.fromEntries([...account.queues].map(([name, { consumers }]) => [name, consumers.map(({ script }) => script)]))).toEqual({
+    "gateway-dispatch": ["gateway"],
+    "gateway-dead": ["gateway"],
+  });
+  expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
+    ["gateway-sandbox", [], false],
+    ["gateway-console", ["AUTH_SECRET"], false],
+    ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET"], true],
+  ]);
+  // The sandbox's image came through the queue, the objects and the bucket, over the address that was printed.
+  expect(output).toMatch(/smoke test: \S+ made an image of \d+ KB/);
+  expect(output).toContain("the sandbox will serve every model");
+  expect(output).toContain("Idle it costs nothing beyond the 5 USD a month of Workers Paid");
+  const [id = ""] = account.databases.keys();
+  const key = /^API_KEY=(sk-\w+)$/m.exec(output)?.[1] ?? "";
+  const invitation = /(https:\/\/gateway\.acme\.workers\.dev\/console\/sign-up\?invitation=\S+)/.exec(output)?.[1] ?? "";
+  const balance = await cloud.runtime.fetch(
+    "gateway",
+    new Request("https://gateway.acme.workers.dev/v1/user/balance", { headers: { authorization: `Bearer ${key}` } }),
+  );
+  expect([balance.status, await balance.json()]).toEqual([200, expect.objectContaining({ unlimited_quota: false })]);
+  expect((await cloud.runtime.fetch("gateway", new Request(invitation))).status).toBe(200);
+  expect(await cloud.runtime.query(id, "SELECT email, admin FROM account")).toMatchObject([
+    { results: [{ email: "operator@example.com", admin: 1 }] },
+  ]);
+  // Of the two keys that were made one is left: the smoke test's is deleted.
+  expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
+    { results: [{ name: "first key" }] },
+  ]);
+});
+
+test("the secrets are in no log and in no output, and the operator's token is kept where only the operator reads it", async () => {
+  const { output } = await cloud.npm("deploy", ["--dry-run"]);
+  const logs = await cloud.logs();
+  expect(secrets()).toHaveLength(3);
+  for (const secret of secrets()) {
+    expect(logs).not.toContain(secret);
+    expect(output).not.toContain(secret);
+  }
+  expect(logs).toContain("$ wrangler deploy -c");
+  expect(logs).not.toMatch(/sk-\w{40}|invitation=\w/);
+  const tokenFile = join(cloud.checkout, ".deploy/gateway/admin-token");
+  expect((await readFile(tokenFile, "utf8")).trim()).toBe(cloud.account.workers.get("gateway")!.secrets.get("ADMIN_TOKEN"));
+  expect((await stat(tokenFile)).mode & 0o777).toBe(0o600);
+  expect(existsSync(join(cloud.checkout, ".deploy/gateway/gateway-secrets.json"))).toBe(false);
+});
+
+test("the second deployment changes nothing but versions", async () => {
+  const before = cloud.account.snapshot();
+  const versions = [...cloud.account.workers.values()].map(({ versions: list }) => list.length);
+  cloud.api.calls.length = 0;
+  const { code, output } = await cloud.npm("deploy", ["--yes"]);
+  expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at")]);
+  expect(cloud.account.snapshot()).toEqual(before);
+  expect([...cloud.account.workers.values()].map(({ versions: list }) => list.length)).toEqual(versions.map((count) => count + 1));
+  const changed = new Set(writes(cloud.api.calls).map((call) => call.replace(/scripts\/[^/]+/, "scripts/*")));
+  expect(
+    [...changed].filter((call) => !/scripts\/\*(\/(versions|deployments|script-settings|subdomain))?$|queues\/\w+\/consumers/.test(call)),
+  ).toEqual([]);
+  expect(output).not.toContain("API_KEY=");
+  expect(output).not.toContain("invitation=");
+  expect(output).toContain("made an image");
+});
+
+test("an upgrade applies a new migration before any new code, and only that one", async () => {
+  await writeFile(join(cloud.checkout, "migrations/9000_test.sql"), "CREATE TABLE added (id INTEGER PRIMARY KEY) STRICT;\n");
+  cloud.api.calls.length = 0;
+  const { code, output } = await cloud.npm("deploy", ["--yes"]);
+  expect([code, output]).toEqual([0, expect.stringContaining("apply 1 migrations to gateway (9000_test.sql to 9000_test.sql)")]);
+  const [id = ""] = cloud.account.databases.keys();
+  expect(await cloud.runtime.query(id, "SELECT count(*) AS applied FROM d1_migrations WHERE name = '9000_test.sql'")).toMatchObject([
+    { results: [{ applied: 1 }] },
+  ]);
+  const firstUpload = cloud.api.calls.findIndex((call) => /^(PUT|POST) \/workers\/scripts/.test(call));
+  expect(cloud.api.calls.slice(firstUpload).filter((call) => call.endsWith("/query"))).toEqual([]);
+});
+
+test("a second environment stands beside the first and shares nothing with it", async () => {
+  const before = cloud.account.snapshot() as { workers: unknown[] };
+  const { code, output } = await cloud.npm("deploy", ["--yes", "--env", "staging"]);
+  expect([code, output]).toEqual([0, expect.stringContaining("https://gateway-staging.acme.workers.dev")]);
+  const staging = gatewayParts.map((name) => `${name}-staging`);
+  expect(cloud.account.names()).toEqual([...gatewayParts, ...staging].sort());
+  const after = cloud.account.snapshot() as { workers: unknown[] };
+  expect(after.workers.slice(0, 3)).toEqual(before.workers);
+  const bound = (name: string) => JSON.stringify(cloud.account.versionOf(name)!.bindings);
+  expect(bound("gateway-staging")).toContain('"gateway-sandbox-staging"');
+  const ofFirst = [...cloud.account.databases].filter(([, { name }]) => name === "gateway").map(([id]) => id);
+  for (const name of ofFirst) expect(bound("gateway-staging")).not.toContain(name);
+  const counters = (name: string) =>
+    cloud.account
+      .versionOf(name)!
+      .bindings.filter(({ type }) => type === "ratelimit")
+      .map(({ namespace_id: id }) => id);
+  expect(counters("gateway-staging").filter((id) => counters("gateway").includes(id))).toEqual([]);
+  expect(new Set(secrets()).size).toBe(6);
+});
+
+test("destroy wants the name, takes one environment down with its data last, and leaves the other", async () => {
+  const wrong = await cloud.npm("destroy", ["--yes", "staging"]);
+  expect([wrong.code, wrong.output]).toEqual([1, expect.stringContaining('"staging" is not gateway: nothing was deleted.')]);
+  const silent = await cloud.npm("destroy", []);
+  expect([silent.code, silent.output]).toEqual([1, expect.stringContaining("npm run destroy -- --yes gateway")]);
+  expect(cloud.account.names()).toHaveLength(14);
+
+  cloud.account.buckets.get("gateway-assets")!.files.set("assets/task_1/a picture.png", "").set("characters/ch_1", "");
+  cloud.api.calls.length = 0;
+  const { code, output } = await cloud.npm("destroy", ["--yes", "gateway"]);
+  expect([code, output]).toEqual([0, expect.stringContaining("gateway is gone")]);
+  expect(cloud.account.names()).toEqual(gatewayParts.map((name) => `${name}-staging`));
+  const deleted = cloud.api.calls.filter((call) => call.startsWith("DELETE ")).map((call) => call.split("/")[1]);
+  expect([...new Set(deleted)]).toEqual(["workers", "queues", "r2", "d1"]);
+  expect(existsSync(join(cloud.checkout, ".deploy/gateway"))).toBe(false);
+  expect(existsSync(join(cloud.checkout, ".deploy/gateway-staging/state.json"))).toBe(true);
+  expect(unknownCalls()).toEqual([]);
+
+  const again = await cloud.npm("destroy", ["--yes", "gateway"]);
+  expect([again.code, again.output]).toEqual([0, expect.stringContaining("There is nothing of gateway on Acme.")]);
+});

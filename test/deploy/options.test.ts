@@ -1,0 +1,86 @@
+/** A deployment with everything chosen: a domain, bindings, makers' keys, no sandbox. And choices that last. */
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Cloud, startCloud } from "./cloud.ts";
+
+let cloud: Cloud;
+beforeAll(async () => {
+  cloud = await startCloud();
+});
+afterAll(() => cloud.stop());
+
+const bound = (name: string) =>
+  Object.fromEntries((cloud.account.versionOf(name)?.bindings ?? []).map((binding) => [binding.name, binding]));
+
+test("a domain, bindings by flag, and secrets from the environment and a file, each for the Worker that reads it", async () => {
+  const folder = join(cloud.checkout, "secrets.env");
+  await writeFile(folder, "GITHUB_CLIENT_ID=id-of-github-app\nGITHUB_CLIENT_SECRET='a secret with $ and \"'\nBALANCE_UNIT=CNY\n");
+  const variables = { OPENAI_API_KEY: "sk-openai-operator-key", OPENAI_BASE_URL: "http://127.0.0.1:1", BALANCE_UNIT: "TOKENS" };
+  const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
+  const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args], variables);
+  expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://api.example.com")]);
+  expect(output).toContain("providers: openai, cloudflare");
+  expect(cloud.account.names()).not.toContain("gateway-sandbox");
+  expect([...cloud.account.domains]).toEqual([["api.example.com", "gateway"]]);
+  expect(cloud.account.workers.get("gateway")!.hasSubdomain).toBe(false);
+
+  const gateway = bound("gateway");
+  expect([gateway["AI"]?.type, gateway["MEDIA"]?.type, gateway["SANDBOX"], gateway["CONSOLE"]?.type]).toEqual([
+    "ai",
+    "media",
+    undefined,
+    "service",
+  ]);
+  // Of the environment secrets alone: a shell's variables are for `npm start`.
+  expect([gateway["BALANCE_UNIT"]?.["text"], gateway["OPENAI_BASE_URL"]]).toEqual(["CNY", undefined]);
+  const console = bound("gateway-console");
+  expect([console["MAIL"]?.type, console["MAIL_FROM"]?.["text"], console["BALANCE_UNIT"]?.["text"]]).toEqual([
+    "send_email",
+    "gateway@example.com",
+    "CNY",
+  ]);
+  const secrets = (name: string) => Object.fromEntries(cloud.account.workers.get(name)!.secrets);
+  expect(secrets("gateway")).toMatchObject({ OPENAI_API_KEY: "sk-openai-operator-key" });
+  expect(secrets("gateway-console")).toMatchObject({ GITHUB_CLIENT_ID: "id-of-github-app", GITHUB_CLIENT_SECRET: 'a secret with $ and "' });
+  expect(secrets("gateway-console")).not.toHaveProperty("OPENAI_API_KEY");
+  const logs = await cloud.logs();
+  for (const secret of [
+    "sk-openai-operator-key",
+    "a secret with $",
+    ...Object.values(secrets("gateway")),
+    ...Object.values(secrets("gateway-console")),
+  ]) {
+    expect(logs).not.toContain(secret);
+    expect(output).not.toContain(secret);
+  }
+});
+
+test("choices hold for the next run until they are taken back, and secrets that are set stay", async () => {
+  const dry = await cloud.npm("deploy", ["--dry-run"]);
+  expect([dry.code, dry.output]).toEqual([0, expect.stringContaining("Plan for https://api.example.com")]);
+  expect(dry.output).toContain("providers: openai, cloudflare");
+  expect(dry.output).not.toContain("gateway-sandbox");
+  const back = await cloud.npm("deploy", ["--dry-run", "--domain", "none", "--without", "none", "--with", "none"]);
+  expect([back.code, back.output]).toEqual([0, expect.stringContaining("Plan for https://gateway.acme.workers.dev")]);
+  expect(back.output).toContain("create the Worker gateway-sandbox");
+  expect(back.output).toMatch(/providers: openai;/);
+});
+
+test("an upgrade from a machine that knows nothing leaves accounts and secrets alone", async () => {
+  const { rm } = await import("node:fs/promises");
+  const before = cloud.account.snapshot();
+  await rm(join(cloud.checkout, ".deploy"), { recursive: true });
+  const args = ["--domain", "api.example.com", "--with", "ai,media,email", "--mail-from", "gateway@example.com", "--without", "sandbox"];
+  const { code, output } = await cloud.npm("deploy", ["--yes", "--secrets", "secrets.env", ...args]);
+  expect([code, output]).toEqual([0, expect.stringContaining("This machine does not know its ADMIN_TOKEN")]);
+  expect(output).not.toContain("API_KEY=");
+  expect(cloud.account.snapshot()).toEqual(before);
+});
+
+test("a deployment of another account is not touched from the same folder", async () => {
+  cloud.account.settings.accounts = [{ id: "f".repeat(32), name: "Other" }];
+  const { code, output } = await cloud.npm("deploy", ["--yes"]);
+  expect([code, output]).toEqual([1, expect.stringContaining("gateway was deployed from here to the account")]);
+});

@@ -1,0 +1,157 @@
+/** Each missing condition of a deployment: a sentence that says what, a remedy without a link, and nothing is changed. */
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { accountId, type Shortcomings, token } from "./account.ts";
+import { type Cloud, startCloud } from "./cloud.ts";
+
+let cloud: Cloud;
+let complete: Shortcomings;
+beforeAll(async () => {
+  cloud = await startCloud();
+  complete = { ...cloud.account.settings };
+});
+afterEach(() => {
+  Object.assign(cloud.account.settings, complete);
+  expect(cloud.account.names()).toEqual([]);
+});
+afterAll(() => cloud.stop());
+
+interface Case {
+  settings?: Partial<Shortcomings>;
+  args?: string[];
+  variables?: Record<string, string>;
+  reason: string;
+  remedy: string;
+}
+
+const cases: Record<string, Case> = {
+  "no credentials": {
+    variables: { CLOUDFLARE_API_TOKEN: "" },
+    reason: "There are no credentials for Cloudflare.",
+    remedy: "npx wrangler login",
+  },
+  "refused credentials": {
+    variables: { CLOUDFLARE_API_TOKEN: "another" },
+    reason: "Cloudflare refused the credentials.",
+    remedy: "CLOUDFLARE_API_TOKEN",
+  },
+  "no account": { settings: { accounts: [] }, reason: "These credentials reach no account.", remedy: "Account Settings: Read" },
+  "several accounts": {
+    settings: {
+      accounts: [
+        { id: accountId, name: "Acme" },
+        { id: "f".repeat(32), name: "Other" },
+      ],
+    },
+    reason: "These credentials reach several accounts.",
+    remedy: `Set CLOUDFLARE_ACCOUNT_ID to one of them: ${accountId} (Acme) or ${"f".repeat(32)} (Other).`,
+  },
+  "another account": {
+    variables: { CLOUDFLARE_ACCOUNT_ID: "f".repeat(32) },
+    reason: "not among the accounts of these credentials",
+    remedy: `Set it to ${accountId} (Acme).`,
+  },
+  "R2 not enabled": {
+    settings: { hasR2: false },
+    reason: "R2, Cloudflare's file storage, is not enabled on this account.",
+    remedy: '"R2", and choose "Enable"',
+  },
+  "a token without D1": { settings: { forbidden: ["d1"] }, reason: "The credentials may not use D1.", remedy: '"D1: Edit"' },
+  "a token without queues": {
+    settings: { forbidden: ["queues"] },
+    reason: "The credentials may not use Queues.",
+    remedy: '"Queues: Edit"',
+  },
+  "a token without R2": {
+    settings: { forbidden: ["r2"] },
+    reason: "The credentials may not use Workers R2 Storage.",
+    remedy: '"Workers R2 Storage: Edit"',
+  },
+  "a token without Workers": {
+    settings: { forbidden: ["workers"] },
+    reason: "The credentials may not use Workers Scripts.",
+    remedy: '"Workers Scripts: Edit"',
+  },
+  "no workers.dev subdomain": {
+    settings: { subdomain: undefined },
+    reason: "The account has no workers.dev subdomain.",
+    remedy: "--domain",
+  },
+  "the Free plan": { settings: { plan: "free" }, reason: "The account is on the Workers Free plan", remedy: "run again with --free" },
+  "a domain of somebody else": {
+    args: ["--domain", "api.example.org"],
+    reason: "api.example.org belongs to no domain of this account.",
+    remedy: '"Add a domain"',
+  },
+  "nothing to serve": { args: ["--without", "sandbox"], reason: "nothing would serve a request", remedy: "--with ai" },
+  "e-mail without a sender": { args: ["--with", "email"], reason: "--with email has no sender.", remedy: "--mail-from" },
+  "no address": { settings: { email: undefined }, reason: "The first account needs an e-mail address", remedy: "--email you@example.com" },
+  "no terminal": { reason: "There is no terminal to ask on.", remedy: "npm run deploy -- --yes" },
+  "no such secrets file": { args: ["--secrets", "missing.env"], reason: "missing.env", remedy: "NAME=value" },
+  "a wrong name in the secrets file": {
+    args: ["--secrets", "wrong.env"],
+    reason: "sets OPENAI_KEY, which no Worker reads",
+    remedy: "Correct the name",
+  },
+  "a secret that can be guessed": {
+    variables: { ADMIN_TOKEN: "letmein" },
+    reason: "ADMIN_TOKEN has 7 characters",
+    remedy: "at least 24 random characters",
+  },
+  "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
+  "an unknown region": { args: ["--region", "mars"], reason: '--region does not know "mars".', remedy: "weur" },
+  "an unknown part": { args: ["--without", "gateway"], reason: '--without does not know "gateway".', remedy: "sandbox, console" },
+  "an environment that cannot be a name": {
+    args: ["--env", "My-Env"],
+    reason: "--env My-Env cannot be part of a name.",
+    remedy: "lower-case",
+  },
+  "an environment that is a part's name": { args: ["--env", "console"], reason: "--env console", remedy: "another name" },
+};
+
+beforeAll(() => writeFile(join(cloud.checkout, "wrong.env"), "OPENAI_KEY=sk-x\n"));
+
+test.each(Object.entries(cases))("%s", async (_, { settings, args = [], variables, reason, remedy }) => {
+  Object.assign(cloud.account.settings, settings);
+  const { code, output } = await cloud.npm("deploy", args, variables);
+  const [problem = "", advice = ""] = output.slice(output.lastIndexOf("\n\n") + 2).split("\n→ ");
+  expect([code, problem, advice]).toEqual([1, expect.stringContaining(reason), expect.stringContaining(remedy)]);
+  expect(output).not.toMatch(/https?:\/\/(?!gateway\.)|\bat .*\.ts:\d/);
+});
+
+test("a host that something else uses is not taken over", async () => {
+  cloud.account.records.add("www.example.com");
+  cloud.account.domains.set("shop.example.com", "shop");
+  const record = await cloud.npm("deploy", ["--yes", "--domain", "www.example.com"]);
+  expect([record.code, record.output]).toEqual([1, expect.stringContaining("www.example.com has a DNS record already (A).")]);
+  const worker = await cloud.npm("deploy", ["--yes", "--domain", "shop.example.com"]);
+  expect([worker.code, worker.output]).toEqual([1, expect.stringContaining("shop.example.com is the domain of another Worker, shop.")]);
+});
+
+test("the login of `wrangler login` is as good as a token", async () => {
+  const folder = join(cloud.checkout, "../.config/.wrangler/config");
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, "default.toml"),
+    `oauth_token = "${token}"\nrefresh_token = "refresh"\nexpiration_time = "2099-01-01T00:00:00.000Z"\nscopes = ["account:read"]\n`,
+  );
+  const { code, output } = await cloud.npm("deploy", ["--dry-run"], { CLOUDFLARE_API_TOKEN: "" });
+  expect([code, output]).toEqual([0, expect.stringContaining("account: Acme")]);
+});
+
+test("the Free plan can be tried, and a plan that cannot be read is said", async () => {
+  cloud.account.settings.plan = "free";
+  const free = await cloud.npm("deploy", ["--dry-run", "--free"]);
+  expect([free.code, free.output]).toEqual([0, expect.stringContaining("10,000 queue operations a day")]);
+  cloud.account.settings.plan = undefined;
+  const unknown = await cloud.npm("deploy", ["--dry-run"]);
+  expect([unknown.code, unknown.output]).toEqual([0, expect.stringContaining("plan: not readable with these credentials")]);
+});
+
+test("an API that cannot be reached is a sentence too", async () => {
+  const { code, output } = await cloud.npm("deploy", [], { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:9/client/v4" });
+  expect([code, output]).toEqual([1, expect.stringContaining("Cloudflare's API cannot be reached")]);
+  expect(output).toContain("HTTPS_PROXY");
+});

@@ -1,0 +1,44 @@
+/** What wrangler.toml promises of the deployed platform. */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { unstable_readConfig } from "wrangler";
+
+const pathOf = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+interface Settings {
+  queues: {
+    consumers: { queue: string; max_concurrency?: number }[];
+    producers: { binding: string; queue: string }[];
+  };
+  limits?: { cpu_ms?: number };
+  observability?: object;
+}
+const read = (file: string) => unstable_readConfig({ config: pathOf(file) }) as unknown as Settings;
+const gateway = read("wrangler.toml");
+
+test.each(["wrangler.toml", "src/sandbox/wrangler.toml", "src/console/wrangler.toml"])(
+  "%s: no query, and so no signature, in a log",
+  (file) => {
+    // Read as text as well: a version of wrangler that does not know the option would drop it.
+    expect(readFileSync(pathOf(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
+    expect(read(file).observability).toMatchObject({ enabled: true, redact_query_string: true });
+  },
+);
+
+test("work comes one message a batch, to as many consumers as the platform has, short and slow apart", () => {
+  const work = gateway.queues.consumers.filter(({ queue }) => queue !== "gateway-dead");
+  expect(work.map(({ queue }) => queue).sort()).toEqual(["gateway-dispatch", "gateway-starts"]);
+  for (const consumer of work) {
+    expect(consumer).toMatchObject({ max_batch_size: 1, max_batch_timeout: 0, dead_letter_queue: "gateway-dead" });
+    expect(consumer.max_concurrency).toBeUndefined();
+  }
+  expect(gateway.queues.producers.map(({ binding, queue }) => [binding, queue])).toEqual([
+    ["DISPATCH", "gateway-dispatch"],
+    ["STARTS", "gateway-starts"],
+  ]);
+});
+
+test("the CPU limit is set", () => {
+  expect(gateway.limits?.cpu_ms).toBeGreaterThanOrEqual(10_000);
+});

@@ -1,0 +1,72 @@
+/** Images in Base64 are stored while their answer is read: what came whole is there, whatever becomes of the rest. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { bindings, failOnce } from "../../support/faults.ts";
+import { books, call, holdTime, unique } from "../../support/gateway.ts";
+import { generate } from "../support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = [1, 2, 3, 4].map((seed) => {
+  const bytes = Uint8Array.from({ length: 50_000 }, (_, at) => (at * seed) % 251);
+  bytes.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return bytes;
+});
+const whole = JSON.stringify({ created: 1, data: images.map((bytes) => ({ b64_json: bytes.toBase64() })), output_format: "png" });
+const routes = { "imgB-4o-image": [{ provider: "openai", model: "gpt-image-2" }] };
+
+/** The upstream answers this once; every other request is refused. */
+const answering = (body: () => BodyInit) => {
+  let asked = 0;
+  vi.spyOn(globalThis, "fetch").mockImplementation(() =>
+    Promise.resolve(
+      asked++ === 0 ? new Response(body(), { headers: { "content-type": "application/json" } }) : new Response(null, { status: 500 }),
+    ),
+  );
+};
+
+const breakingAfter = (text: string) =>
+  new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+    pull: (controller) => controller.error(new Error("broken off")),
+  });
+
+const make = () => generate(routes, "/v1/images/generations", { model: "imgB-4o-image", prompt: unique(), n: 4 });
+const pathsOf = (data: { result: { images: { url: string[] }[] } }) => data.result.images.map(({ url }) => url[0]!);
+
+test("four images are stored byte by byte as they came, in their order, and nothing else", async () => {
+  answering(() => whole);
+  const { id, data } = await make();
+  expect(data.status).toBe("completed");
+  const files = await Promise.all(pathsOf(data).map(async (url) => new Uint8Array((await call(url)).body)));
+  expect(files).toEqual(images);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(4);
+});
+
+test("an answer that breaks off in its third image leaves two, and two are paid for", async () => {
+  answering(() => breakingAfter(whole.slice(0, 150_000)));
+  const { account, data } = await make();
+  expect(data.status).toBe("completed");
+  expect(pathsOf(data)).toHaveLength(2);
+  const { reserved, used } = await books(account);
+  answering(() => whole);
+  const four = await make();
+  expect({ reserved, used }).toEqual({ reserved: 0, used: expect.closeTo((await books(four.account)).used / 2, 6) });
+});
+
+test("an answer that breaks off in its first image is lost, and costs nothing", async () => {
+  answering(() => breakingAfter(whole.slice(0, 30_000)));
+  const { account, data } = await make();
+  expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("R2 that fails for a moment loses none of them", async () => {
+  answering(() => whole);
+  failOnce(bindings.bucket(), "put", false, 2);
+  const { data } = await make();
+  expect(data.status).toBe("completed");
+  expect(pathsOf(data)).toHaveLength(4);
+});
