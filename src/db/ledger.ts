@@ -80,11 +80,6 @@ export async function settle(db: D1Database, charge: Charge, charged: number, ou
     .run();
 }
 
-/** One wallet, or undefined when it does not exist. */
-export async function readBalance(db: D1Database, id: string): Promise<Balance | undefined> {
-  return (await db.prepare("SELECT quota, reserved, used FROM wallet WHERE id = ?1").bind(id).first<Balance>()) ?? undefined;
-}
-
 /** These wallets by their ids, with when something was last reserved on each (milliseconds; null is never). */
 export async function readWallets(db: D1Database, ids: string[]): Promise<Map<string, Balance & { reservedAt: number | null }>> {
   const { results } = await db
@@ -92,21 +87,4 @@ export async function readWallets(db: D1Database, ids: string[]): Promise<Map<st
     .bind(JSON.stringify(ids))
     .run<Balance & { id: string; reservedAt: number | null }>();
   return new Map(results.map(({ id, ...wallet }) => [id, wallet]));
-}
-
-/** Sets a quota, or adds to it. `below_use` when less than what is used and reserved would remain. Adding to an unlimited quota leaves it so. */
-export async function changeQuota(
-  db: D1Database,
-  id: string,
-  change: { quota: number | null } | { add: number },
-): Promise<"changed" | "below_use"> {
-  const statement =
-    "add" in change
-      ? db
-          .prepare("UPDATE wallet SET quota = quota + ?2 WHERE id = ?1 AND (quota IS NULL OR quota + ?2 >= reserved + used) RETURNING id")
-          .bind(id, change.add)
-      : db
-          .prepare("UPDATE wallet SET quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= reserved + used) RETURNING id")
-          .bind(id, change.quota);
-  return (await statement.run()).results.length === 1 ? "changed" : "below_use";
 }

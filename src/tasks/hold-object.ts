@@ -16,7 +16,7 @@ interface Hold {
 }
 
 /** No chat takes longer; what is still held then belongs to a Worker that is gone. */
-export const chatDeadlineMs = 600_000;
+const chatDeadlineMs = 600_000;
 const graceMs = 60_000;
 
 export class HoldObject extends DurableObject<Env> {

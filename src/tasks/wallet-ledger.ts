@@ -42,7 +42,7 @@ export class WalletLedger {
   isStored: boolean;
   /** When the rows were last read. */
   readAt = 0;
-  readonly #db: D1Database;
+  readonly #db: Env["DB"];
   readonly #accountId: () => string;
   readonly #book: WalletBook;
   readonly #storage: WalletStorage;
@@ -50,7 +50,7 @@ export class WalletLedger {
   /** Batches that D1 took: what was read from it before one is out of date after it. */
   #flushes = 0;
 
-  constructor(db: D1Database, accountId: () => string, book: WalletBook, storage: WalletStorage, state: WalletState | undefined) {
+  constructor(db: Env["DB"], accountId: () => string, book: WalletBook, storage: WalletStorage, state: WalletState | undefined) {
     this.#db = db;
     this.#accountId = accountId;
     this.#book = book;

@@ -123,7 +123,7 @@ export class WalletObject extends DurableObject<Env> {
       this.#store(this.#book.add({ taskId, keyId, kind, model, held: 0, at: now, end: { charged: 0, outcome, at: now, n: 0 } }));
       return;
     }
-    this.#store(this.#book.settle(charge.taskId, { charged, outcome, at: now })!, now + flushMs);
+    this.#store(this.#book.settle(charge.taskId, { charged, outcome, at: now }), now + flushMs);
     if (this.#book.outboxSize < batchSize) return;
     this.ctx.waitUntil(this.#ledger.inTurn(() => this.#ledger.flush()).catch((error: unknown) => this.#failed(error)));
   }
@@ -203,9 +203,9 @@ export class WalletObject extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     this.#alarmAt = undefined;
     const now = Date.now();
-    for (const entry of [...this.#book.open()])
+    for (const entry of this.#book.open())
       if (entry.deadline !== undefined && entry.deadline <= now)
-        this.#store(this.#book.settle(entry.taskId, { charged: 0, outcome: "deadline_exceeded", at: now })!);
+        this.#store(this.#book.settle(entry.taskId, { charged: 0, outcome: "deadline_exceeded", at: now }));
     try {
       await this.#ledger.inTurn(async () => {
         await this.#ledger.flushAll();

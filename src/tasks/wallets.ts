@@ -1,6 +1,5 @@
 /** The wallet objects as the API asks them: balances, quotas, what D1 does not have yet. */
 
-import type { Budget } from "../db/grants.ts";
 import type { WalletEntry } from "./wallet-book.ts";
 import type { WalletObject, WalletView } from "./wallet-object.ts";
 
@@ -17,10 +16,6 @@ export const changeQuota = async (
   id: string,
   change: { quota: number | null } | { add: number },
 ): Promise<"changed" | "below_use"> => wallets.getByName(accountId).changeQuota(id, change);
-
-/** Sets the budget of the account or one of its keys (`id`); null removes it. */
-export const changeBudget = async (wallets: Wallets, accountId: string, id: string, budget: Budget | null): Promise<void> =>
-  wallets.getByName(accountId).changeBudget(id, budget);
 
 /** The account's tasks and chats that D1 does not have: open ones, and ended ones that are not written yet. Ask before D1. */
 export const readUnwritten = async (wallets: Wallets, accountId: string): Promise<WalletEntry[]> =>

@@ -94,7 +94,7 @@ test.each(seeds)("seed %i", async (seed) => {
         if (!["raise", "lower"].includes(name) || !(error instanceof Error)) throw error;
         return error.message;
       });
-      trace.push(`${name} ${String(outcome ?? "")}`);
+      trace.push(`${name} ${JSON.stringify(outcome) ?? ""}`);
     }
     end();
     for (const effect of late.splice(0)) await effect();

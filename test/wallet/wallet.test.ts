@@ -139,7 +139,7 @@ test("without D1, holds within the grant go on, others are unavailable, and ends
   vi.restoreAllMocks();
   pass(15);
   await wake(account);
-  expect((await entriesOf(account)).map(({ charged }) => charged).sort()).toEqual([0, 90]);
+  expect((await entriesOf(account)).map(({ charged }) => charged).sort((a, b) => a - b)).toEqual([0, 90]);
   expect(await wallet.reserve(third, 50, {})).toEqual({ answer: "reserved" });
 });
 
@@ -253,9 +253,7 @@ test("a database that is restored to an hour ago gets what it lost, and its gran
   pass(5);
   await wake(account);
   const tables = ["wallet", "entry", "spending"];
-  const backup = await Promise.all(
-    tables.map(async (name) => (await env.DB.prepare(`SELECT * FROM ${name}`).run<Record<string, unknown>>()).results),
-  );
+  const backup = await Promise.all(tables.map(async (name) => (await env.DB.prepare(`SELECT * FROM ${name}`).run()).results));
   for (let count = 0; count < 40; count++) await spend(500);
   pass(5);
   await wake(account);
@@ -266,9 +264,11 @@ test("a database that is restored to an hour ago gets what it lost, and its gran
       .flatMap((name, at) => [
         env.DB.prepare(`DELETE FROM ${name}`),
         ...backup[at]!.map((row) =>
-          env.DB.prepare(`INSERT INTO ${name} (${Object.keys(row)}) VALUES (${Object.keys(row).map(() => "?")})`).bind(
-            ...Object.values(row),
-          ),
+          env.DB.prepare(
+            `INSERT INTO ${name} (${Object.keys(row).join()}) VALUES (${Object.keys(row)
+              .map(() => "?")
+              .join()})`,
+          ).bind(...Object.values(row)),
         ),
       ])
       .filter((_, at) => at >= 0),
