@@ -21,8 +21,11 @@ import type { WalletView } from "../tasks/wallet-object.ts";
 import type { ConsoleContext } from "./frame.tsx";
 
 /** The balance of an account, or of one of its keys by its wallet. */
-export const balanceOf = async (c: ConsoleContext, accountId: string, walletId = accountId): Promise<WalletView> =>
-  (await c.env.API.balances(accountId, walletId === accountId ? [] : [walletId]))[walletId]!;
+export async function balanceOf(c: ConsoleContext, accountId: string, walletId = accountId): Promise<WalletView> {
+  const { [walletId]: balance } = await c.env.API.balances(accountId, walletId === accountId ? [] : [walletId]);
+  if (!balance) throw new Error("the wallet does not exist");
+  return balance;
+}
 
 /** Keys' balances by their wallets, with when something was last reserved on each (milliseconds; null is never). */
 export async function walletsOf(

@@ -10,7 +10,7 @@ const newestFirst = (a: Place, b: Place) => b.at - a.at || (a.taskId < b.taskId 
 /** Newest first, each once, those before the place `after`. What both have is taken from the wallet. */
 function merge<T extends Place>(wallet: T[], written: T[], limit: number, after: Place | undefined): T[] {
   const own = new Set(wallet.map(({ taskId }) => taskId));
-  const before = wallet.filter((entry) => !after || newestFirst(after, entry) < 0);
+  const before = wallet.filter(({ at, taskId }) => !after || at < after.at || (at === after.at && taskId < after.taskId));
   return [...before, ...written.filter(({ taskId }) => !own.has(taskId))].sort(newestFirst).slice(0, limit);
 }
 
