@@ -13,6 +13,9 @@ export const lifeTimes = (env: Env) => ({
   recordMs: 1000 * readNumber("RECORD_TTL_S", isLocal(env) ? env.RECORD_TTL_S : undefined, 604_800),
 });
 
+/** What amounts are counted in. */
+export const balanceUnit = (env: Env) => readWord("BALANCE_UNIT", env.BALANCE_UNIT, ["USD", "CNY", "TOKENS"]);
+
 /** How many open tasks an account may have. */
 export const maxOpenTasks = (env: Env) => readNumber("MAX_OPEN_TASKS", env.MAX_OPEN_TASKS, 500);
 

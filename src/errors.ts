@@ -7,6 +7,7 @@ const errorTable = {
   model_not_found: [400, "invalid_request"],
   model_not_available: [400, "invalid_request"],
   unsupported_parameter: [400, "invalid_request"],
+  cost_limit_exceeded: [400, "invalid_request"],
   context_length_exceeded: [400, "invalid_request"],
   unauthorized: [401, "unauthorized"],
   insufficient_quota: [402, "insufficient_quota"],
@@ -52,6 +53,8 @@ export const maxViolations = 50;
 /** A failure that the caller is told about. Thrown anywhere in `api`; turned into an answer in one place. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
+  /** Of the answer. */
+  readonly status: (typeof errorTable)[ErrorCode][0];
   readonly violations: Violation[];
   /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfter: number | undefined;
@@ -62,6 +65,8 @@ export class ApiError extends Error {
   constructor(
     code: ErrorCode,
     options: {
+      /** Instead of the code's own: the path of an unknown model is 404. */
+      status?: 404;
       violations?: Violation[];
       retryAfter?: number;
       headers?: Record<string, string>;
@@ -71,6 +76,7 @@ export class ApiError extends Error {
   ) {
     super(code, { cause: options.cause });
     this.code = code;
+    this.status = options.status ?? errorTable[code][0];
     this.violations = (options.violations ?? []).slice(0, maxViolations);
     this.retryAfter = options.retryAfter ?? (code === "unavailable" || code === "too_many_open_tasks" ? 5 : undefined);
     this.headers = options.headers ?? {};

@@ -13,6 +13,7 @@ import { models } from "./api/models.ts";
 import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
+import { usage } from "./api/usage.ts";
 import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
 import { consume } from "./tasks/dispatch.ts";
@@ -42,6 +43,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/v1/characters_tasks", characterTasks)
   .route("/v1/tasks", tasks)
   .route("/v1/models", models)
+  .route("/v1/usage", usage)
   .route("/v1/characters", characters)
   .route("/v1/balance", balances("key"))
   .route("/balance", balances("key"))

@@ -16,7 +16,8 @@ import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { toList, readPage } from "./page.ts";
+import { requireRow, toList } from "./page.ts";
+import { pageFields, query } from "./query.ts";
 
 /** Addresses that guessed too often, and until when this isolate does not listen to them. */
 const guessers = new Map<string, number>();
@@ -68,10 +69,15 @@ const newKey = z.object({
   expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
 });
 
+const accountsQuery = z.object({ ...pageFields, email: z.optional(z.string()) });
+
+/** Only this account. */
+const auditQuery = z.object({ account: z.optional(z.string()) });
+
 export const admin = new Hono<AppEnv>()
   .use(isOperator)
   .post("/accounts", createAccount)
-  .get("/accounts", listAccounts)
+  .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
   .all("/accounts", notAllowed("GET, HEAD, POST"))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
@@ -91,8 +97,8 @@ export const admin = new Hono<AppEnv>()
     if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
-  .get("/audit", async (c) => {
-    const books = await audit(c.env.DB, auditWallet(c.env.WALLETS), c.req.query("account"));
+  .get("/audit", query(auditQuery), async (c) => {
+    const books = await audit(c.env.DB, auditWallet(c.env.WALLETS), c.req.valid("query").account);
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,
@@ -176,9 +182,8 @@ async function createAccount(c: AppContext): Promise<Response> {
   return answer(c, await accountView(c, account), 201);
 }
 
-async function listAccounts(c: AppContext): Promise<Response> {
-  const page = await readPage(c, async (id) => Boolean(await accounts.accountById(c.env.DB, id)));
-  const email = c.req.query("email");
+async function listAccounts(c: AppContext, { email, ...page }: z.output<typeof accountsQuery>): Promise<Response> {
+  await requireRow(page.after, async (id) => Boolean(await accounts.accountById(c.env.DB, id)));
   if (email !== undefined) {
     const account = await accounts.accountByEmail(c.env.DB, email);
     return answer(c, toList(account ? [await accountView(c, account)] : [], false));

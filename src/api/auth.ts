@@ -5,6 +5,7 @@ import { type Caller, findCaller } from "../db/callers.ts";
 import { limitsRates, perMinute } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
+import { isDryRun } from "./options.ts";
 
 /** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
 export const bearerToken = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
@@ -23,6 +24,12 @@ export async function admit(c: AppContext, kind: "submission" | "read"): Promise
   c.set("caller", caller);
   await countRequest(c, kind);
 }
+
+/** Lets a submission in; a dry run counts as a read. */
+export const admittedToSubmit: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await admit(c, isDryRun(c) ? "read" : "submission");
+  await next();
+};
 
 export const admitted =
   (kind: "submission" | "read"): MiddlewareHandler<AppEnv> =>

@@ -1,6 +1,7 @@
 /** `/v1/characters`: the account's characters, and forgetting one. */
 
 import { Hono } from "hono";
+import * as z from "zod/mini";
 import { signedUrl } from "../asset-urls.ts";
 import { characterPicture, removeAssets } from "../assets.ts";
 import { characterById, deleteCharacter, listCharacters } from "../db/characters.ts";
@@ -9,12 +10,14 @@ import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppEnv, answer, assetBase } from "./frame.ts";
-import { toList, readPage } from "./page.ts";
+import { requireRow, toList } from "./page.ts";
+import { pageFields, query } from "./query.ts";
 
 export const characters = new Hono<AppEnv>()
-  .get("/", admitted("read"), async (c) => {
+  .get("/", admitted("read"), query(z.object(pageFields)), async (c) => {
     const { accountId } = c.get("caller");
-    const page = await readPage(c, async (id) => (await characterById(c.env.DB, accountId, id)) !== null);
+    const page = c.req.valid("query");
+    await requireRow(page.after, async (id) => (await characterById(c.env.DB, accountId, id)) !== null);
     const found = await listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
     const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
     const data = await Promise.all(

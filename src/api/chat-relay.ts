@@ -27,6 +27,8 @@ export interface Chat {
 /** Bytes of a whole answer. */
 const maxAnswer = 32 * 1024 * 1024;
 const readBytes = 64 * 1024;
+/** A comment after so long a silence keeps connections alive, and its write fails when the caller has gone. */
+const heartbeatMs = 15_000;
 
 /**
  * What to charge once the upstream answered 200: nothing only when it said that it failed before it made anything and the
@@ -124,6 +126,8 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     writer.abort(new Error("too late")).catch(() => undefined);
   });
 
+  const heartbeat = setInterval(() => void write(":\n\n"), heartbeatMs);
+
   /** Until the answer is whole or there is a fault; the last events are left to be sent together with the end. */
   const relay = async (): Promise<string> => {
     for (;;) {
@@ -142,6 +146,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
       events.fault ??= isOurs ? error : new ProviderError("unclear", "chat: the stream broke off", { cause: error });
       return "";
     });
+    clearInterval(heartbeat);
     reader.cancel();
     // What was sent was generated: it is paid for also when the stream broke.
     await chat.settle(toCharge(events.meter, chat, events.isRefused));

@@ -6,18 +6,24 @@ import { chatReservation } from "../catalog/chat-tokens.ts";
 import { parseBody } from "../catalog/parse.ts";
 import { chatPrice, effectivePrice } from "../catalog/prices.ts";
 import { pricesAndRoutes } from "../config.ts";
+import { toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { log } from "../log.ts";
 import { chatDeadlineMs, holdForChat } from "./chat-hold.ts";
-import { admitted } from "./auth.ts";
+import { admittedToSubmit } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
 import { notAllowed, toErrorObject } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { answerDryRun } from "./dry-run.ts";
+import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
+import { dryRunQuery } from "./query.ts";
 
-export const chat = new Hono<AppEnv>().post("/completions", admitted("submission"), complete).all("/completions", notAllowed("POST"));
+export const chat = new Hono<AppEnv>()
+  .post("/completions", admittedToSubmit, dryRunQuery, complete)
+  .all("/completions", notAllowed("POST"));
 
 /** After its caller has hung up the platform lets a Worker go on for thirty seconds; the rest of them is for settling. */
 const drainMs = 20_000;
@@ -26,13 +32,20 @@ async function complete(c: AppContext): Promise<Response> {
   const { env } = c;
   const raw = await readJson(c, largeBody);
   const parsed = parseBody(raw, "chat");
-  if (parsed.violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations: parsed.violations });
+  const violations = [...parsed.violations, ...optionViolations(raw, "chat")];
+  if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
   c.set("model", model.id);
   const body = parsed.output as ChatBody;
   const prices = effectivePrice(model, pricesAndRoutes(env).prices);
   const { promptTokens, maxTokens, amount } = chatReservation(prices, body);
   const routes = chatRoutes(env, model, toUpstreamBody(body), maxTokens);
+
+  requireMaxCost(raw, amount);
+  if (isDryRun(c)) {
+    const metadata = { kind: "chat", prompt_tokens: promptTokens, max_completion_tokens: maxTokens, reserved: toUnits(amount) };
+    return answerDryRun(c, { kind: "chat", model: model.id, price: amount, typicalSeconds: model.typicalSeconds, metadata });
+  }
 
   const id = `chatcmpl-${newId("")}`;
   const { accountId, keyId } = c.get("caller");

@@ -58,7 +58,7 @@ export function prepare(c: AppContext, thrown: unknown): { error: ApiError; stat
   c.set("outcome", error.code);
   for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
   if (error.retryAfter !== undefined) c.header("retry-after", String(error.retryAfter));
-  return { error, status: statusAndType(error.code).status };
+  return { error, status: error.status };
 }
 
 function inLanguage(c: AppContext): Language {

@@ -36,11 +36,12 @@ export interface LargeBody {
 export const extractedKey = (taskId: string, index: number) => `${inputPrefix(taskId)}${index}`;
 
 /**
- * Reads a submission that may have inline images. What was stored is removed again when the body turns out to be broken.
+ * Reads a submission that may have inline images. What was stored is removed again when the body turns out to be broken;
+ * without `keepsImages` they are checked and nothing is stored.
  * Throws 400, also for a body that comes too slowly, 413, 415, and 503 when too many large bodies are being read, or another one of
  * the account is waiting for its turn.
  */
-export async function readLargeBody(c: AppContext, taskId: string): Promise<LargeBody> {
+export async function readLargeBody(c: AppContext, taskId: string, { keepsImages }: { keepsImages: boolean }): Promise<LargeBody> {
   const length = c.req.header("content-length");
   if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readJson(c, smallEnough));
   requireJson(c);
@@ -52,7 +53,7 @@ export async function readLargeBody(c: AppContext, taskId: string): Promise<Larg
   const start = length === undefined ? await readHead(stream, smallEnough, wait).catch(refuse) : undefined;
   if (start?.isWhole) return withoutImages(toBody(start.head));
   return turns.take(
-    () => read(c, taskId, stream, start?.head, wait),
+    () => read(c, keepsImages ? taskId : undefined, stream, start?.head, wait),
     () => new ApiError("unavailable"),
     c.get("caller").accountId,
   );
@@ -62,13 +63,14 @@ const withoutImages = (body: Record<string, unknown>): LargeBody => ({ body, ima
 
 async function read(
   c: AppContext,
-  taskId: string,
+  taskId: string | undefined,
   stream: ReadableStream<Uint8Array>,
   head: Uint8Array | undefined,
   wait: PacedRead,
 ): Promise<LargeBody> {
   let stored = 0;
   const store = async ({ bytes, type, index }: InlineImage) => {
+    if (taskId === undefined) return;
     stored++;
     await storeBytes(c.env.ASSETS, extractedKey(taskId, index), bytes, type);
   };
@@ -82,7 +84,7 @@ async function read(
       isOffered: false,
     };
   } catch (error) {
-    if (stored > 0) await removeUnder(c.env.ASSETS, inputPrefix(taskId));
+    if (taskId !== undefined && stored > 0) await removeUnder(c.env.ASSETS, inputPrefix(taskId));
     return refuse(error);
   }
 }

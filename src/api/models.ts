@@ -1,31 +1,47 @@
 /** `/v1/models`: what can be asked for, with fields, limits and prices made from the catalog. */
 
 import { Hono } from "hono";
-import { type Action, allModels, type Model } from "../catalog/models.ts";
+import { type Action, allModels, type Model, modelNamed } from "../catalog/models.ts";
 import parameters from "../catalog/parameters.json";
 import { effectivePrice, shownPrice } from "../catalog/prices.ts";
 import { routesFor } from "../catalog/routes.ts";
 import { pricesAndRoutes } from "../config.ts";
+import { ApiError } from "../errors.ts";
+import { sha256Hex } from "../ids.ts";
 import { isOn } from "../providers/index.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed } from "./errors.ts";
-import { type AppEnv, answer } from "./frame.ts";
+import { notAllowed, unknownPath } from "./errors.ts";
+import { unlessKnown } from "./etag.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
 
 /** When this list of models was drawn up, Unix seconds: OpenAI's clients expect the field. */
 const created = 1_793_491_200;
 
 export const models = new Hono<AppEnv>()
   .get("/", admitted("read"), (c) => {
-    const { prices, routes } = pricesAndRoutes(c.env);
-    const usable = allModels().filter((model) => routesFor(model.id, routes, (provider) => isOn(c.env, provider)).length > 0);
-    return answer(c, {
-      object: "list",
-      data: usable.map((model) => ({ ...toModelEntry(model), price: shownPrice(effectivePrice(model, prices)) })),
-    });
+    const data = allModels().filter((model) => isUsable(c.env, model));
+    return answerTagged(c, { object: "list", data: data.map((model) => toModelEntry(c.env, model)) });
   })
-  .all("/", notAllowed("GET, HEAD"));
+  .all("/", notAllowed("GET, HEAD"))
+  .get("/:id", admitted("read"), (c) => {
+    const model = modelNamed(c.req.param("id"));
+    if (!model || !isUsable(c.env, model)) throw new ApiError("model_not_found", { status: 404 });
+    return answerTagged(c, toModelEntry(c.env, model));
+  })
+  .all("/*", unknownPath([[/\/models\/[^/]+$/, "GET, HEAD"]]));
 
-function toModelEntry(model: Model) {
+/** Whether some route of it is switched on. */
+const isUsable = (env: Env, { id }: Model) => routesFor(id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider)).length > 0;
+
+/** Changes with the gateway's version and configuration alone, so callers may ask whether it did. */
+async function answerTagged(c: AppContext, body: object): Promise<Response> {
+  c.header("etag", `W/"${await sha256Hex(JSON.stringify(body))}"`);
+  c.header("cache-control", "private, no-cache");
+  return unlessKnown(c, answer(c, body));
+}
+
+/** A model as `/v1/models` shows it. */
+function toModelEntry(env: Env, model: Model) {
   const indexes: Partial<Record<Action, number>> = parameters.models[model.id as keyof typeof parameters.models];
   const schemas = Object.fromEntries(Object.entries(indexes).map(([action, index]) => [action, parameterSchema(model, index)]));
   const { chat, image, video, ...others } = schemas;
@@ -37,6 +53,7 @@ function toModelEntry(model: Model) {
     kind: model.family,
     aliases: model.aliases ?? [],
     parameters: chat ?? image ?? video,
+    price: shownPrice(effectivePrice(model, pricesAndRoutes(env).prices)),
     // What else the model does: character creation and remix have bodies of their own.
     ...(Object.keys(others).length > 0 && { actions: others }),
   };

@@ -46,6 +46,8 @@ const taskMetadata = z.looseObject({
   kind: z.enum(["image", "video", "character", "remix"]),
   reserved: amount,
   source_task: z.optional(taskId),
+  /** The caller's own name for the submission. */
+  reference: z.optional(z.string()),
 });
 
 /** 2.1 of the interface: the answer to every submission. */
@@ -57,6 +59,18 @@ export const submission = z.strictObject({
   progress: z.literal(0),
   created_at: time,
   metadata: taskMetadata,
+});
+
+/** What a submission or chat would cost, with `?dry_run=true`. */
+export const dryRun = z.strictObject({
+  object: z.literal("generation.dry_run"),
+  model: z.string(),
+  kind: z.enum(["chat", "image", "video", "character", "remix"]),
+  price: amount,
+  /** -1 where there is no limit. */
+  remaining_after: z.number().check(z.gte(-1)),
+  estimated_time: count,
+  metadata: z.looseObject({ kind: z.string(), reserved: amount }),
 });
 
 const failure = z.strictObject({
@@ -100,6 +114,9 @@ const taskData = z.strictObject({
   created_at: time,
   estimated_time: z.optional(count),
   metadata: taskMetadata,
+  reference: z.optional(z.string()),
+  /** What was charged and returned is known once the task is final. */
+  cost: z.strictObject({ reserved: amount, charged: z.optional(amount), returned: z.optional(amount) }),
   completed_at: z.optional(time),
   expires_at: z.optional(time),
   result: z.optional(z.union([imageResult, videoResult, characterResult])),
@@ -152,6 +169,18 @@ export const balance = z.strictObject({
   unlimited_quota: z.boolean(),
 });
 
+/** Usage by one of four; a `reference` of null is everything without one. */
+const used = { charged: amount, returned: amount, completed: count, failed: count };
+export const usageList = z.strictObject({
+  object: z.literal("list"),
+  data: z.union([
+    z.array(z.strictObject({ day: z.string().check(z.regex(/^\d{4}-\d{2}-\d{2}$/)), ...used })),
+    z.array(z.strictObject({ model: z.string(), ...used })),
+    z.array(z.strictObject({ key: z.string(), ...used })),
+    z.array(z.strictObject({ reference: z.nullable(z.string()), ...used })),
+  ]),
+});
+
 const character = z.strictObject({
   id: z.string().check(z.startsWith("ch_")),
   object: z.literal("character"),
@@ -167,7 +196,7 @@ export const characterList = listAnswer(character);
 /* Models */
 
 const jsonSchema = z.looseObject({ type: z.string(), properties: z.record(z.string(), z.unknown()), required: z.array(z.string()) });
-const modelEntry = z.strictObject({
+export const modelEntry = z.strictObject({
   id: z.string(),
   object: z.literal("model"),
   created: time,

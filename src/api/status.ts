@@ -2,13 +2,15 @@
 
 import { Hono } from "hono";
 import { BoundedCache } from "../bounded-cache.ts";
-import { ApiError, invalid } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { type Answer, answerHeaders, keptAnswer, type Question, type ViewName } from "../tasks/views.ts";
 import { admit } from "./auth.ts";
 import { onError } from "./errors.ts";
+import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
+import { parseParameter, wholeNumber } from "./query.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
@@ -55,12 +57,11 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
   }
 }
 
+const waitField = wholeNumber(1, 60);
+
 function waitSeconds(c: AppContext): number {
   const text = queryParameter(c, "wait");
-  if (text === undefined) return 0;
-  if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > 60)
-    throw invalid("wait", "not_one_of", { allowed: "1-60" }, { minimum: 1, maximum: 60 });
-  return Number(text);
+  return text === undefined ? 0 : parseParameter("wait", waitField, text);
 }
 
 /** Answers a status query with a view of the task `:id`. */
@@ -68,17 +69,8 @@ async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
   await admit(c, "read");
   const response = await awaitTask(c, c.req.param("id")!, view);
   c.set("hasCommonHeaders", true);
-  const tags = c.req.header("if-none-match");
-  if (tags === undefined || !isKnown(tags, response.headers.get("etag")!)) return response;
-  await response.body?.cancel();
-  const unchanged = new Response(null, { status: 304, headers: response.headers });
-  for (const name of ["content-type", "content-language", "content-length"]) unchanged.headers.delete(name);
-  return unchanged;
+  return unlessKnown(c, response);
 }
-
-/** Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count. */
-const isKnown = (tags: string, etag: string) =>
-  tags.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2));
 
 const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), onError);
 

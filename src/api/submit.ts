@@ -23,7 +23,10 @@ import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { callbackViolations, type Reference, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
-import { submissionView } from "../tasks/views.ts";
+import { typicalSecondsLately } from "../tasks/typical-times.ts";
+import { submissionView, toMetadata } from "../tasks/views.ts";
+import { answerDryRun } from "./dry-run.ts";
+import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 
 /** Answers a submission of an image, a video or character, or a remix of the task `videoId`. */
 export async function submit(c: AppContext, endpoint: "image" | "video"): Promise<Response>;
@@ -40,17 +43,21 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
   const taskId = toTaskId(objectId);
   const read: LargeBody =
     videoId === undefined
-      ? await readLargeBody(c, taskId)
+      ? await readLargeBody(c, taskId, { keepsImages: !isDryRun(c) })
       : { body: await readJson(c, smallBody), images: new Map(), hasInputs: false, isOffered: false };
   const remove = () => (read.hasInputs ? retry("remove", taskId, () => removeUnder(c.env.ASSETS, inputPrefix(taskId))) : Promise.resolve());
   try {
     const made = await create(c, read, endpoint, videoId, objectId);
-    if ("replay" in made) {
+    if ("preview" in made) return await answerDryRun(c, { ...made.preview, metadata: toMetadata(made.preview) });
+    const { task } = made;
+    c.header("location", `/v1/tasks/${task.id}`);
+    c.header("retry-after", task.submission.kind === "image" ? "2" : "5");
+    if (made.isReplay) {
       await remove();
-      return replayed(c, submissionView(made.replay));
+      return replayed(c, submissionView(task));
     }
-    c.set("task", made.task.id);
-    return answer(c, submissionView(made.task));
+    c.set("task", task.id);
+    return answer(c, submissionView(task));
   } catch (error) {
     // Refused: nothing of it stays. An answer that got lost is different: the task may exist and need its inputs.
     if (error instanceof ApiError || !read.isOffered) await remove();
@@ -58,14 +65,17 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
   }
 }
 
-/** Makes the task, or finds the one that the request's idempotency key stands for. Throws when it is refused. */
+/**
+ * Makes the task, or finds the one that the request's idempotency key stands for. Throws when it is refused. A dry run stops before
+ * anything is stored; it costs nothing where the real one would be a repeat.
+ */
 async function create(
   c: AppContext,
   read: LargeBody,
   endpoint: "image" | "video" | "remix",
   videoId: string | undefined,
   objectId: DurableObjectId,
-): Promise<{ task: Task } | { replay: Task }> {
+): Promise<{ task: Task; isReplay: boolean } | { preview: Omit<Submission, "inputs"> }> {
   const { env } = c;
   const { accountId } = c.get("caller");
   const key = readIdempotencyKey(c);
@@ -75,9 +85,10 @@ async function create(
   const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(requestFingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
   const replay = earlier && (await env.TASKS.get(toObjectId(env.TASKS, earlier.taskId)!).read(accountId));
-  if (replay) return { replay };
+  if (replay) return isDryRun(c) ? { preview: { ...replay.submission, price: 0 } } : { task: replay, isReplay: true };
 
   const { submission, references } = await check(c, read, endpoint, videoId);
+  if (isDryRun(c)) return { preview: submission };
   const taskId = toTaskId(objectId);
   const complete: Submission = { ...submission, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
   read.isOffered = true;
@@ -87,7 +98,7 @@ async function create(
       : await env.CLAIMS.getByName(claimName).submit(taskId, requestFingerprint, complete),
   );
   if ("refused" in made) throw refusals[made.refused](made.until);
-  return made.created ? { task: made.task } : { replay: made.task };
+  return { task: made.task, isReplay: !made.created };
 }
 
 const refusals = {
@@ -125,6 +136,7 @@ async function check(
     ...film.violations,
     ...callbackViolations(body["callback_url"], urlRules),
     ...badMentions,
+    ...optionViolations(body, "task"),
   ];
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
 
@@ -142,6 +154,9 @@ async function check(
   const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
   const routes = usableRoutes(env, model, (route) => toRequest(wanted, route), imagesField(wanted, model));
   const prices = effectivePrice(model, pricesAndRoutes(env).prices);
+  const price = taskPrice(prices, kind, parameters);
+  requireMaxCost(body, price);
+  const route = routes[0]!;
   return {
     references,
     submission: {
@@ -155,9 +170,13 @@ async function check(
       parameters: withoutInlineData(parameters),
       ...(source && { source }),
       characters,
-      price: taskPrice(prices, kind, parameters),
+      ...(typeof body["reference"] === "string" && { reference: body["reference"] }),
+      price,
       ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),
-      typicalSeconds: providerNamed(env, routes[0]!.provider).typicalSeconds?.[kind] ?? model.typicalSeconds,
+      typicalSeconds:
+        typicalSecondsLately(c.env.DB, c.executionCtx, { kind, model: model.id, route }) ??
+        providerNamed(env, route.provider).typicalSeconds?.[kind] ??
+        model.typicalSeconds,
       deadlineSeconds: deadlineSeconds[kind],
     },
   };

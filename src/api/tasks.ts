@@ -1,6 +1,7 @@
 /** `/v1/tasks`: the list, cancelling. */
 
 import { Hono } from "hono";
+import * as z from "zod/mini";
 import { allModels, deadlineSeconds, modelNamed, modelNames } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
@@ -8,11 +9,14 @@ import { toObjectId } from "../ids.ts";
 import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
 import { withTasks } from "../tasks/unwritten.ts";
 import { readUnwritten } from "../tasks/wallets.ts";
+import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { readChoice, toList, readPage } from "./page.ts";
+import { referenceField } from "./options.ts";
+import { requireRow, toList } from "./page.ts";
+import { pageFields, query } from "./query.ts";
 import { askTask, readQuestion } from "./status.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
@@ -23,8 +27,16 @@ const sorts = allModels().flatMap(({ id, actions }) => kinds.filter((kind) => ac
 /** The longest that a task may take, with the time that its settlement may be late. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
+const listQuery = z.object({
+  ...pageFields,
+  status: z.optional(z.enum(statuses)),
+  kind: z.optional(z.enum(kinds)),
+  model: z.optional(z.enum(modelNames)),
+  reference: z.optional(referenceField),
+});
+
 export const tasks = new Hono<AppEnv>()
-  .get("/", admitted("read"), list)
+  .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
   .all("/", notAllowed("GET, HEAD"))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .all(
@@ -49,32 +61,35 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
  * object knows. So pages are filled from the ledger and each record is read.
  */
-async function list(c: AppContext): Promise<Response> {
+async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof listQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
   // Asked before D1: a task that is written there in between is in both, and listed once.
   const unwritten = await readUnwritten(c.env.WALLETS, accountId);
   let cursor: Place | undefined;
-  const { limit } = await readPage(c, async (id) => {
-    cursor = unwritten.find(({ taskId, kind: of }) => taskId === id && of !== "chat") ?? (await readPlace(c.env.DB, accountId, id));
-    return cursor !== undefined;
-  });
-  const status = readChoice(c, "status", statuses);
-  const kind = readChoice(c, "kind", kinds);
-  const model = modelNamed(readChoice(c, "model", modelNames) ?? "")?.id;
-  const outcome = status === "completed" || status === "failed" ? status : status && ("open" as const);
-  const endedSince = Date.now() - lifeTimes(c.env).recordMs;
+  await requireRow(
+    after,
+    async (id) =>
+      (cursor =
+        unwritten.find((entry) => entry.taskId === id && entry.kind !== "chat" && reference === undefined) ??
+        (await findPlace(c, id, reference))) !== undefined,
+  );
+  const model = modelNamed(name ?? "")?.id;
   const filters = {
+    limit: limit + 1,
     sorts: sorts.filter((sort) => (!kind || sort.kind === kind) && (!model || sort.model === model)),
     isNarrowed: kind !== undefined || model !== undefined,
-    outcome,
-    endedSince,
+    outcome: status === "completed" || status === "failed" ? status : status && ("open" as const),
+    endedSince: Date.now() - lifeTimes(c.env).recordMs,
     longestMs,
   };
   const found: { status: string }[] = [];
   let hasMore = true;
   while (found.length <= limit && hasMore) {
-    const page = { ...filters, limit: limit + 1, after: cursor };
-    const rows = withTasks(unwritten, await listTasks(c.env.DB, accountId, page), page);
+    const page = { ...filters, after: cursor };
+    const rows =
+      reference === undefined
+        ? withTasks(unwritten, await listTasks(c.env.DB, accountId, page), page)
+        : await listReferenced(c.env.DB, accountId, reference, page);
     hasMore = rows.length > limit;
     cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
@@ -82,4 +97,13 @@ async function list(c: AppContext): Promise<Response> {
     found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));
   }
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));
+}
+
+/** Where a task stands in the list; undefined when it is not in it. That of a reference is in the order in which records were made. */
+async function findPlace(c: AppContext, taskId: string, reference: string | undefined): Promise<Place | undefined> {
+  const { accountId } = c.get("caller");
+  if (reference === undefined) return readPlace(c.env.DB, accountId, taskId);
+  const id = toObjectId(c.env.TASKS, taskId);
+  const task = id && (await c.env.TASKS.get(id).read(accountId));
+  return task?.submission.reference === reference ? { at: task.createdAt, taskId } : undefined;
 }

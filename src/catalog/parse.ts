@@ -170,8 +170,12 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
       return { param, rule: issue.origin === "array" ? `${issue.code}_list` : issue.code, values: limit, allowed: limit };
     }
     case "custom": {
-      const { rule, values } = issue.params as { rule: string; values?: Record<string, string | number> };
-      return { param, rule, ...(values && { values, allowed: values }) };
+      const {
+        rule,
+        values,
+        allowed = values,
+      } = issue.params as { rule: string; values?: Record<string, string | number>; allowed?: unknown };
+      return { param, rule, ...(values && { values }), ...(allowed !== undefined && { allowed }) };
     }
     default:
       return { param, rule: "wrong_form" };

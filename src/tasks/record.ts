@@ -41,6 +41,8 @@ export interface Submission {
   source?: Source;
   /** With the provider that made each, and its handle there. */
   characters: { id: string; username: string; displayName: string; provider?: string | null; handle?: string | null }[];
+  /** The caller's own name for it. */
+  reference?: string;
   /** Millionths held for the whole task. */
   price: number;
   /** Millionths for one picture: fewer made, fewer charged. */

@@ -9,6 +9,7 @@ import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import type { Operation } from "../providers/provider.ts";
 import { type Charge, settle, reserve } from "../db/ledger.ts";
+import { insertReference } from "../db/references.ts";
 import { currentRoute, type Task } from "./record.ts";
 import type { ReserveAnswer } from "./wallet-object.ts";
 
@@ -34,13 +35,19 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
 
 const walletOf = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
 
-/** Holds the task's price. Throws when it may be held or not. */
-export const reservePrice = async (task: Task, env: Env): Promise<ReserveAnswer> => {
+/** Holds the task's price. A task with a reference is then found by it; when that cannot be written, the task is not accepted. Throws when it may be held or not. */
+export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer> {
+  const { id, createdAt, submission } = task;
+  const { accountId, reference, price } = submission;
   const charge = toCharge(task);
-  const { price } = task.submission;
-  if (task.heldBy === "wallet") return walletOf(env, task).reserve(charge, price, { maxOpenTasks: maxOpenTasks(env) });
-  return { answer: await reserve(env.DB, charge, price, maxOpenTasks(env)) };
-};
+  const given: ReserveAnswer =
+    task.heldBy === "wallet"
+      ? await walletOf(env, task).reserve(charge, price, { maxOpenTasks: maxOpenTasks(env) })
+      : { answer: await reserve(env.DB, charge, price, maxOpenTasks(env)) };
+  if (given.answer === "reserved" && reference !== undefined)
+    await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
+  return given;
+}
 
 /** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
 const settlePrice = (task: Task, env: Env, charged: number, outcome: "completed" | FailureCode): Promise<void> =>

@@ -15,6 +15,7 @@ import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleT
 import * as transitions from "./task.ts";
 import { currentRoute, isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
+import { noteDuration } from "./typical-times.ts";
 import { collectTimeoutMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
 
 export type CreateAnswer =
@@ -270,6 +271,7 @@ export class TaskObject extends DurableObject<Env> {
   /** Makes the task final and closes its books; when D1 does not answer the alarm goes on. */
   async #end(final: Task): Promise<Task> {
     const task = this.#commit(final);
+    if (task.status === "completed") noteDuration(this.env.DB, this.ctx, task);
     this.#settling = this.#settle(task).finally(() => (this.#settling = undefined));
     await this.#settling;
     return this.#task ?? task;

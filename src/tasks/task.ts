@@ -257,6 +257,9 @@ export function progressAt(task: Task, now: number): number {
   return Math.max(task.progress, Math.min(95, Math.floor((95 * (now - (task.startedAt ?? now))) / expected)));
 }
 
-/** Seconds still expected; undefined when it is final. */
-export const remainingSeconds = (task: Task, now: number) =>
-  isFinal(task) ? undefined : Math.max(1, Math.ceil((task.createdAt + task.submission.typicalSeconds * 1000 - now) / 1000));
+/** Seconds still expected, at least a tenth of those that have passed; undefined when it is final. */
+export function remainingSeconds(task: Task, now: number): number | undefined {
+  if (isFinal(task)) return undefined;
+  const passed = (now - task.createdAt) / 1000;
+  return Math.max(1, Math.ceil(Math.max(task.submission.typicalSeconds - passed, passed / 10)));
+}

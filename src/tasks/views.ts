@@ -1,7 +1,6 @@
 /** How a task looks to callers: the submission's record, and the answers to the three status queries. */
 
 import { pollSeconds } from "../catalog/models.ts";
-import type { Parameters } from "../catalog/parse.ts";
 import { signedUrl } from "../asset-urls.ts";
 import type { Asset } from "../assets.ts";
 import { toUnits } from "../db/ledger.ts";
@@ -55,15 +54,16 @@ async function signLinks({ result, expiresAt }: Task, base: string, secret: () =
   return ({ key }) => urls.get(key)!;
 }
 
-function toMetadata({ submission }: Task): Parameters & { kind: string; reserved: number; source_task?: string } {
-  const { kind, parameters, price, source } = submission;
-  return {
-    kind,
-    ...parameters,
-    reserved: toUnits(price),
-    ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
-  };
-}
+type Described = Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">;
+
+/** The resolved parameters of a submission, as every answer about it shows them. */
+export const toMetadata = ({ kind, parameters, price, source, reference }: Described) => ({
+  kind,
+  ...parameters,
+  reserved: toUnits(price),
+  ...(reference !== undefined && { reference }),
+  ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
+});
 
 /** 2.1 of the interface: what every submission answers, also when it is answered again. */
 export const submissionView = (task: Task) => ({
@@ -73,7 +73,7 @@ export const submissionView = (task: Task) => ({
   status: "queued",
   progress: 0,
   created_at: seconds(task.createdAt),
-  metadata: toMetadata(task),
+  metadata: toMetadata(task.submission),
 });
 
 const toError = (task: Task, language: Language) => task.error && { code: task.error, message: t(language, task.error) };
@@ -124,6 +124,12 @@ const commonFields = (task: Task, now: number) => ({
   created_at: seconds(task.createdAt),
 });
 
+/** What the task costs, in balance units; what was charged and returned is known once it is final. */
+const toCost = ({ submission: { price }, charged }: Task) => ({
+  reserved: toUnits(price),
+  ...(charged !== undefined && { charged: toUnits(charged), returned: toUnits(price - charged) }),
+});
+
 /** `data` of the generic query (2.3 of the interface, section 2 of the contract). */
 function taskData(task: Task, link: Link, language: Language, now: number) {
   const estimated = remainingSeconds(task, now);
@@ -131,7 +137,9 @@ function taskData(task: Task, link: Link, language: Language, now: number) {
   return {
     ...commonFields(task, now),
     ...(estimated !== undefined && { estimated_time: estimated }),
-    metadata: toMetadata(task),
+    metadata: toMetadata(task.submission),
+    ...(task.submission.reference !== undefined && { reference: task.submission.reference }),
+    cost: toCost(task),
     ...(task.status === "completed" && {
       completed_at: seconds(task.finalAt!),
       expires_at: seconds(task.expiresAt!),
@@ -177,7 +185,7 @@ function characterView(task: Task, link: Link, language: Language, now: number) 
   return {
     ...commonFields(task, now),
     ...(task.status === "completed" && { completed_at: seconds(task.finalAt!), result: toResult(task, link) }),
-    metadata: toMetadata(task),
+    metadata: toMetadata(task.submission),
     ...(error && { error }),
   };
 }

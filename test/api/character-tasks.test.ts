@@ -57,7 +57,7 @@ test("made from an earlier task: the character query is whole in each state", as
       },
     },
   });
-  expect(generic).toEqual({ ...done, expires_at: completed_at + 86_400 });
+  expect(generic).toEqual({ ...done, expires_at: completed_at + 86_400, cost: { reserved: 0.05, charged: 0.05, returned: 0 } });
   expect((await call(one.profile_picture_url)).headers.get("content-type")).toBe("image/png");
   expect(await books(account)).toMatchObject({ reserved: 0, used: 1.05 });
 });

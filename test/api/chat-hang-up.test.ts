@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { books, newAccount } from "../support/gateway.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -95,4 +95,19 @@ test("a caller who stops reading without hanging up pays at the deadline: the ho
   await waitOnExecutionContext(context);
   const { reserved, used } = await books(account);
   expect([reserved, used >= promptFloor + (8 * 1000) / 1e6]).toEqual([0, true]);
+});
+
+test("a stream whose upstream is silent gets a comment every 15 seconds, so that a caller who has gone is noticed by a failing write", async () => {
+  const { account, context, answer } = await begin(true, async () => stalled(chunk({ content: "Hello" })));
+  const reader = (await answer).body!.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader.read()).value).toContain("Hello");
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect((await reader.read()).value).toBe(":\n\n");
+  // Gone without a signal: only the next comment meets the closed connection, and 20 seconds later the chat is settled.
+  await reader.cancel();
+  await vi.advanceTimersByTimeAsync(15_000);
+  await vi.advanceTimersByTimeAsync(20_000);
+  await waitOnExecutionContext(context);
+  const { reserved, used } = await books(account);
+  expect([reserved, used > 0]).toEqual([0, true]);
 });

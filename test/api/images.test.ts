@@ -38,6 +38,7 @@ test("two images are made, charged, and delivered under signed URLs", async () =
       completed_at: expect.any(Number),
       expires_at: body.data.completed_at + 86_400,
       metadata: expect.objectContaining({ kind: "image", n: 2, size: "16:9" }),
+      cost: { reserved: 0.06, charged: 0.06, returned: 0 },
       result: {
         images: [
           { url: [expect.any(String)], expires_at: body.data.expires_at },

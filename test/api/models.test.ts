@@ -158,3 +158,32 @@ test("the operator's routes and prices may come as text", async () => {
 test("the list wants a key", async () => {
   expect(await call("/v1/models")).toMatchObject({ status: 401, body: { error: { type: "unauthorized", code: "unauthorized" } } });
 });
+
+test("a model can be asked for alone, by its name or an alias, as the list shows it", async () => {
+  const account = await newAccount();
+  for (const entry of await modelsOf(account))
+    for (const name of [entry.id, ...entry.aliases])
+      expect(await call(`/v1/models/${name}`, { key: account.key })).toMatchObject({ status: 200, body: entry });
+  const error = { message: expect.any(String), type: "invalid_request", code: "model_not_found", param: null };
+  expect(await call("/v1/models/imgZ", { key: account.key })).toMatchObject({ status: 404, body: { error } });
+  const changes = { ROUTES: { "imgA-4": [] } };
+  expect(await askWith(changes, account, "/v1/models/imgA-4")).toMatchObject({ status: 404, body: { error } });
+  expect((await call("/v1/models/imgA-4")).status).toBe(401);
+  expect(await call("/v1/models/imgA-4", { key: account.key, method: "PUT" })).toMatchObject({ status: 405 });
+});
+
+test("who has the list or an entry already is told so, until it changes", async () => {
+  const account = await newAccount();
+  for (const path of ["/v1/models", "/v1/models/imgA-4"]) {
+    const etag = (await call(path, { key: account.key })).headers.get("etag")!;
+    expect(etag).toMatch(/^W\/"[0-9a-f]{64}"$/);
+    const again = await call(path, { key: account.key, headers: { "if-none-match": `"other", ${etag}` } });
+    expect(again.status).toBe(304);
+    expect(again.headers.get("etag")).toBe(etag);
+    expect(again.headers.get("content-type")).toBeNull();
+    expect(again.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect((await call(path, { key: account.key, headers: { "if-none-match": '"other"' } })).status).toBe(200);
+    const vars = { PRICES: { "imgA-4": { image: 1_000_000 } } } as unknown as Partial<Env>;
+    expect((await call(path, { key: account.key, headers: { "if-none-match": etag }, vars })).status).toBe(200);
+  }
+});

@@ -57,7 +57,7 @@ test("the generic query is whole in each state", async () => {
   const id = await submitImage(account, prompt);
   const created_at = Math.floor(Date.now() / 1000);
   const metadata = { kind: "image", prompt, size: "1:1", n: 1, quality: "standard", reserved: 0.03 };
-  const data = { id, object: "generation.task", model: "imgA-4", created_at, metadata };
+  const data = { id, object: "generation.task", model: "imgA-4", created_at, metadata, cost: { reserved: 0.03 } };
   const look = async () => (await call(`/v1/tasks/${id}`, { key: account.key })).body;
   expect(await look()).toEqual({ code: 200, data: { ...data, status: "queued", progress: 0, estimated_time: 2 } });
   await deliver(id);
@@ -78,6 +78,7 @@ test("the generic query is whole in each state", async () => {
       model: "imgA-4",
       created_at: expect.any(Number),
       metadata: { ...metadata, prompt: failing },
+      cost: { reserved: 0.03, charged: 0, returned: 0.03 },
       status: "failed",
       progress: expect.any(Number),
       error: { code: "provider_error", message },

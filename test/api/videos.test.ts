@@ -141,6 +141,7 @@ test("the generic query answers for videos too", async () => {
       completed_at,
       expires_at,
       metadata: { kind: "video", prompt, duration: 10, size: "16:9", watermark: false, thumbnail: true, reserved: 1 },
+      cost: { reserved: 1, charged: 1, returned: 0 },
       result: {
         videos: [{ url: [film.url], thumbnail: film.thumbnail, duration: film.duration, size: film.size, expires_at }],
       },

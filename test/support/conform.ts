@@ -16,6 +16,8 @@ const success: [method: string, path: RegExp, answers: Answers][] = [
   ["GET", /^\/v1\/tasks\/[^/]+$/, { 200: schema.taskAnswer }],
   ["POST", /^\/v1\/tasks\/[^/]+\/cancel$/, { 200: schema.taskAnswer }],
   ["GET", /^\/v1\/models$/, { 200: schema.modelList }],
+  ["GET", /^\/v1\/models\/[^/]+$/, { 200: schema.modelEntry }],
+  ["GET", /^\/v1\/usage$/, { 200: schema.usageList }],
   ["GET", /^\/v1\/characters$/, { 200: schema.characterList }],
   ["GET", /^(?:\/v1)?(?:\/user)?\/balance$/, { 200: schema.balance }],
   ["POST", /^\/admin\/accounts$/, { 201: schema.account }],
@@ -40,11 +42,22 @@ function find(method: string, path: string, status: number): z.ZodMiniType | und
   return success.find(([m, pattern]) => m === method && pattern.test(path))?.[2][status];
 }
 
+/** The path as the gateway reads it; one with a broken encoding as it is. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 /** Fails the test when the answer's body is not what its path and status promise. */
 export function conform(method: string, url: string, status: number, body: unknown): void {
-  const pathname = decodeURIComponent(new URL(url).pathname);
+  const { pathname: path, searchParams } = new URL(url);
+  const pathname = decoded(path);
   if (pathname.startsWith("/console")) return;
-  const found = find(method, pathname, status);
+  const isDryRun = method === "POST" && searchParams.get("dry_run") === "true" && status === 200;
+  const found = isDryRun ? schema.dryRun : find(method, pathname, status);
   const result = found?.safeParse(body);
   if (result && !result.success)
     expect.fail(`${method} ${pathname} ${status}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);

@@ -37,25 +37,28 @@ export function failOnce(
 }
 
 /**
- * The next call of a method never answers, as when the process dies; `isDone` says whether it takes effect before. The
- * function that comes back waits until that call was made.
+ * The next call of a method never answers, as when the process dies; `isDone` says whether it takes effect before, `isMeant` which
+ * objects' calls are meant. The function that comes back waits until that call was made.
  */
 export function stopAt(
   target: Record<string, (...values: unknown[]) => Promise<unknown>>,
   method: string,
   isDone: boolean,
+  isMeant: (self: unknown) => boolean = () => true,
 ): () => Promise<void> {
   const original = target[method]!;
-  const seen = { isReached: false };
-  vi.spyOn(target, method).mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
-    if (isDone) await original.apply(this, values);
+  const seen = { isReached: false, isStopped: false };
+  vi.spyOn(target, method).mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    if (seen.isReached || !isMeant(this)) return original.apply(this, values);
     seen.isReached = true;
+    if (isDone) await original.apply(this, values);
+    seen.isStopped = true;
     return new Promise(() => undefined);
   });
   // Looked at, not resolved: a promise cannot be settled from another request's context.
   return async () => {
-    for (let turn = 0; !seen.isReached && turn < 2_000; turn++) await scheduler.wait(1);
-    expect(seen.isReached).toBe(true);
+    for (let turn = 0; !seen.isStopped && turn < 2_000; turn++) await scheduler.wait(1);
+    expect(seen.isStopped).toBe(true);
   };
 }
 

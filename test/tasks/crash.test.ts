@@ -73,6 +73,9 @@ async function expectNothingLeft(account: Account, taskId: string): Promise<void
   expect(await storageOf(stubOf(taskId))).toEqual(nothingStored);
 }
 
+/** Of D1's statements, the one that writes a reference. */
+const isReferenceWrite = (statement: unknown) => (statement as { statement: string }).statement.startsWith("INSERT INTO task_reference");
+
 /** The Worker cannot reach the object any more, however often it tries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
 
@@ -97,6 +100,26 @@ test.each([
   expect(await answer).toMatchObject({ status: 200, body: { id: await id } });
   expect(await books(account)).toMatchObject({ reserved: price });
   await expectCompletedOnce(account, await id, await finish(account, await id));
+});
+
+test.each([
+  ["before its reference is written", false],
+  ["after its reference was written", true],
+])("%s: everything dies, and no list shows the task that was given up", async (_, isDone) => {
+  const account = await newAccount();
+  const id = nextTaskId();
+  const stopped = stopAt(bindings.statement(), "run", isDone, isReferenceWrite);
+  const answer = call(path, { key: account.key, body: { ...image(unique()), reference: "order 7" } });
+  await stopped();
+  expect(await books(account)).toMatchObject({ reserved: price });
+  const stub = stubOf(await id);
+  loseTheObject();
+  await crash(stub);
+  expect((await answer).status).toBe(500);
+  vi.restoreAllMocks();
+  await pass(await id, 31);
+  await expectNothingLeft(account, await id);
+  expect((await call("/v1/tasks?reference=order%207", { key: account.key })).body.data).toEqual([]);
 });
 
 test.each([

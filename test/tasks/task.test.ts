@@ -195,8 +195,16 @@ test("progress without reports grows with time to 95, and never goes back when r
   expect(transitions.failed(running, "provider_error", start + 5_000).progress).toBe(47);
 });
 
-test("the seconds still expected are at least one, and none when final", () => {
-  expect([0, 9_500, 60_000].map((ms) => transitions.remainingSeconds(queued, start + ms))).toEqual([10, 1, 1]);
+test("the seconds still expected are at least one and a tenth of those that have passed, and none when final", () => {
+  const rows: [passed: number, left: number][] = [
+    [0, 10],
+    [9_500, 1],
+    [10_000, 1],
+    [10_001, 2],
+    [60_000, 6],
+    [599_000, 60],
+  ];
+  for (const [passed, left] of rows) expect(transitions.remainingSeconds(queued, start + passed), `${passed}`).toBe(left);
   expect(transitions.remainingSeconds(completed, start)).toBeUndefined();
 });
 

@@ -1,0 +1,18 @@
+/** `If-None-Match`: an answer that the caller has already is "not modified". */
+
+import type { AppContext } from "./frame.ts";
+
+/** The answer, or 304 with its headers when the request names its ETag. */
+export async function unlessKnown(c: AppContext, response: Response): Promise<Response> {
+  const tags = c.req.header("if-none-match");
+  if (tags === undefined || !isKnown(tags, response.headers.get("etag")!)) return response;
+  await response.body?.cancel();
+  const unchanged = new Response(null, { status: 304, headers: response.headers });
+  for (const name of ["content-type", "content-language", "content-length"]) unchanged.headers.delete(name);
+  return unchanged;
+}
+
+/** Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count. */
+const isKnown = (tags: string, etag: string) => tags.split(",").some((tag) => tag.trim() === "*" || bare(tag.trim()) === bare(etag));
+
+const bare = (tag: string) => tag.replace(/^W\//, "");

@@ -1,0 +1,42 @@
+/** Parameters of the query: how a path's are checked, and the kinds of them that several paths share. */
+
+import { zValidator } from "@hono/zod-validator";
+import * as z from "zod/mini";
+import { toViolations } from "../catalog/parse.ts";
+import { ApiError } from "../errors.ts";
+
+function refuse(error: z.core.$ZodError, query: unknown): never {
+  throw new ApiError("invalid_request", { violations: toViolations(error, query) });
+}
+
+/** Checks the parameters of a path's query; the handler finds them in `c.req.valid("query")`. Unknown ones are ignored. Throws 400. */
+export const query = <T extends z.ZodMiniType>(schema: T) =>
+  zValidator("query", schema, (result) => {
+    if (!result.success) refuse(result.error, result.data);
+  });
+
+/** The same for one value, where a middleware would cost what callers repeat most too much. */
+export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T, text: string): z.output<T> {
+  const result = schema.safeParse(text);
+  if (result.success) return result.data;
+  throw new ApiError("invalid_request", {
+    violations: toViolations(result.error, text).map((violation) => ({ ...violation, param: name })),
+  });
+}
+
+/** A whole number of this range. */
+export const wholeNumber = (minimum: number, maximum: number) =>
+  z.pipe(
+    z.string().check(
+      z.refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum, {
+        params: { rule: "not_one_of", values: { allowed: `${minimum}-${maximum}` }, allowed: { minimum, maximum } },
+      }),
+    ),
+    z.transform(Number),
+  );
+
+/** Of submissions and chats; `isDryRun` reads it before the caller is counted. */
+export const dryRunQuery = query(z.object({ dry_run: z.optional(z.enum(["true", "false"])) }));
+
+/** The parameters of every list: 1 to 100 rows, 20 unless told, after the row with this id. */
+export const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.optional(z.string()) };

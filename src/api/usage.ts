@@ -1,0 +1,78 @@
+/** `/v1/usage`: what the account was charged, by day, model, key or reference; as a list or a table for cost tools. */
+
+import { Hono } from "hono";
+import * as z from "zod/mini";
+import { balanceUnit } from "../config.ts";
+import { toUnits } from "../db/ledger.ts";
+import { type Column, readReferencedUsage, readUsage, type Span, type Used } from "../db/usage.ts";
+import { invalid } from "../errors.ts";
+import { admitted } from "./auth.ts";
+import { notAllowed } from "./errors.ts";
+import { focusTable } from "./focus.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { query } from "./query.ts";
+
+const dayMs = 86_400_000;
+const mostDays = 92;
+const defaultDays = 30;
+/** Tasks with a reference that one answer reads. */
+const mostReferenced = 20_000;
+
+/** A day in UTC, as its first millisecond. */
+const day = z.pipe(
+  z.string().check(z.refine((text) => toDay(text) !== undefined, { params: { rule: "bad_date" } })),
+  z.transform((text) => toDay(text)!),
+);
+const usageQuery = z.object({
+  from: z.optional(day),
+  to: z.optional(day),
+  group_by: z._default(z.enum(["day", "model", "key", "reference"]), "day"),
+  format: z._default(z.enum(["json", "focus"]), "json"),
+});
+
+export const usage = new Hono<AppEnv>()
+  .get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")))
+  .all("/", notAllowed("GET, HEAD"));
+
+async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<typeof usageQuery>): Promise<Response> {
+  const span = toSpan(from, to);
+  if (format === "json") return answer(c, { object: "list", data: (await read(c, span, group, [])).map((used) => toRow(group, used)) });
+  c.header("content-type", "text/csv; charset=utf-8");
+  c.header("content-disposition", `attachment; filename="usage-${toDate(span.first)}-${toDate(span.last)}.csv"`);
+  const rows = await read(c, span, group, ["day", "model", "key"]);
+  return c.body(focusTable(rows, { accountId: c.get("caller").accountId, currency: balanceUnit(c.env) }));
+}
+
+/** Usage by the group and these columns. */
+async function read(c: AppContext, span: Span, group: Column, columns: ("day" | "model" | "key")[]): Promise<Used[]> {
+  const { accountId } = c.get("caller");
+  if (group !== "reference") return readUsage(c.env.DB, accountId, span, columns.length > 0 ? columns : [group]);
+  const found = await readReferencedUsage(c.env.DB, accountId, span, columns, mostReferenced);
+  if (found === "too_many") throw invalid("from", "too_many_references", { maximum: mostReferenced }, { maximum: mostReferenced });
+  return found;
+}
+
+/** The last 30 days where nothing is said; at most 92. */
+function toSpan(from: number | undefined, to: number | undefined): Span {
+  const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
+  const first = from ?? last - (defaultDays - 1) * dayMs;
+  if (last < first) throw invalid("to", "before_from");
+  if (last - first >= mostDays * dayMs) throw invalid("to", "too_many_days", { maximum: mostDays - 1 }, { maximum: mostDays - 1 });
+  return { first, last };
+}
+
+function toDay(text: string): number | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // 31 February is read as a day of March.
+  return Number.isNaN(at) || toDate(at) !== text ? undefined : at;
+}
+
+const toDate = (at: number) => new Date(at).toISOString().slice(0, 10);
+
+const toRow = (group: Column, used: Used) => ({
+  [group]: group === "day" ? toDate(used.day!) : used[group],
+  charged: toUnits(used.charged),
+  returned: toUnits(used.returned),
+  completed: used.completed,
+  failed: used.failed,
+});

@@ -1,0 +1,56 @@
+/** The callers' own names for tasks: written with the task, read by lists. */
+
+import type { TaskPage } from "./ledger-reports.ts";
+
+/** A task and the name its caller gave it; `at` is when it was submitted, milliseconds. */
+interface NamedTask {
+  accountId: string;
+  reference: string;
+  at: number;
+  taskId: string;
+}
+
+/** Throws when D1 cannot tell; repeating is safe. */
+export async function insertReference(db: D1Database, { accountId, reference, at, taskId }: NamedTask): Promise<void> {
+  await db
+    .prepare("INSERT INTO task_reference (account_id, reference, at, task_id) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
+    .bind(accountId, reference, at, taskId)
+    .run();
+}
+
+/** A task's place in the list of its reference. */
+export type ReferencedPlace = Pick<NamedTask, "at" | "taskId">;
+
+/**
+ * A page of an account's tasks with this reference, newest first. What is settled and does not fit the filters is left out; how an open
+ * one stands only its object knows. Reads two rows for each task with this reference, as far as the page goes.
+ */
+export async function listReferenced(
+  db: D1Database,
+  accountId: string,
+  reference: string,
+  page: Pick<TaskPage, "limit" | "sorts" | "outcome" | "endedSince" | "longestMs"> & { after?: ReferencedPlace | undefined },
+): Promise<ReferencedPlace[]> {
+  const { limit, after, sorts, outcome, endedSince, longestMs } = page;
+  const outcomes = { open: "false", completed: "e.outcome = 'completed'", failed: "e.outcome <> 'completed'" };
+  const { results } = await db
+    .prepare(
+      `SELECT r.task_id AS taskId, r.at FROM task_reference r LEFT JOIN entry e ON e.task_id = r.task_id AND e.step = 'reserve'
+       WHERE r.account_id = ?1 AND r.reference = ?2 AND r.at BETWEEN ?3 AND ?4 AND (r.at < ?4 OR r.task_id < ?5)
+         AND (e.task_id IS NULL OR instr(?6, '"' || e.model || ' ' || e.kind || '"') > 0)
+         AND (e.closed_at IS NULL OR (e.closed_at > ?7 AND ${outcome ? outcomes[outcome] : "true"}))
+       ORDER BY r.at DESC, r.task_id DESC LIMIT ?8`,
+    )
+    .bind(
+      accountId,
+      reference,
+      endedSince - longestMs,
+      after?.at ?? Number.MAX_SAFE_INTEGER,
+      after?.taskId ?? "",
+      JSON.stringify(sorts.map(({ model, kind }) => `${model} ${kind}`)),
+      endedSince,
+      limit,
+    )
+    .run<ReferencedPlace>();
+  return results;
+}

@@ -1,0 +1,26 @@
+/** How long the last tasks of each sort took, in the database: what the isolates learn from each other. */
+
+/** How many of the last tasks of a sort are kept. */
+const kept = 100;
+
+/** Adds durations in seconds, newest first, to those of this sort. Returns the last hundred. */
+export async function addDurations(db: D1Database, sort: string, seconds: number[]): Promise<number[]> {
+  const row = await db
+    .prepare(
+      `INSERT INTO typical_time (sort, seconds) VALUES (?1, ?2)
+       ON CONFLICT DO UPDATE SET seconds = (SELECT json_group_array(value) FROM (
+         SELECT value FROM (SELECT 0 AS age, key, value FROM json_each(excluded.seconds)
+                            UNION ALL SELECT 1, key, value FROM json_each(typical_time.seconds))
+         ORDER BY age, key LIMIT ${kept}))
+       RETURNING seconds`,
+    )
+    .bind(sort, JSON.stringify(seconds.slice(0, kept)))
+    .first<{ seconds: string }>();
+  return JSON.parse(row!.seconds) as number[];
+}
+
+/** The durations of every sort. One row for each kind, model and route that was used. */
+export async function readDurations(db: D1Database): Promise<Map<string, number[]>> {
+  const { results } = await db.prepare("SELECT sort, seconds FROM typical_time").all<{ sort: string; seconds: string }>();
+  return new Map(results.map(({ sort, seconds }) => [sort, JSON.parse(seconds) as number[]]));
+}

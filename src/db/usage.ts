@@ -1,0 +1,89 @@
+/** What an account was charged in a span of days, from the sums by day; by reference from the tasks that have one. Amounts in millionths, days in UTC. */
+
+/** The first milliseconds of the first and the last day. */
+export interface Span {
+  first: number;
+  last: number;
+}
+
+/** What usage can be divided by. `key` is the wallet of a key, which keys that replaced each other share. */
+export type Column = "day" | "model" | "key" | "reference";
+
+/** One group: the columns that were asked for, and what tasks and chats submitted then came to. */
+export interface Used {
+  /** Its first millisecond. */
+  day?: number;
+  model?: string;
+  key?: string;
+  /** null for everything without a reference. */
+  reference?: string | null;
+  charged: number;
+  returned: number;
+  completed: number;
+  failed: number;
+}
+
+const dayMs = 86_400_000;
+/** How far the two times at which a submission is written down can lie apart. */
+const slackMs = 300_000;
+const sums = ["charged", "returned", "completed", "failed"] as const;
+
+/** Usage by these columns, in their order. Reads a row for each day, model and key. */
+export async function readUsage(db: D1Database, accountId: string, span: Span, columns: readonly Column[]): Promise<Used[]> {
+  return (await totals(db, accountId, span, columns).run<Used>()).results;
+}
+
+function totals(db: D1Database, accountId: string, { first, last }: Span, columns: readonly Column[]): D1PreparedStatement {
+  const names = columns.map((column) => (column === "key" ? "key_id AS key" : column));
+  const order = columns.map((_, at) => at + 1).join(", ");
+  return db
+    .prepare(
+      `SELECT ${[...names, ...sums.map((sum) => `sum(${sum}) AS ${sum}`)].join(", ")} FROM spending
+       WHERE account_id = ?1 AND day BETWEEN ?2 AND ?3 ${order && `GROUP BY ${order} ORDER BY ${order}`}`,
+    )
+    .bind(accountId, first, last);
+}
+
+/**
+ * Usage by reference and these columns; what has no reference follows under null. Reads two rows for each task with a reference:
+ * `too_many` when those are more than `most`.
+ */
+export async function readReferencedUsage(
+  db: D1Database,
+  accountId: string,
+  span: Span,
+  columns: readonly Exclude<Column, "reference">[],
+  most: number,
+): Promise<Used[] | "too_many"> {
+  const expressions = { day: `e.at / ${dayMs} * ${dayMs} AS day`, model: "e.model", key: "e.key_id AS key" };
+  const named = `SELECT reference, task_id FROM task_reference WHERE account_id = ?1 AND at BETWEEN ?2 - ${slackMs} AND ?3 + ${dayMs + slackMs}`;
+  const groups = ["r.reference", ...columns.map((column) => expressions[column])];
+  const order = groups.map((_, at) => at + 1).join(", ");
+  // One transaction: what is left of the totals is exactly what has no reference.
+  const [count, referenced, all] = await db.batch<Used & { tasks: number }>([
+    db.prepare(`SELECT count(*) AS tasks FROM (${named} LIMIT ?4)`).bind(accountId, span.first, span.last, most + 1),
+    db
+      .prepare(
+        `SELECT ${groups.join(", ")}, sum(e.charged) AS charged, sum(e.held - e.charged) AS returned,
+           sum(e.outcome = 'completed') AS completed, sum(e.outcome <> 'completed') AS failed
+         FROM (${named} LIMIT ?4) r JOIN entry e ON e.task_id = r.task_id AND e.step = 'reserve'
+         WHERE e.closed_at IS NOT NULL AND e.at >= ?2 AND e.at < ?3 + ${dayMs} GROUP BY ${order} ORDER BY ${order}`,
+      )
+      .bind(accountId, span.first, span.last, most),
+    totals(db, accountId, span, columns),
+  ]);
+  if (count!.results[0]!.tasks > most) return "too_many";
+  return [...referenced!.results, ...withoutReference(all!.results, referenced!.results, columns)];
+}
+
+/** The totals without what the tasks with a reference came to. */
+function withoutReference(all: Used[], referenced: Used[], columns: readonly Column[]): Used[] {
+  const nameOf = (used: Used) => JSON.stringify(columns.map((column) => used[column]));
+  // Without columns the totals of an account without usage are one row of nulls.
+  const rest = new Map(all.filter(({ charged }) => charged !== null).map((used) => [nameOf(used), { reference: null, ...used }]));
+  for (const used of referenced) {
+    const group = rest.get(nameOf(used));
+    if (group) for (const sum of sums) group[sum] -= used[sum];
+  }
+  return [...rest.values()].filter(({ completed, failed }) => completed > 0 || failed > 0);
+}

@@ -1,0 +1,141 @@
+/** `?dry_run=true`: what a submission would cost, or its exact error, with nothing left behind. Contract 1. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { TaskObject } from "../../src/tasks/task-object.ts";
+import { png } from "../media/images.ts";
+import { bindings, spyOn } from "../support/faults.ts";
+import { type Account, call, complete, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { expectNoTrace } from "../support/refusal.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+const videos = "/v1/videos/generations";
+const chats = "/v1/chat/completions";
+const messages = [{ role: "user", content: "Hello" }];
+
+const dry = (account: Account, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  call(`${path}?dry_run=true`, { key: account.key, body, headers });
+
+test("a dry run tells price, rest and parameters as the submission would, and leaves nothing", async () => {
+  const account = await newAccount();
+  const creates = vi.spyOn(TaskObject.prototype, "create");
+  const rows: [string, object, string, number][] = [
+    [images, { model: "imgC-alias-pro", prompt: unique(), n: 2, reference: "order 1" }, "image", 0.24],
+    [videos, { model: "vidA-2", prompt: unique() }, "video", 1],
+    [videos, { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,2" }, "character", 0.05],
+  ];
+  for (const [path, body, kind, price] of rows) {
+    const { status, body: told } = await dry(account, path, body);
+    expect(status, JSON.stringify(told)).toBe(200);
+    expect(told).toMatchObject({ object: "generation.dry_run", kind, price, remaining_after: expect.closeTo(100 - price, 9) });
+    expect(told.estimated_time).toBeGreaterThan(0);
+  }
+  expect(creates).not.toHaveBeenCalled();
+  await expectNoTrace(account);
+  for (const [path, body] of rows) {
+    const { body: told } = await dry(account, path, body);
+    const { body: made } = await call(path, { key: account.key, body });
+    expect(made.metadata).toEqual(told.metadata);
+    expect(made.model).toBe(told.model);
+  }
+});
+
+test("a chat can be tried too", async () => {
+  const account = await newAccount();
+  const { status, body } = await dry(account, chats, { model: "textA-1", messages, max_tokens: 1000 });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ object: "generation.dry_run", kind: "chat", model: "textA-1", metadata: { reserved: body.price } });
+  expect(body.price).toBeGreaterThan(0.008);
+  expect(body.remaining_after).toBeCloseTo(100 - body.price, 9);
+  await expectNoTrace(account);
+});
+
+test("a remix is tried with its source, and refused as the real one without", async () => {
+  const account = await newAccount();
+  const source = await complete(account, videos, { model: "vidA-2", prompt: unique() });
+  const body = { model: "vidA-2", prompt: unique() };
+  expect((await dry(account, `/v1/videos/${source}/remix`, body)).body).toMatchObject({
+    kind: "remix",
+    price: 1,
+    metadata: { source_task: source },
+  });
+  const unknown = `/v1/videos/task_${"A".repeat(43)}/remix`;
+  expect((await dry(account, unknown, body)).body).toEqual((await call(unknown, { key: account.key, body })).body);
+});
+
+test("each refusal is the real one's, 402 and the limit of open tasks included", async () => {
+  const poor = await newAccount(0.01);
+  const limited = await newAccount(100, 0.01);
+  const prompt = unique();
+  const cases: [Account, string, unknown][] = [
+    [poor, images, { model: "imgA-4", prompt }],
+    [limited, images, { model: "imgA-4", prompt }],
+    [poor, chats, { model: "textA-1", messages, max_tokens: 100_000 }],
+    [poor, images, { model: "imgA-4", prompt, n: 9, images: ["nonsense"] }],
+    [poor, images, { model: "nothing", prompt }],
+    [poor, images, { model: "imgA-4", prompt: "sandbox:reject" }],
+    [poor, images, { model: "imgA-4", prompt, max_cost: 0.001 }],
+    [poor, videos, { model: "vidA-2", prompt: "@nobody-of-this-name waves" }],
+    [poor, chats, { model: "textA-1", messages: [] }],
+    [poor, images, "not json"],
+  ];
+  for (const [account, path, body] of cases) {
+    const real = await call(path, { key: account.key, body });
+    const tried = await dry(account, path, body);
+    expect(real.status, JSON.stringify(body)).toBeGreaterThanOrEqual(400);
+    expect({ status: tried.status, body: tried.body }).toEqual({ status: real.status, body: real.body });
+  }
+  const busy = await newAccount();
+  await submit(busy, images, { model: "imgA-4", prompt });
+  const vars = { MAX_OPEN_TASKS: "1" };
+  const refused = await call(`${images}?dry_run=true`, { key: busy.key, body: { model: "imgA-4", prompt }, vars });
+  expect(refused).toMatchObject({ status: 429, body: { error: { code: "too_many_open_tasks" } } });
+});
+
+test("inline images are checked and not kept, large and small", async () => {
+  const account = await newAccount();
+  const puts = spyOn(bindings.bucket(), "put").mockClear();
+  const padded = new Uint8Array(200_000);
+  padded.set(png);
+  const picture = `data:image/png;base64,${padded.toBase64()}`;
+  const small = `data:image/png;base64,${png.toBase64()}`;
+  const body = { model: "imgA-4", prompt: unique(), images: [picture, small] };
+  expect((await dry(account, images, body)).body).toMatchObject({ kind: "image", metadata: { images: ["inline", "inline"] } });
+  const wrong = { ...body, images: [picture, `data:image/png;base64,${btoa("x".repeat(90_000))}`] };
+  expect(await dry(account, images, wrong)).toMatchObject({ status: 400, body: { error: { param: "images[1]" } } });
+  expect(puts).not.toHaveBeenCalled();
+  expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toEqual([]);
+});
+
+test("with an idempotency key it claims nothing, costs nothing where it would be a repeat, and finds conflicts", async () => {
+  const account = await newAccount();
+  const headers = { "idempotency-key": unique() };
+  const body = { model: "imgA-4", prompt: unique() };
+  expect((await dry(account, images, body, headers)).body.price).toBe(0.03);
+  const real = await call(images, { key: account.key, body, headers });
+  expect(real.headers.get("idempotent-replayed")).toBeNull();
+  expect((await dry(account, images, body, headers)).body).toMatchObject({ price: 0, remaining_after: 99.97 });
+  expect(await dry(account, images, { ...body, n: 2 }, headers)).toMatchObject({ status: 409 });
+});
+
+test("it counts as a read, takes true or false, and wants a key", async () => {
+  const account = await newAccount();
+  const body = { model: "imgA-4", prompt: unique() };
+  const vars = { SUBMISSIONS: { limit: async () => ({ success: false }) }, RATE_LIMITS: "on" } as unknown as Partial<Env>;
+  expect((await call(`${images}?dry_run=true`, { key: account.key, body, vars })).status).toBe(200);
+  expect((await call(`${images}?dry_run=false`, { key: account.key, body, vars })).status).toBe(429);
+  expect(await call(`${images}?dry_run=maybe`, { key: account.key, body })).toMatchObject({
+    status: 400,
+    body: { error: { param: "dry_run", details: [{ allowed: ["true", "false"] }] } },
+  });
+  expect((await call(`${images}?dry_run=true`, { body })).status).toBe(401);
+  await expectNoTrace(account);
+});
+
+test("without any limit there is no rest to tell: -1", async () => {
+  const account = await newAccount(null);
+  expect((await dry(account, images, { model: "imgA-4", prompt: unique() })).body.remaining_after).toBe(-1);
+});

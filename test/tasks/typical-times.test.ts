@@ -1,0 +1,107 @@
+/** Estimates from what tasks took lately. Contract 2. */
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { addDurations, readDurations } from "../../src/db/typical-times.ts";
+import { newTask } from "../../src/tasks/task.ts";
+import { median, noteDuration, typicalSecondsLately } from "../../src/tasks/typical-times.ts";
+import { bindings, spyOn } from "../support/faults.ts";
+import { call, complete, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const route = { provider: "sandbox", model: "imgA-4" };
+const minute = () => vi.setSystemTime(Date.now() + 61_000);
+
+test("the median of an even number lies between its two middle values", () => {
+  expect([median([3]), median([9, 1, 5]), median([4, 1, 10, 2])]).toEqual([3, 5, 3]);
+});
+
+test("the last hundred are kept, newest first, each sort by itself", async () => {
+  const sort = unique();
+  expect(await addDurations(env.DB, sort, [3, 2, 1])).toEqual([3, 2, 1]);
+  expect(await addDurations(env.DB, sort, [5, 4])).toEqual([5, 4, 3, 2, 1]);
+  const many = Array.from({ length: 98 }, () => 7);
+  expect(await addDurations(env.DB, sort, many)).toEqual([...many, 5, 4]);
+  await addDurations(env.DB, unique(), [9]);
+  expect((await readDurations(env.DB)).get(sort)).toHaveLength(100);
+});
+
+test("nine tasks say nothing, the tenth makes the estimate; another isolate learns of it within a minute", async () => {
+  const work = { kind: "image", model: unique(), route } as const;
+  const sort = `image ${work.model} sandbox imgA-4`;
+  const ask = async () => {
+    minute();
+    const ctx = createExecutionContext();
+    typicalSecondsLately(env.DB, ctx, work);
+    await waitOnExecutionContext(ctx);
+    return typicalSecondsLately(env.DB, ctx, work);
+  };
+  await addDurations(
+    env.DB,
+    sort,
+    Array.from({ length: 9 }, () => 40),
+  );
+  expect(await ask()).toBeUndefined();
+  await addDurations(env.DB, sort, [44.4]);
+  expect(await ask()).toBe(40);
+  await addDurations(
+    env.DB,
+    sort,
+    Array.from({ length: 60 }, () => 12.4),
+  );
+  expect(await ask()).toBe(12);
+});
+
+test("an isolate writes one row for many tasks, and a database that does not answer changes nothing", async () => {
+  const submission = { kind: "image", model: unique(), routes: [route] } as unknown as Parameters<typeof newTask>[1];
+  const statements = spyOn(bindings.database(), "prepare");
+  const writes = () => statements.mock.calls.filter(([sql]) => String(sql).includes("typical_time")).length;
+  const end = async (seconds: number) => {
+    const ctx = createExecutionContext();
+    const now = Date.now();
+    noteDuration(env.DB, ctx, { ...newTask("task_x", submission, now), finalAt: now + 1000 * seconds });
+    await waitOnExecutionContext(ctx);
+  };
+  for (let count = 0; count < 26; count++) await end(count);
+  expect(writes()).toBe(2);
+  expect((await readDurations(env.DB)).get(`image ${submission.model} sandbox imgA-4`)).toEqual(
+    Array.from({ length: 26 }, (_, at) => 25 - at),
+  );
+  statements.mockImplementation(() => {
+    throw new Error("scripted fault");
+  });
+  for (let count = 0; count < 25; count++) await end(1);
+});
+
+test("a submission is estimated by what such tasks took, and past the estimate by a tenth of what has passed", async () => {
+  const account = await newAccount();
+  const image = () => ({ model: "imgB-4o-image", prompt: unique() });
+  const estimate = async () => (await call("/v1/images/generations?dry_run=true", { key: account.key, body: image() })).body.estimated_time;
+  expect(await estimate()).toBe(2); // the sandbox's own
+  await complete(account, "/v1/images/generations", image());
+  const { results } = await env.DB.prepare("SELECT sort, seconds FROM typical_time WHERE sort LIKE '% imgB-4o-image %'").run<{
+    sort: string;
+    seconds: string;
+  }>();
+  expect(results).toHaveLength(1);
+  const [took] = JSON.parse(results[0]!.seconds) as [number];
+  expect(took).toBeGreaterThan(0);
+  await addDurations(
+    env.DB,
+    results[0]!.sort,
+    Array.from({ length: 20 }, () => 30),
+  );
+  minute();
+  await estimate();
+  await vi.waitFor(async () => expect(await estimate()).toBe(30));
+  const id = await submit(account, "/v1/images/generations", image());
+  const left = async () => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.estimated_time;
+  expect(await left()).toBe(30);
+  await pass(id, 10);
+  expect(await left()).toBe(20);
+  await pass(id, 80);
+  expect(await left()).toBe(9);
+});
