@@ -65,27 +65,6 @@ export async function reserve(
 }
 
 /**
- * What `reserve` would answer now, and the smaller of what is left of the two wallets before it: null when neither has a limit. Holds
- * nothing.
- */
-export async function previewReserve(
-  db: D1Database,
-  { accountId, keyId, kind }: Pick<Charge, "accountId" | "keyId" | "kind">,
-  amount: number,
-  maxOpenTasks: number,
-): Promise<{ answer: "reserved" | "insufficient" | "too_many"; left: number | null }> {
-  const { results: wallets } = await db
-    .prepare("SELECT id, quota, reserved, used, open_tasks AS openTasks FROM wallet WHERE id IN (?1, ?2)")
-    .bind(accountId, keyId)
-    .run<Balance & { id: string; openTasks: number }>();
-  const limits = wallets.map(remaining).filter((units) => units !== null);
-  const left = limits.length > 0 ? Math.min(...limits) : null;
-  if (kind !== "chat" && wallets.some(({ id, openTasks }) => id === accountId && openTasks >= maxOpenTasks))
-    return { answer: "too_many", left };
-  return { answer: wallets.length === 2 && (left === null || left >= amount) ? "reserved" : "insufficient", left };
-}
-
-/**
  * Ends the hold of a task: `charged` becomes used (never more than was held), the rest goes back. 0 is a refund. A task
  * that never reserved gets its closing row too: it stops a reservation that is still under way. Throws when D1 cannot tell; repeating is safe and changes nothing.
  */
