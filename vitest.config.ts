@@ -51,10 +51,12 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
       queueProducers: {
         DISPATCH: { queueName: "gateway-dispatch", deliveryDelay: 43_200 },
         STARTS: { queueName: "gateway-starts", deliveryDelay: 43_200 },
+        NOTIFY: { queueName: "gateway-notify", deliveryDelay: 43_200 },
       },
       queueConsumers: {
         "gateway-dispatch": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-starts": { maxBatchSize: 100, maxBatchTimeout: 60 },
+        "gateway-notify": { maxBatchSize: 100, maxBatchTimeout: 60 },
         "gateway-dead": { maxBatchSize: 100, maxBatchTimeout: 60 },
       },
       ...more,

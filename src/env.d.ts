@@ -7,6 +7,8 @@ interface Env {
   DISPATCH: Queue<{ taskId: string }>;
   /** Starts that are answered when the work is done */
   STARTS: Queue<{ taskId: string }>;
+  /** Calls to receivers of callbacks, which may be slow */
+  NOTIFY: Queue<{ taskId: string }>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;

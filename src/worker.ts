@@ -7,6 +7,7 @@ import { balances } from "./api/balance.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
 import { onError, pathNotFound } from "./api/errors.ts";
+import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
@@ -14,6 +15,7 @@ import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
 import { usage } from "./api/usage.ts";
+import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
 import { consume } from "./tasks/dispatch.ts";
@@ -45,6 +47,9 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/v1/models", models)
   .route("/v1/usage", usage)
   .route("/v1/characters", characters)
+  .route("/v1/events", events)
+  .route("/v1/webhook", webhook)
+  .route("/v1/webhook_secret", webhookSecret)
   .route("/v1/balance", balances("key"))
   .route("/balance", balances("key"))
   .route("/v1/user/balance", balances("account"))

@@ -25,7 +25,7 @@ export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T,
 }
 
 /** A whole number of this range. */
-export const wholeNumber = (minimum: number, maximum: number) =>
+const wholeNumber = (minimum: number, maximum: number) =>
   z.pipe(
     z.string().check(
       z.refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum, {
@@ -34,6 +34,9 @@ export const wholeNumber = (minimum: number, maximum: number) =>
     ),
     z.transform(Number),
   );
+
+/** `wait`: how many seconds an answer may be held. */
+export const waitField = wholeNumber(1, 60);
 
 /** Of submissions and chats; `isDryRun` reads it before the caller is counted. */
 export const dryRunQuery = query(z.object({ dry_run: z.optional(z.enum(["true", "false"])) }));

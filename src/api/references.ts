@@ -5,7 +5,7 @@ import { takesRoles } from "../catalog/parse.ts";
 import type { Violation } from "../errors.ts";
 import type { LargeBody } from "./large-body.ts";
 import { decodeImage, type ImageTextProblem } from "../media/base64-image.ts";
-import { checkPublicUrl, type UrlRules } from "../net/public-url.ts";
+import { checkPublicUrl, checkReceiverUrl, type UrlRules } from "../net/public-url.ts";
 
 /** One picture of a body: where it stood, and what it is. */
 export interface Reference {
@@ -76,14 +76,12 @@ export function readVideoUrl(value: unknown, rules: UrlRules): { url?: string; v
   return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param: "url", rule: "bad_url" }] };
 }
 
-/** A callback's address: https, and http only to the developer's own machine. */
-export function callbackViolations(value: unknown, rules: UrlRules): Violation[] {
-  if (value === undefined) return [];
-  if (typeof value !== "string") return [{ param: "callback_url", rule: "wrong_type", values: { expected: "string" } }];
-  const url = checkPublicUrl(value, rules);
-  const isLoopback = url instanceof URL && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
-  const isFine = url instanceof URL && (url.protocol === "https:" || (rules.allowPrivate && isLoopback));
-  return isFine ? [] : [{ param: "callback_url", rule: "bad_callback_url" }];
+/** The address of a receiver of callbacks in the field `param`, checked; undefined without one. */
+export function readReceiverUrl(param: string, value: unknown, rules: UrlRules): { url?: string; violations: Violation[] } {
+  if (value === undefined) return { violations: [] };
+  if (typeof value !== "string") return { violations: [{ param, rule: "wrong_type", values: { expected: "string" } }] };
+  const url = checkReceiverUrl(value, rules);
+  return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param, rule: "bad_callback_url" }] };
 }
 
 /** Where a model's body can have pictures. Bare Base64 only where the interface says Base64: vidA and vidC. */

@@ -159,6 +159,43 @@ export const characterStatus = z.strictObject({
   error: z.optional(failure),
 });
 
+/* Callbacks and events */
+
+const eventId = z.string().check(z.regex(/^evt_[A-Za-z0-9_-]{1,59}$/));
+const eventTypes = z.enum(["task.completed", "task.failed"]);
+
+/** The body of a callback; `timestamp` (ISO 8601) is when the task became final. */
+export const taskEvent = z.strictObject({ type: eventTypes, timestamp: z.iso.datetime(), data: taskData });
+/** The body of a test event. */
+export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
+
+/** One call of a receiver: its HTTP status, or why there is none. */
+const attemptFields = {
+  at: time,
+  /** Milliseconds from the call to the status or fault. */
+  ms: count,
+  status: z.optional(z.int()),
+  fault: z.optional(z.enum(["timeout", "unreachable", "blocked_url", "interrupted"])),
+};
+/** The callback of a task: where it goes, how it stands and its latest attempts, oldest first. */
+export const taskCallback = z.strictObject({
+  object: z.literal("task.callback"),
+  task: taskId,
+  /** The `webhook-id` of every attempt. */
+  event: eventId,
+  /** Where the next attempt would go; null when there is no address. */
+  url: z.nullable(z.string()),
+  /** `gone` after the receiver answered 410, `failed` after the last attempt; `none` when the task was never called back. */
+  state: z.enum(["none", "pending", "delivered", "gone", "failed"]),
+  next_attempt_at: z.optional(time),
+  attempts: z.array(z.strictObject(attemptFields)),
+});
+export const webhook = z.strictObject({ url: z.nullable(z.string()) });
+export const webhookSecret = z.strictObject({ secret: z.string().check(z.startsWith("whsec_")) });
+export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
+/** The account's ended tasks, oldest first. */
+export const eventList = listAnswer(z.strictObject({ id: eventId, type: eventTypes, at: time, task: taskId }));
+
 /* Account */
 
 export const balance = z.strictObject({

@@ -10,7 +10,7 @@ import { admit } from "./auth.ts";
 import { onError } from "./errors.ts";
 import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
-import { parseParameter, wholeNumber } from "./query.ts";
+import { parseParameter, waitField } from "./query.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
@@ -56,8 +56,6 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
     await scheduler.wait(Math.min(waitStepMs, left));
   }
 }
-
-const waitField = wholeNumber(1, 60);
 
 function waitSeconds(c: AppContext): number {
   const text = queryParameter(c, "wait");

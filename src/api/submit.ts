@@ -17,11 +17,11 @@ import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import { toRequest } from "../tasks/job.ts";
 import type { Input, Submission, Task } from "../tasks/record.ts";
 import { readJson, smallBody } from "./body.ts";
-import { type AppContext, answer } from "./frame.ts";
+import { type AppContext, answer, assetBase } from "./frame.ts";
 import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
 import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
-import { callbackViolations, type Reference, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
+import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
 import { typicalSecondsLately } from "../tasks/typical-times.ts";
 import { submissionView, toMetadata } from "../tasks/views.ts";
@@ -122,6 +122,7 @@ async function check(
   const parsed = parseBody(body, endpoint);
   const { hostname: host } = new URL(c.req.url);
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
+  const receiver = readReceiverUrl("callback_url", body["callback_url"], urlRules);
   const kind = parsed.action as Kind;
   const isCharacter = kind === "character";
   const { references: given, violations: badImages } =
@@ -134,7 +135,7 @@ async function check(
     ...parsed.violations,
     ...badImages.filter(({ param }) => !told.has(param)),
     ...film.violations,
-    ...callbackViolations(body["callback_url"], urlRules),
+    ...receiver.violations,
     ...badMentions,
     ...optionViolations(body, "task"),
   ];
@@ -161,6 +162,9 @@ async function check(
     references,
     submission: {
       requestId: c.get("requestId"),
+      base: assetBase(c),
+      language: c.get("language"),
+      ...(receiver.url !== undefined && { callbackUrl: receiver.url }),
       host,
       accountId,
       keyId,

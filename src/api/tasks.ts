@@ -1,4 +1,4 @@
-/** `/v1/tasks`: the list, cancelling. */
+/** `/v1/tasks`: the list, cancelling; what else there is of a task has files of its own. */
 
 import { Hono } from "hono";
 import * as z from "zod/mini";
@@ -18,6 +18,8 @@ import { referenceField } from "./options.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query } from "./query.ts";
 import { askTask, readQuestion } from "./status.ts";
+import { repeatCallback, showCallback } from "./task-callback.ts";
+import { streamTask } from "./task-events.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 const kinds = ["image", "video", "character", "remix"] as const;
@@ -39,11 +41,16 @@ export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
   .all("/", notAllowed("GET, HEAD"))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
+  .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
+  .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
+  .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")))
   .all(
     "/*",
     unknownPath([
       [/\/tasks\/[^/]+$/, "GET, HEAD"],
       [/\/cancel$/, "POST"],
+      [/\/events$/, "GET, HEAD"],
+      [/\/callback$/, "GET, HEAD, POST"],
     ]),
   );
 

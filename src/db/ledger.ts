@@ -65,15 +65,23 @@ export async function reserve(
 }
 
 /**
+/** How a task or chat ended. `refused`: its submission was not accepted after all, so there is no task. */
+export type Outcome = "completed" | FailureCode | "refused";
+
+/**
  * Ends the hold of a task: `charged` becomes used (never more than was held), the rest goes back. 0 is a refund. A task
  * that never reserved gets its closing row too: it stops a reservation that is still under way. Throws when D1 cannot tell; repeating is safe and changes nothing.
  */
-export async function settle(db: D1Database, charge: Charge, charged: number, outcome: "completed" | FailureCode): Promise<void> {
+export async function settle(db: D1Database, charge: Charge, charged: number, outcome: Outcome): Promise<void> {
   await db
     .prepare(
-      `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0))
+      // Tasks of an account are settled at times that only grow, whatever the clocks say: readers of the ended ones go on from the last time.
+      `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0)),
+         last (at) AS (SELECT max(closed_at) FROM entry
+                       WHERE account_id = ?2 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused')
          INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at)
-         SELECT ?1, 'close', ?2, ?3, ?4, ?5, held, min(?6, held), ?7, ?8 FROM hold WHERE true
+         SELECT ?1, 'close', ?2, ?3, ?4, ?5, held, min(?6, held), ?7, iif(?4 = 'chat', ?8, max(?8, coalesce(last.at + 1, 0))) FROM hold, last
+         WHERE true
          ON CONFLICT DO NOTHING`,
     )
     .bind(charge.taskId, charge.accountId, charge.keyId, charge.kind, charge.model, charged, outcome, Date.now())

@@ -40,6 +40,14 @@ export function checkPublicUrl(text: string, rules: UrlRules): URL | { reason: U
   return isPublicHost(url.hostname, rules.ownHosts) ? url : { reason: "host" };
 }
 
+/** The same for a receiver of callbacks, which has to speak https; http only on the developer's own machine. */
+export function checkReceiverUrl(text: string, rules: UrlRules): URL | { reason: UrlProblem } {
+  const url = checkPublicUrl(text, rules);
+  if (!(url instanceof URL) || url.protocol === "https:") return url;
+  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+  return rules.allowPrivate && isLoopback ? url : { reason: "scheme" };
+}
+
 function isPublicHost(hostname: string, ownHosts: readonly string[]): boolean {
   // A trailing dot marks the root of the DNS: `localhost.` is `localhost`.
   const name = withoutDot(hostname);

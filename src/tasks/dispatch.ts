@@ -8,6 +8,7 @@ import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { openJob } from "./job.ts";
+import { handleCallback } from "./notify.ts";
 import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
@@ -21,8 +22,9 @@ interface DispatchMessage {
 }
 
 const defaultPollMs = 2_000;
-/** How wrangler.toml names the queue of messages that were given up. */
-const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
+/** How wrangler.toml names the queues of messages that were given up, and of calls to receivers; a deployment adds its environment's name. */
+const isDeadLetterQueue = (queue: string) => queue.startsWith("gateway-dead");
+const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
 
 /**
  * Works through a batch. Work is claimed and done one after the other: an invocation has six connections, and the clock of a request that
@@ -30,7 +32,7 @@ const isDeadLetterQueue = (queue: string) => queue.endsWith("-dead");
  */
 export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
   if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.map((message) => handleDeadLetter(message, env)));
-  else for (const message of batch.messages) await deliver(message, env);
+  else for (const message of batch.messages) await (isCallbackQueue(batch.queue) ? handleCallback : deliver)(message, env);
 }
 
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {

@@ -7,6 +7,8 @@ import type { ImageRole } from "../catalog/fields.ts";
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
 import type { Asset } from "../assets.ts";
+import type { Language } from "../messages/index.ts";
+import type { Callback } from "./callback.ts";
 
 /** A picture given with the submission: a public URL, or what was stored of an inline one. */
 export interface Input {
@@ -28,6 +30,12 @@ export interface Source {
 /** A submission that was checked and priced. Never changes. */
 export interface Submission {
   requestId: string;
+  /** Where the URLs of assets begin, as the caller reached the gateway. Missing in tasks from before there were callbacks. */
+  base?: string;
+  /** The language of its messages in callbacks; English when missing. */
+  language?: Language;
+  /** Where the caller wants to be called back for this task, instead of the account's endpoint. */
+  callbackUrl?: string;
   /** The gateway's own hostname, as the caller wrote it: no redirect of a caller's URL may lead back to it. */
   host: string;
   accountId: string;
@@ -107,6 +115,8 @@ export interface Task {
   /** Millionths to charge; 0 returns everything. Set when final. */
   charged?: number;
   expiresAt?: number;
+  /** Set once the task is settled, if there is an address to call back. */
+  callback?: Callback;
 }
 
 export const isFinal = (task: Task) => task.status === "completed" || task.status === "failed";

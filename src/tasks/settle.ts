@@ -3,13 +3,13 @@
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { maxOpenTasks } from "../config.ts";
 import { insertCharacter, isCharacterDeleted } from "../db/characters.ts";
-import type { FailureCode } from "../errors.ts";
 import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import type { Operation } from "../providers/provider.ts";
-import { type Charge, settle, reserve } from "../db/ledger.ts";
+import { type Charge, type Outcome, settle, reserve } from "../db/ledger.ts";
 import { insertReference } from "../db/references.ts";
+import { hasEndpoint } from "../db/webhooks.ts";
 import { currentRoute, type Task } from "./record.ts";
 import type { ReserveAnswer } from "./wallet-object.ts";
 
@@ -50,21 +50,25 @@ export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer>
 }
 
 /** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
-const settlePrice = (task: Task, env: Env, charged: number, outcome: "completed" | FailureCode): Promise<void> =>
+const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome): Promise<void> =>
   task.heldBy === "wallet"
     ? walletOf(env, task).settle(toCharge(task), charged, outcome)
     : settle(env.DB, toCharge(task), charged, outcome);
 
 /** Gives back what may be held for a task that no caller was told of. */
-export const returnPrice = (task: Task, env: Env) => settlePrice(task, env, 0, "cancelled");
+export const returnPrice = (task: Task, env: Env) => settlePrice(task, env, 0, "refused");
 
-/** Keeps the character that a task made, ends the task's hold, cancels at the provider where that is due, removes the inputs. */
-export async function settleTask(task: Task, env: Env): Promise<void> {
-  const { charged = 0, error } = task;
+/**
+ * Keeps the character that a task made, ends the task's hold, cancels at the provider where that is due, removes the inputs. Returns
+ * whether there is an address to call back: the task's own, or its account's endpoint.
+ */
+export async function settleTask(task: Task, env: Env): Promise<boolean> {
+  const { submission, charged = 0, error } = task;
   await keepCharacter(task, env);
   await settlePrice(task, env, charged, error ?? "completed");
   if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
   await removeInputs(task, env);
+  return submission.callbackUrl !== undefined || hasEndpoint(env.DB, submission.accountId);
 }
 
 /** Writes of their own before the settlement, each safe to repeat. A character that its account has deleted since stays deleted. */

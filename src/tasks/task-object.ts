@@ -8,7 +8,9 @@ import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { answersWhenDone, isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
+import * as callbacks from "./callback.ts";
 import { perform } from "./dispatch.ts";
+import { callReceiver, type CallbackWork } from "./notify.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
 import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
@@ -177,6 +179,29 @@ export class TaskObject extends DurableObject<Env> {
     await this.#end(transitions.failed(task, "provider_error", Date.now()));
   }
 
+  /** The call of the receiver that waits for a consumer, leased to the caller; null for a message that came twice or too late. */
+  async claimCallback(): Promise<CallbackWork | null> {
+    const lease = newId("");
+    const claimed = this.#task && callbacks.callbackClaimed(this.#task, lease, Date.now());
+    return claimed ? { lease, task: this.#commit(claimed) } : null;
+  }
+
+  /** Takes the report of a leased call. One whose lease is no longer valid changes nothing. */
+  async reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
+    const reported = this.#task && callbacks.callbackReported(this.#task, lease, report, Date.now());
+    if (reported) this.#commit(reported);
+  }
+
+  /** Calls the receiver of a final task once more, at its owner's request. null when there is no such task, "open" when it is not final. */
+  async repeatCallback(accountId: string): Promise<Task | "open" | null> {
+    const task = this.#task;
+    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
+    if (!isFinal(task)) return "open";
+    const begun = this.#commit(callbacks.callbackBegun(task, Date.now()));
+    await this.#sendCallback(begun);
+    return begun;
+  }
+
   /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */
   override async alarm(): Promise<void> {
     this.#alarmAt = undefined;
@@ -215,9 +240,16 @@ export class TaskObject extends DurableObject<Env> {
         return;
       case "settle":
         return this.#settle(task);
+      case "notify":
+        return this.#sendCallback(this.#commit(callbacks.callbackSent(task, now)));
+      case "call_back":
+        return this.#callBack();
+      case "call_lapsed":
+        this.#commit(callbacks.callLapsed(task, now));
+        return;
       case "erase":
         await removeUnder(this.env.ASSETS, assetPrefix(task.id));
-        this.#commit(transitions.erased(task, lifeTimes(this.env).recordMs));
+        if (this.#task === task) this.#commit(transitions.erased(task, lifeTimes(this.env).recordMs));
         return;
       case "forget":
         return this.#forget(task);
@@ -282,11 +314,15 @@ export class TaskObject extends DurableObject<Env> {
     const started = Date.now();
     const { charged = 0, error } = task;
     try {
-      await settleTask(task, this.env);
+      const isNotified = await settleTask(task, this.env);
       log("settle", { ...logFields(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
       if (this.#task !== task) return;
       const { assetMs, recordMs } = lifeTimes(this.env);
-      this.#commit(transitions.settled(task, assetMs, recordMs));
+      const settled = transitions.settled(task, assetMs, recordMs);
+      // Its owner may have asked for it already.
+      const begins = isNotified && !settled.callback;
+      const next = this.#commit(begins ? callbacks.callbackBegun(settled, Date.now()) : settled);
+      if (begins) await this.#sendCallback(next);
     } catch (fault) {
       alert("settle", { ...logFields(task), outcome: "retry" }, fault);
       if (this.#task === task) this.#commit(transitions.settleFailed(task, Date.now()));
@@ -322,6 +358,22 @@ export class TaskObject extends DurableObject<Env> {
       alert("dispatch", { ...logFields(task), outcome: "not_sent" }, error);
       if (this.#task === task) this.#commit(transitions.notSent(task, Date.now()));
     }
+  }
+
+  /** Sends the message that lets a consumer call the receiver. When the queue does not take it, the alarm makes the call. */
+  async #sendCallback(task: Task): Promise<void> {
+    try {
+      await this.env.NOTIFY.send({ taskId: task.id });
+    } catch (error) {
+      alert("callback", { ...logFields(task), outcome: "not_sent" }, error);
+      if (this.#task === task) this.#commit(callbacks.callbackNotSent(task, Date.now()));
+    }
+  }
+
+  /** Makes the call that no consumer has taken. Each receiver is waited for in its own object, so none delays another's. */
+  async #callBack(): Promise<void> {
+    const work = await this.claimCallback();
+    if (work) await this.reportCallback(work.lease, await callReceiver(work.task, this.env));
   }
 
   /** Writes the record, and the alarm when the one that is set would come too late: one transaction. */

@@ -2,6 +2,7 @@
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
+import { type CallbackDue, callbackDue } from "./callback.ts";
 import { currentRoute, isFinal, type Result, type Step, type Submission, type Task } from "./record.ts";
 
 const reserveWaitMs = 30_000;
@@ -36,9 +37,10 @@ export function newTask(id: string, submission: Submission, now: number): Task {
 }
 
 /** When the object has to wake. */
-export const wakeAt = (task: Task) => (isFinal(task) || task.step.do === "reserve" ? task.step.at : Math.min(task.step.at, task.deadline));
+export const wakeAt = (task: Task) =>
+  Math.min(task.step.at, isFinal(task) || task.step.do === "reserve" ? Infinity : task.deadline, task.callback?.step?.at ?? Infinity);
 
-export type Due = "abandon" | "dispatch" | "undertake" | "lapse" | "poll" | "deadline" | "settle" | "erase" | "forget";
+export type Due = CallbackDue | "abandon" | "dispatch" | "undertake" | "lapse" | "poll" | "deadline" | "settle" | "erase" | "forget";
 
 const dueAtStep: Record<Step["do"], Due> = {
   reserve: "abandon",
@@ -55,6 +57,8 @@ const dueAtStep: Record<Step["do"], Due> = {
 /** What has to be done now, or undefined when it is too early for anything. */
 export function due(task: Task, now: number): Due | undefined {
   if (!isFinal(task) && task.step.do !== "reserve" && now >= task.deadline) return "deadline";
+  // The callback has a schedule of its own beside the settlement and the deletions; the earlier of the two is next.
+  if (task.callback?.step && task.callback.step.at <= task.step.at) return callbackDue(task, now);
   if (now < task.step.at) return undefined;
   return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
 }

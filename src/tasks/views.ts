@@ -48,7 +48,7 @@ function listAssets(result: Result): Asset[] {
 }
 
 /** Signs the URLs of all assets of the task, so that the views need not wait. */
-async function signLinks({ result, expiresAt }: Task, base: string, secret: () => string): Promise<Link> {
+export async function signLinks({ result, expiresAt }: Task, base: string, secret: () => string): Promise<Link> {
   const urls = new Map<string, string>();
   if (result) for (const asset of listAssets(result)) urls.set(asset.key, await signedUrl(base, secret(), asset, expiresAt!));
   return ({ key }) => urls.get(key)!;
@@ -131,7 +131,7 @@ const toCost = ({ submission: { price }, charged }: Task) => ({
 });
 
 /** `data` of the generic query (2.3 of the interface, section 2 of the contract). */
-function taskData(task: Task, link: Link, language: Language, now: number) {
+export function taskData(task: Task, link: Link, language: Language, now: number) {
   const estimated = remainingSeconds(task, now);
   const error = toError(task, language);
   return {

@@ -53,7 +53,7 @@ export class WalletBook {
   readonly #account = nothing();
   readonly #keys = new Map<string, Sums>();
   #current: Page | undefined;
-  #last = { n: 0, seq: 0, at: 0 };
+  #last = { n: 0, seq: 0, at: 0, end: 0 };
 
   /** Takes a page from the storage, oldest first. `flushedTo` is the last settlement that D1 has. */
   load(page: Page, flushedTo: number): void {
@@ -63,6 +63,7 @@ export class WalletBook {
     for (const entry of page.entries) {
       this.#entries.set(entry.taskId, { entry, page });
       this.#last.at = Math.max(this.#last.at, entry.at, entry.end?.at ?? 0);
+      this.#last.end = Math.max(this.#last.end, entry.end?.at ?? 0);
       if (!entry.end) this.#hold(entry, 1);
       else if (entry.end.n > flushedTo) {
         this.#last.n = Math.max(this.#last.n, entry.end.n);
@@ -96,8 +97,11 @@ export class WalletBook {
     if (!known || known.entry.end) return undefined;
     const { entry, page } = known;
     this.#hold(entry, -1);
-    entry.end = { ...end, charged: Math.max(0, Math.min(end.charged, entry.held)), n: ++this.#last.n };
-    this.#last.at = Math.max(this.#last.at, end.at);
+    // Settled at times that only grow, whatever the clock says: readers of the ended tasks go on from the last time.
+    const at = Math.max(end.at, this.#last.end + 1);
+    entry.end = { ...end, at, charged: Math.max(0, Math.min(end.charged, entry.held)), n: ++this.#last.n };
+    this.#last.end = at;
+    this.#last.at = Math.max(this.#last.at, at);
     this.#outbox.push(entry);
     this.#owe(entry, 1);
     return page;

@@ -150,6 +150,11 @@ export class WalletObject extends DurableObject<Env> {
     return { quota: row.quota, used: row.used + owed, reserved: row.legacy + held, budget, openTasks: tasks };
   }
 
+  /** Writes to D1 what has ended and is not written yet. Throws when D1 does not answer. */
+  async writeEnded(): Promise<void> {
+    if (this.#book.outboxSize > 0) await this.#ledger.inTurn(() => this.#ledger.flushAll());
+  }
+
   /** What D1 does not have of the account's tasks and chats: those that are open, and those that have ended and are not written yet. */
   unwritten(): WalletEntry[] {
     return this.#book.unwritten();

@@ -21,5 +21,8 @@ export const changeQuota = async (
 export const readUnwritten = async (wallets: Wallets, accountId: string): Promise<WalletEntry[]> =>
   wallets.getByName(accountId).unwritten();
 
+/** Has D1 know every task of the account that has ended by now. Throws when D1 does not answer. */
+export const writeEnded = async (wallets: Wallets, accountId: string): Promise<void> => wallets.getByName(accountId).writeEnded();
+
 /** What the audit asks of an account's object. */
 export const auditWallet = (wallets: Wallets) => async (accountId: string) => wallets.getByName(accountId).audit();

@@ -28,7 +28,7 @@ test.each(["wrangler.toml", "src/sandbox/wrangler.toml", "src/console/wrangler.t
 
 test("work comes one message a batch, to as many consumers as the platform has, short and slow apart", () => {
   const work = gateway.queues.consumers.filter(({ queue }) => queue !== "gateway-dead");
-  expect(work.map(({ queue }) => queue).sort()).toEqual(["gateway-dispatch", "gateway-starts"]);
+  expect(work.map(({ queue }) => queue).sort()).toEqual(["gateway-dispatch", "gateway-notify", "gateway-starts"]);
   for (const consumer of work) {
     expect(consumer).toMatchObject({ max_batch_size: 1, max_batch_timeout: 0, dead_letter_queue: "gateway-dead" });
     expect(consumer.max_concurrency).toBeUndefined();
@@ -36,6 +36,7 @@ test("work comes one message a batch, to as many consumers as the platform has, 
   expect(gateway.queues.producers.map(({ binding, queue }) => [binding, queue])).toEqual([
     ["DISPATCH", "gateway-dispatch"],
     ["STARTS", "gateway-starts"],
+    ["NOTIFY", "gateway-notify"],
   ]);
 });
 

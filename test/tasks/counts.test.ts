@@ -80,8 +80,8 @@ test("a whole task: nothing of D1 until its wallet writes, at most two messages"
   expect(await rows()).toBe(0);
   expect(sends).toHaveBeenCalledTimes(2);
   await wakeWallet(account);
-  // Its entry with two indexes, the sums of its day, the account's and the key's wallet.
-  expect(await rows()).toBe(6);
+  // Its entry with three indexes, one of them for the list of events, the sums of its day, the account's and the key's wallet.
+  expect(await rows()).toBe(7);
 });
 
 test("a chat: two object calls, nothing of D1 until its wallet writes", async () => {

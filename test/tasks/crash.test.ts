@@ -24,6 +24,7 @@ import {
   unique,
   upstreamCalls,
 } from "../support/gateway.ts";
+import { callBack, callbackOf, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -359,4 +360,130 @@ test("after the books were closed and before their answer: closing them again ch
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
   await pass(id, 31);
   await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+const hook = "https://hooks.example.com/done";
+
+/** Completes a task whose callback waits for its consumer, and goes no further. */
+async function completeWithCallback(account: Account): Promise<string> {
+  const id = await submit(account, path, { ...image(unique()), callback_url: hook });
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+  return id;
+}
+
+test("after the settlement and before the callback's message: the object calls by its alarm", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await submit(account, path, { ...image(unique()), callback_url: hook });
+  await deliver(id);
+  await pass(id, 2);
+  const stopped = stopAt(bindings.queue(), "send", false);
+  void deliver(id);
+  await stopped();
+  await crash(stubOf(id));
+  await pass(id, 11);
+  expect(received).toHaveLength(1);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+  await expectCompletedOnce(account, id, await finish(account, id));
+  expect(received).toHaveLength(1);
+});
+
+test("the settlement's answer is lost: it is settled again and called back once", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await submit(account, path, { ...image(unique()), callback_url: hook });
+  await deliver(id);
+  await pass(id, 2);
+  failOnce(bindings.database(), "batch", true);
+  await deliver(id);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "none" });
+  await pass(id, 1);
+  await callBack(id);
+  await callBack(id);
+  expect(received).toHaveLength(1);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("the callback's message is not taken: the object calls soon", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await submit(account, path, { ...image(unique()), callback_url: hook });
+  await deliver(id);
+  await pass(id, 2);
+  failOnce(bindings.queue(), "send");
+  await deliver(id);
+  await pass(id, 2);
+  expect(received).toHaveLength(1);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+});
+
+test("after the claim of a callback: the consumer dies, which counts as an attempt, and another one calls", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await completeWithCallback(account);
+  expect(await stubOf(id).claimCallback()).not.toBeNull();
+  expect(await stubOf(id).claimCallback()).toBeNull();
+  await crash(stubOf(id));
+  await pass(id, 20);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "interrupted" }] });
+  await pass(id, 5);
+  await callBack(id);
+  expect(received).toHaveLength(1);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{}, { status: 204 }] });
+});
+
+test("after the call and before its report: the receiver is called again under the same id; a late report changes nothing", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await completeWithCallback(account);
+  const work = await stubOf(id).claimCallback();
+  failOnce(TaskObject.prototype as never, "reportCallback", false, 3);
+  await pass(id, 20);
+  await pass(id, 5);
+  await callBack(id);
+  await pass(id, 20);
+  await stubOf(id).reportCallback(work!.lease, { outcome: "attempted", at: Date.now(), ms: 1, status: 204 });
+  expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "interrupted" }, { fault: "interrupted" }] });
+  await pass(id, 30);
+  await callBack(id);
+  expect(received).toHaveLength(2);
+  expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+});
+
+test("the object is reset while it calls by itself: the call is made again", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await completeWithCallback(account);
+  failOnce(TaskObject.prototype as never, "reportCallback");
+  await pass(id, 10);
+  expect(received).toHaveLength(1);
+  await pass(id, 20);
+  await pass(id, 5);
+  await callBack(id);
+  expect(received).toHaveLength(2);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
+});
+
+test("a report that comes while the files are being deleted is kept, and so is their deletion", async () => {
+  const account = await newAccount();
+  const received = receivers({ [hook]: ok });
+  const id = await completeWithCallback(account);
+  await pass(id, 10);
+  expect(received).toHaveLength(1);
+  await pass(id, 86_380);
+  await call(`/v1/tasks/${id}/callback`, { key: account.key, method: "POST" });
+  const work = await stubOf(id).claimCallback();
+  const original = bindings.bucket()["list"]!;
+  const list = vi.spyOn(bindings.bucket(), "list").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    await runInDurableObject(stubOf(id), (object) =>
+      object.reportCallback(work!.lease, { outcome: "attempted", at: Date.now(), ms: 1, status: 200 }),
+    );
+    return original.apply(this, values);
+  });
+  await pass(id, 15);
+  expect(list).toHaveBeenCalledTimes(1);
+  expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }, { status: 200 }] });
+  await pass(id, 1);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });

@@ -1,0 +1,52 @@
+/** `/v1/events`: the account's ended tasks in the order in which they ended, for callers that were away. */
+
+import { Hono } from "hono";
+import * as z from "zod/mini";
+import { lifeTimes } from "../config.ts";
+import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
+import { writeEnded } from "../tasks/wallets.ts";
+import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
+import { admitted } from "./auth.ts";
+import { notAllowed, unknownPath } from "./errors.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { requireRow, toList } from "./page.ts";
+import { pageFields, query, waitField } from "./query.ts";
+
+/** D1 is asked this often while a caller waits: one row, or none. */
+const waitStepMs = 2_000;
+
+const listQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
+
+export const events = new Hono<AppEnv>()
+  .get("/", admitted("read"), query(listQuery), async (c) => list(c, c.req.valid("query")))
+  .all("/", notAllowed("GET, HEAD"))
+  .all("/*", unknownPath([]));
+
+async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof listQuery>): Promise<Response> {
+  const { accountId } = c.get("caller");
+  const { DB, WALLETS } = c.env;
+  await writeEnded(WALLETS, accountId);
+  let place: number | undefined;
+  await requireRow(after, async (id) => {
+    const taskId = eventTaskId(id);
+    if (taskId !== undefined) place = await settledAt(DB, accountId, taskId);
+    return place !== undefined;
+  });
+  const until = Date.now() + 1000 * wait;
+  for (;;) {
+    const since = Math.max(place ?? 0, Date.now() - lifeTimes(c.env).recordMs);
+    const rows = await listEndedTasks(DB, accountId, since, limit + 1);
+    const left = until - Date.now();
+    if (rows.length > 0 || left <= 0) {
+      const data = rows.slice(0, limit).map(({ taskId, outcome, at }) => ({
+        id: toEventId(taskId),
+        type: eventType(outcome),
+        at: Math.floor(at / 1000),
+        task: taskId,
+      }));
+      return answer(c, toList(data, rows.length > limit));
+    }
+    await scheduler.wait(Math.min(waitStepMs, left));
+    await writeEnded(WALLETS, accountId);
+  }
+}

@@ -1,0 +1,50 @@
+/** `/v1/tasks/{id}/callback`: how a task's callback stands, and sending it again. */
+
+import { readWebhook } from "../db/webhooks.ts";
+import { ApiError } from "../errors.ts";
+import { toObjectId } from "../ids.ts";
+import { toEventId } from "../tasks/event.ts";
+import type { Task } from "../tasks/record.ts";
+import { readNoBody } from "./body.ts";
+import { type AppContext, answer } from "./frame.ts";
+
+const seconds = (ms: number) => Math.floor(ms / 1000);
+
+async function findTask(c: AppContext, taskId: string): Promise<{ id: DurableObjectId; task: Task; url: string | null }> {
+  const { accountId } = c.get("caller");
+  const id = toObjectId(c.env.TASKS, taskId);
+  const task = id && (await c.env.TASKS.get(id).read(accountId));
+  if (!task) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  return { id, task, url: task.submission.callbackUrl ?? (await readWebhook(c.env.DB, accountId)).url };
+}
+
+function view({ id, callback }: Task, url: string | null) {
+  const { state = "none", step, attempts = [] } = callback ?? {};
+  return {
+    object: "task.callback",
+    task: id,
+    event: toEventId(id),
+    url,
+    state: state === "no_endpoint" ? "none" : state,
+    // Of an attempt that is under way or about to begin there is no later time to name.
+    ...(step?.do === "wait" && { next_attempt_at: seconds(step.at) }),
+    attempts: attempts.map(({ at, ...attempt }) => ({ at: seconds(at), ...attempt })),
+  };
+}
+
+export async function showCallback(c: AppContext, taskId: string): Promise<Response> {
+  const { task, url } = await findTask(c, taskId);
+  return answer(c, view(task, url));
+}
+
+/** Sends the callback of a final task again at once. Answers before the receiver does, with the state `pending`. */
+export async function repeatCallback(c: AppContext, taskId: string): Promise<Response> {
+  await readNoBody(c);
+  const { id, url } = await findTask(c, taskId);
+  if (url === null) throw new ApiError("webhook_not_found");
+  const task = await c.env.TASKS.get(id).repeatCallback(c.get("caller").accountId);
+  if (!task) throw new ApiError("task_not_found");
+  if (task === "open") throw new ApiError("task_not_final");
+  return answer(c, view(task, url));
+}

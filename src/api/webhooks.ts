@@ -1,0 +1,70 @@
+/** `/v1/webhook` and `/v1/webhook_secret`: the account's endpoint for callbacks, and the secret that signs them. */
+
+import { Hono } from "hono";
+import * as z from "zod/mini";
+import { allowsPrivateNetwork, ownHosts } from "../config.ts";
+import { readWebhook, rotateSecret, setEndpoint } from "../db/webhooks.ts";
+import { ApiError } from "../errors.ts";
+import { newId } from "../ids.ts";
+import { post } from "../tasks/notify.ts";
+import { admitted } from "./auth.ts";
+import { readFields, readNoBody } from "./body.ts";
+import { notAllowed, unknownPath } from "./errors.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { readReceiverUrl } from "./references.ts";
+
+const change = z.object({ url: z.nullable(z.string()) });
+
+export const webhook = new Hono<AppEnv>()
+  .get("/", admitted("read"), async (c) => answer(c, { url: (await readWebhook(c.env.DB, accountOf(c))).url }))
+  .put("/", admitted("read"), setUrl)
+  .all("/", notAllowed("GET, HEAD, PUT"))
+  .post("/test", admitted("submission"), sendTest)
+  .all("/*", unknownPath([[/\/webhook\/test\/?$/, "POST"]]));
+
+export const webhookSecret = new Hono<AppEnv>()
+  .get("/", admitted("read"), async (c) => privately(c, (await readWebhook(c.env.DB, accountOf(c))).secret))
+  .post("/", admitted("read"), async (c) => {
+    await readNoBody(c);
+    return privately(c, await rotateSecret(c.env.DB, accountOf(c)));
+  })
+  .all("/", notAllowed("GET, HEAD, POST"));
+
+const accountOf = (c: AppContext) => c.get("caller").accountId;
+
+function privately(c: AppContext, secret: string): Response {
+  c.header("cache-control", "no-store");
+  return answer(c, { secret });
+}
+
+const receiverRules = (c: AppContext) => ({
+  allowPrivate: allowsPrivateNetwork(c.env),
+  ownHosts: [new URL(c.get("url")).hostname, ...ownHosts(c.env)],
+});
+
+async function setUrl(c: AppContext): Promise<Response> {
+  const { url: text } = await readFields(c, change, ["url"]);
+  const { url = null, violations } = text === null ? { violations: [] } : readReceiverUrl("url", text, receiverRules(c));
+  if (violations.length > 0) throw new ApiError("invalid_request", { violations });
+  await setEndpoint(c.env.DB, accountOf(c), url);
+  return answer(c, { url });
+}
+
+/** Sends a signed event of the type `test` to the account's endpoint, once, and answers how that went. */
+async function sendTest(c: AppContext): Promise<Response> {
+  await readNoBody(c);
+  const webhook = await readWebhook(c.env.DB, accountOf(c));
+  const { url } = webhook;
+  if (url === null) throw new ApiError("webhook_not_found");
+  const body = JSON.stringify({ type: "test", timestamp: new Date().toISOString(), data: {} });
+  const { at, status, ...attempt } = await post(url, newId("evt_test_"), body, webhook, receiverRules(c).ownHosts, c.env);
+  const delivered = status !== undefined && status >= 200 && status < 300;
+  return answer(c, {
+    object: "webhook.test",
+    url,
+    delivered,
+    at: Math.floor(at / 1000),
+    ...(status !== undefined && { status }),
+    ...attempt,
+  });
+}

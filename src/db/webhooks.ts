@@ -1,0 +1,80 @@
+/** Webhooks in D1: each account's endpoint and signing secrets. Receivers and callers' own pages read them, money does not. */
+
+/** How long the secret before a rotation goes on signing. */
+const oldSecretMs = 24 * 3_600_000;
+
+export interface Webhook {
+  /** The account's endpoint; null when it has none. */
+  url: string | null;
+  secret: string;
+  oldSecret: string | null;
+  /** When `oldSecret` was replaced, milliseconds; null when it never was. */
+  rotatedAt: number | null;
+}
+
+const columns = "url, secret, old_secret AS oldSecret, rotated_at AS rotatedAt";
+
+/** How long an isolate believes what it read for a callback: the time after which a changed endpoint or secret is used everywhere. */
+const cacheMs = 5_000;
+const maxCached = 1_000;
+const cache = new Map<string, { webhook: Webhook; until: number }>();
+
+/** A new signing secret as the Standard Webhooks write it: `whsec_` and 32 random bytes in Base64. */
+const newSecret = () => `whsec_${crypto.getRandomValues(new Uint8Array(32)).toBase64()}`;
+
+const findWebhook = (db: D1Database, accountId: string) =>
+  db.prepare(`SELECT ${columns} FROM webhook WHERE account_id = ?1`).bind(accountId).first<Webhook>();
+
+/** The account's webhook; its secret is made when it has none yet. Throws when D1 does not answer. */
+export async function readWebhook(db: D1Database, accountId: string): Promise<Webhook> {
+  const found = await findWebhook(db, accountId);
+  if (found) return found;
+  // Of two that make a secret at once the first one counts for both.
+  await db.prepare("INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(accountId, newSecret()).run();
+  return (await findWebhook(db, accountId))!;
+}
+
+/** The account's webhook as this isolate read it some seconds ago at most. */
+export async function cachedWebhook(db: D1Database, accountId: string): Promise<Webhook> {
+  const cached = cache.get(accountId);
+  if (cached && cached.until > Date.now()) return cached.webhook;
+  const webhook = await readWebhook(db, accountId);
+  cache.delete(accountId);
+  if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
+  cache.set(accountId, { webhook, until: Date.now() + cacheMs });
+  return webhook;
+}
+
+/** Sets the account's endpoint, or removes it with null. */
+export async function setEndpoint(db: D1Database, accountId: string, url: string | null): Promise<void> {
+  await db
+    .prepare("INSERT INTO webhook (account_id, url, secret) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET url = excluded.url")
+    .bind(accountId, url, newSecret())
+    .run();
+  cache.delete(accountId);
+}
+
+/**
+ * Replaces the account's secret and returns the new one. The one before it signs beside it for a day; one before that stops at once, so
+ * that two rotations take a secret out of use that somebody else has read.
+ */
+export async function rotateSecret(db: D1Database, accountId: string): Promise<string> {
+  const secret = newSecret();
+  await db
+    .prepare(
+      `INSERT INTO webhook (account_id, secret) VALUES (?1, ?2)
+       ON CONFLICT DO UPDATE SET old_secret = secret, secret = excluded.secret, rotated_at = ?3`,
+    )
+    .bind(accountId, secret, Date.now())
+    .run();
+  cache.delete(accountId);
+  return secret;
+}
+
+/** The secrets that sign at the time `now` (milliseconds), the newest first. */
+export const signingSecrets = ({ secret, oldSecret, rotatedAt }: Webhook, now: number): string[] =>
+  oldSecret !== null && now < (rotatedAt ?? 0) + oldSecretMs ? [secret, oldSecret] : [secret];
+
+/** Whether the account has an endpoint. */
+export const hasEndpoint = async (db: D1Database, accountId: string): Promise<boolean> =>
+  (await db.prepare("SELECT 1 FROM webhook WHERE account_id = ?1 AND url IS NOT NULL").bind(accountId).first()) !== null;

@@ -1,0 +1,39 @@
+/** The only POST to callers' URLs: public hosts only, no redirects, the answer's status and nothing else. */
+
+import { NetError } from "./net-error.ts";
+import { checkReceiverUrl, type UrlRules } from "./public-url.ts";
+
+export interface PublicPostOptions extends UrlRules {
+  headers: Record<string, string>;
+  body: string;
+  /** Time limit in milliseconds until the answer's status. */
+  timeoutMs: number;
+}
+
+/**
+ * Posts a body and returns the status of the answer, redirects included: none is followed. No byte of the answer's body is read, so its
+ * size and pace do not matter.
+ * @throws NetError `blocked_url`, `timeout` or `unreachable`
+ */
+export async function postPublic(url: string, { headers, body, timeoutMs, ...rules }: PublicPostOptions): Promise<number> {
+  const found = checkReceiverUrl(url, rules);
+  if (!(found instanceof URL)) throw new NetError("blocked_url", { problem: found.reason });
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  try {
+    const response = await fetch(found.href, {
+      method: "POST",
+      redirect: "manual",
+      headers: { "user-agent": "generation-gateway", ...headers },
+      body,
+      signal: deadline.signal,
+    });
+    // Cancelled, not read. How that goes says nothing of the call.
+    await response.body?.cancel().catch(() => undefined);
+    return response.status;
+  } catch (error) {
+    throw new NetError(deadline.signal.aborted ? "timeout" : "unreachable", { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,78 @@
+/** Calls receivers back: one signed POST for each attempt that a task object leases out. It decides nothing and may crash at any point. */
+
+import { allowsPrivateNetwork, assetBaseUrl, ownHosts, signingSecret } from "../config.ts";
+import { cachedWebhook, signingSecrets, type Webhook } from "../db/webhooks.ts";
+import { toObjectId } from "../ids.ts";
+import { alert, log } from "../log.ts";
+import { NetError } from "../net/net-error.ts";
+import { postPublic } from "../net/post-public.ts";
+import { retry } from "../retry.ts";
+import { signMessage } from "../webhook-signature.ts";
+import { type Attempt, callTimeoutMs, type CallbackFault, type CallbackReport } from "./callback.ts";
+import { toEventId, writeEvent } from "./event.ts";
+import type { Task } from "./record.ts";
+import { logFields } from "./settle.ts";
+
+/** A call to make, under a lease that has to be shown with its report. */
+export interface CallbackWork {
+  lease: string;
+  task: Task;
+}
+
+/** Works on a message of the callback queue: claims the call, makes it, reports it. */
+export async function handleCallback(message: Message<{ taskId: string }>, env: Env): Promise<void> {
+  const { taskId } = message.body;
+  const id = toObjectId(env.TASKS, taskId);
+  try {
+    const work = id && (await env.TASKS.get(id).claimCallback());
+    if (work) {
+      const report = await callReceiver(work.task, env);
+      await retry("callback", taskId, () => env.TASKS.get(id).reportCallback(work.lease, report));
+    }
+    message.ack();
+  } catch (error) {
+    // The object did not answer. Its alarm makes the call, so the message is not needed any more.
+    alert("callback", { task: taskId, attempt: message.attempts, outcome: "fault" }, error);
+    message.ack();
+  }
+}
+
+/** Calls the receiver of a final task once. Never throws: whatever goes wrong is part of the report. */
+export async function callReceiver(task: Task, env: Env): Promise<CallbackReport> {
+  const report = await callOnce(task, env);
+  const outcome = report.outcome === "attempted" ? (report.fault ?? String(report.status)) : report.outcome;
+  log("callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
+  return report;
+}
+
+async function callOnce(task: Task, env: Env): Promise<CallbackReport> {
+  const { base, callbackUrl, accountId, host } = task.submission;
+  try {
+    const webhook = await cachedWebhook(env.DB, accountId);
+    const url = callbackUrl ?? webhook.url;
+    if (url === null) return { outcome: "no_endpoint" };
+    const body = await writeEvent(task, assetBaseUrl(env) ?? base ?? `https://${host}`, () => signingSecret(env));
+    return { outcome: "attempted", ...(await post(url, toEventId(task.id), body, webhook, [host, ...ownHosts(env)], env)) };
+  } catch (error) {
+    alert("callback", { ...logFields(task), outcome: "postponed" }, error);
+    return { outcome: "postponed" };
+  }
+}
+
+/** Sends one signed message to a receiver. Throws only what is a fault of ours. */
+export async function post(url: string, id: string, body: string, webhook: Webhook, own: string[], env: Env): Promise<Attempt> {
+  const at = Date.now();
+  const signature = await signMessage(signingSecrets(webhook, at), id, at, body);
+  const headers = { "content-type": "application/json", ...signature };
+  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: own };
+  const result = await postPublic(url, { ...rules, headers, body, timeoutMs: callTimeoutMs }).then(
+    (status) => ({ status }),
+    (error: unknown) => ({ fault: toFault(error) }),
+  );
+  return { at, ms: Date.now() - at, ...result };
+}
+
+function toFault(error: unknown): CallbackFault {
+  if (!(error instanceof NetError)) throw error;
+  return error.reason === "timeout" || error.reason === "blocked_url" ? error.reason : "unreachable";
+}

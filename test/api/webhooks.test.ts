@@ -1,0 +1,104 @@
+/** The account's endpoint and secret for callbacks, and its test event. Contract 7. */
+
+import { Webhook } from "standardwebhooks";
+import { afterEach, expect, test, vi } from "vitest";
+import { testEvent } from "../../src/api/schema.ts";
+import { call, holdTime, newAccount } from "../support/gateway.ts";
+import { hangs, hurryTimeouts, ok, receivers, secretOf, setEndpoint } from "../support/receiver.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const hook = "https://hooks.example.com/done?token=a";
+
+test("an account has no endpoint until it sets one, and can change and remove it", async () => {
+  const { key } = await newAccount();
+  const read = async () => (await call("/v1/webhook", { key })).body as object;
+  expect(await read()).toEqual({ url: null });
+  for (const url of [hook, "https://other.example.com/", null, hook]) {
+    expect(await call("/v1/webhook", { key, method: "PUT", body: { url } })).toMatchObject({ status: 200, body: { url } });
+    expect(await read()).toEqual({ url });
+  }
+});
+
+test("the endpoint and secret are the account's own", async () => {
+  const [account, stranger] = [await newAccount(), await newAccount()];
+  await setEndpoint(account, hook);
+  expect((await call("/v1/webhook", { key: stranger.key })).body).toEqual({ url: null });
+  expect(await secretOf(stranger)).not.toBe(await secretOf(account));
+  for (const path of ["/v1/webhook", "/v1/webhook_secret"]) expect((await call(path)).status).toBe(401);
+});
+
+test.each<[body: unknown, message: string]>([
+  [{}, "url: is required"],
+  [{ url: 5 }, "url: must be of type string"],
+  [{ url: "" }, "url: must be a public https URL"],
+  [{ url: "ftp://hooks.example.com/" }, "url: must be a public https URL"],
+  [{ url: "http://hooks.example.com/" }, "url: must be a public https URL"],
+  [{ url: "https://user:secret@hooks.example.com/" }, "url: must be a public https URL"],
+  [{ url: `https://hooks.example.com/${"a".repeat(9_000)}` }, "url: must be a public https URL"],
+])("the endpoint %j is refused, and the one before it stays", async (body, message) => {
+  const account = await newAccount();
+  await setEndpoint(account, hook);
+  const answer = await call("/v1/webhook", { key: account.key, method: "PUT", body });
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: "invalid_request", param: "url", message } } });
+  expect((await call("/v1/webhook", { key: account.key })).body).toEqual({ url: hook });
+});
+
+test("private addresses are refused as endpoints unless the operator allows them, the gateway's own always then", async () => {
+  const { key } = await newAccount();
+  const put = (url: string, allow: string) =>
+    call("/v1/webhook", { key, method: "PUT", body: { url }, vars: { ALLOW_PRIVATE_NETWORK: allow } });
+  for (const url of ["https://10.0.0.1/", "http://127.0.0.1:9000/", "https://gateway.example/v1/webhook"])
+    expect((await put(url, "off")).status, url).toBe(400);
+  expect((await put("http://127.0.0.1:9000/", "on")).status).toBe(200);
+});
+
+test("the secret is made once, is 32 bytes in Base64, and is not to be cached", async () => {
+  const account = await newAccount();
+  const answers = await Promise.all(Array.from({ length: 5 }, () => call("/v1/webhook_secret", { key: account.key })));
+  const secrets = new Set(answers.map(({ body }) => body.secret as string));
+  expect(secrets.size).toBe(1);
+  const [secret] = secrets;
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(answers[0]!.headers.get("cache-control")).toBe("no-store");
+  await setEndpoint(account, hook);
+  expect(await secretOf(account)).toBe(secret);
+});
+
+test("a test event is signed and sent at once, and its outcome is the answer", async () => {
+  const account = await newAccount();
+  await setEndpoint(account, hook);
+  const received = receivers({ [hook]: ok });
+  const answer = await call("/v1/webhook/test", { key: account.key, method: "POST" });
+  const at = Math.floor(Date.now() / 1000);
+  expect(answer).toMatchObject({ status: 200, body: { object: "webhook.test", url: hook, delivered: true, status: 204, ms: 0, at } });
+  const [{ body, headers }] = received as [(typeof received)[0]];
+  testEvent.parse(new Webhook(await secretOf(account)).verify(body, headers));
+  expect(headers["webhook-id"]).toMatch(/^evt_test_/);
+});
+
+test("a test event that is not taken says why", async () => {
+  const account = await newAccount();
+  const send = () => call("/v1/webhook/test", { key: account.key, method: "POST" });
+  expect(await send()).toMatchObject({ status: 404, body: { error: { code: "webhook_not_found" } } });
+  await setEndpoint(account, hook);
+  receivers({ [hook]: () => new Response("no", { status: 401 }) });
+  expect((await send()).body).toMatchObject({ delivered: false, status: 401 });
+  vi.restoreAllMocks();
+  hurryTimeouts();
+  receivers({ [hook]: hangs });
+  expect((await send()).body).toMatchObject({ delivered: false, fault: "timeout" });
+});
+
+test("other methods and paths are refused", async () => {
+  const { key } = await newAccount();
+  const allowed = async (path: string, method: string) => {
+    const { status, headers } = await call(path, { key, method });
+    return [status, headers.get("allow")];
+  };
+  expect(await allowed("/v1/webhook", "DELETE")).toEqual([405, "GET, HEAD, PUT"]);
+  expect(await allowed("/v1/webhook/test", "GET")).toEqual([405, "POST"]);
+  expect(await allowed("/v1/webhook_secret", "PUT")).toEqual([405, "GET, HEAD, POST"]);
+  expect(await allowed("/v1/webhook/other", "GET")).toEqual([404, null]);
+});

@@ -1,0 +1,63 @@
+/** Receivers of callbacks, in the place of the Internet. */
+
+import { Webhook } from "standardwebhooks";
+import { expect, vi } from "vitest";
+import { taskEvent } from "../../src/api/schema.ts";
+import { type Account, call, deliver } from "./gateway.ts";
+
+/** A callback as it arrived. */
+export interface Received {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  redirect: string | undefined;
+}
+
+type Answer = (signal: AbortSignal) => Response | Promise<Response>;
+
+/** Stands in for the Internet, where only these addresses answer; returns the calls as they come in. */
+export function receivers(hosts: Record<string, Answer>): Received[] {
+  const received: Received[] = [];
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const { url, headers, redirect } = new Request(input, init);
+    received.push({ url, headers: Object.fromEntries(headers), body: init?.body as string, redirect });
+    const answer = hosts[url];
+    if (!answer) throw new TypeError("Network connection lost.");
+    return answer(init!.signal!);
+  });
+  return received;
+}
+
+export const ok = () => new Response(null, { status: 204 });
+
+/** Never answers; ends when its caller gives up. */
+export const hangs: Answer = (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+
+/** Time limits of ten seconds and more are over at once; returns how long they were, in milliseconds. */
+export function hurryTimeouts(): number[] {
+  const original = setTimeout;
+  const limits: number[] = [];
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => {
+    if (ms >= 10_000) limits.push(ms);
+    return original(run, ms >= 10_000 ? 0 : ms);
+  }) as never);
+  return limits;
+}
+
+export const secretOf = async (account: Account): Promise<string> =>
+  (await call("/v1/webhook_secret", { key: account.key })).body.secret as string;
+
+/** Checks the signature as receivers do, by the reference library, and the body against its schema; returns the body. */
+export function verified({ body, headers }: Received, secret: string) {
+  return taskEvent.parse(new Webhook(secret).verify(body, headers));
+}
+
+export const callbackOf = async (account: Account, id: string) => (await call(`/v1/tasks/${id}/callback`, { key: account.key })).body;
+
+export const setEndpoint = async (account: Account, url: string | null): Promise<void> => {
+  const answer = await call("/v1/webhook", { key: account.key, method: "PUT", body: { url } });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+};
+
+/** Hands the task's message to the consumer of callbacks. */
+export const callBack = (id: string, vars: Partial<Env> = {}) => deliver(id, "gateway-notify", vars);

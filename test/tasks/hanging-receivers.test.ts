@@ -1,0 +1,58 @@
+/** Receivers that never answer hold up neither their own account's tasks and callbacks nor another's. Contract 7. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { type Account, books, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
+import { callBack, callbackOf, hangs, hurryTimeouts, ok, receivers } from "../support/receiver.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const hanging = "https://hanging.example.com/";
+const good = "https://good.example.com/";
+const completeFor = (account: Account, callback_url: string) =>
+  complete(account, "/v1/images/generations", { model: "imgA-4", prompt: "a fox", callback_url });
+
+/** Time limits of ten seconds and more do not pass until they are let pass. */
+function holdTimeouts(): () => void {
+  const original = setTimeout;
+  const held: (() => void)[] = [];
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) =>
+    ms >= 10_000 ? held.push(run) : original(run, ms)) as never);
+  return () => held.forEach((run) => run());
+}
+
+test("100 receivers hang: tasks of the same and of another account are made, settled and called back beside them", async () => {
+  const [account, other] = [await newAccount(), await newAccount()];
+  const release = holdTimeouts();
+  const received = receivers({ [hanging]: hangs, [good]: ok });
+  const ids: string[] = [];
+  for (let count = 0; count < 100; count++) ids.push(await completeFor(account, hanging));
+  const calls = ids.map((id) => callBack(id));
+  await vi.waitFor(() => expect(received).toHaveLength(100), { timeout: 20_000 });
+
+  for (const each of [account, other]) {
+    const before = await books(each);
+    const id = await completeFor(each, good);
+    await callBack(id);
+    expect(await callbackOf(each, id)).toMatchObject({ state: "delivered" });
+    expect(await books(each)).toMatchObject({ reserved: 0, used: Math.round((before.used + 0.03) * 100) / 100 });
+  }
+  // All of this went on while not one of the hundred had been given up.
+  expect(await callbackOf(account, ids[99]!)).toMatchObject({ state: "pending", attempts: [] });
+
+  release();
+  expect(await Promise.all(calls)).toEqual(ids.map(() => "ack"));
+  for (const id of ids) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
+}, 120_000);
+
+test("while all consumers are taken by receivers that hang, each callback is made by its own object after ten seconds", async () => {
+  const [account, other] = [await newAccount(), await newAccount()];
+  const slow = [await completeFor(account, hanging), await completeFor(account, hanging)];
+  const quick = [await completeFor(account, good), await completeFor(other, good)];
+  hurryTimeouts();
+  const received = receivers({ [hanging]: hangs, [good]: ok });
+  // No consumer comes.
+  await Promise.all([...slow, ...quick].map((id) => pass(id, 10)));
+  expect(received.filter(({ url }) => url === good)).toHaveLength(2);
+  for (const id of slow) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
+});
