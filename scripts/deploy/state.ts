@@ -53,7 +53,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   await rename(temporary, path);
 }
 
-/** The text of a file, or undefined where there is none. */
+/** Reads a file as text; returns undefined if it does not exist. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");

@@ -68,7 +68,7 @@ export class AdminClient {
     return shape.parse(text === "" ? undefined : JSON.parse(text));
   }
 
-  /** The account of this address, with the operator's pages; made where there is none. */
+  /** Finds the account of this address, or creates it, and gives it the operator's pages. */
   async operatorAccount(email: string): Promise<string> {
     const found = await this.#ask(z.object({ data: z.array(account) }), "GET", `/accounts?email=${encodeURIComponent(email)}`);
     const { id, admin } = found.data[0] ?? (await this.#ask(account, "POST", "/accounts", { email, quota: firstQuota }));

@@ -103,7 +103,7 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await submit(page);
 }
 
-/** Signs somebody new up. */
+/** Signs a new person up. */
 export async function signUp(page: Page): Promise<void> {
   await page.goto("/console/sign-up");
   await page.locator("[name=name]").fill("Ann Example");

@@ -89,7 +89,7 @@ async function read(
   }
 }
 
-/** Throws what a caller is told of a body that could not be read. */
+/** Throws the `ApiError` for a body that could not be read. */
 function refuse(error: unknown): never {
   if (!(error instanceof JsonBodyError)) throw error;
   const isSlow = error.cause instanceof NetError && error.cause.reason === "timeout";

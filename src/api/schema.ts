@@ -169,7 +169,7 @@ export const taskEvent = z.strictObject({ type: eventTypes, timestamp: z.iso.dat
 /** The body of a test event. */
 export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
 
-/** One call of a receiver: its HTTP status, or why there is none. */
+/** One call of a receiver: its HTTP status, or the fault that left it without one. */
 const attemptFields = {
   at: time,
   /** Milliseconds from the call to the status or fault. */
