@@ -37,11 +37,13 @@ test("what is not forwarded is not reserved for", () =>
 const withPart = (part: object) =>
   reserve({ messages: [{ role: "user", content: [part] }] }).promptTokens -
   reserve({ messages: [{ role: "user", content: "" }] }).promptTokens;
-const picture = (detail?: string) =>
+const makeImage = (detail?: string) =>
   withPart({ type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(1_000_000)}`, ...(detail && { detail }) } });
 
-test("pictures, audio and files have bounds of their own", () => {
-  expect([picture("low"), picture("high"), picture("auto"), picture("original"), picture()]).toEqual([512, 4096, 16_384, 16_384, 16_384]);
+test("images, audio and files have bounds of their own", () => {
+  expect([makeImage("low"), makeImage("high"), makeImage("auto"), makeImage("original"), makeImage()]).toEqual([
+    512, 4096, 16_384, 16_384, 16_384,
+  ]);
   // A minute of MP3 at 8 kbit/s is 80,000 characters, and 3,000 tokens at the most.
   expect(withPart({ type: "input_audio", input_audio: { data: "A".repeat(80_000), format: "mp3" } })).toBe(10_000);
   expect(withPart({ type: "file", file: { file_data: "AAAA" } })).toBe(1_050_000);

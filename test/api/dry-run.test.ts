@@ -100,11 +100,11 @@ test("inline images are checked and not kept, large and small", async () => {
   const puts = spyOn(bindings.bucket(), "put").mockClear();
   const padded = new Uint8Array(200_000);
   padded.set(png);
-  const picture = `data:image/png;base64,${padded.toBase64()}`;
+  const large = `data:image/png;base64,${padded.toBase64()}`;
   const small = `data:image/png;base64,${png.toBase64()}`;
-  const body = { model: "imgA-4", prompt: unique(), images: [picture, small] };
+  const body = { model: "imgA-4", prompt: unique(), images: [large, small] };
   expect((await dry(account, images, body)).body).toMatchObject({ kind: "image", metadata: { images: ["inline", "inline"] } });
-  const wrong = { ...body, images: [picture, `data:image/png;base64,${btoa("x".repeat(90_000))}`] };
+  const wrong = { ...body, images: [large, `data:image/png;base64,${btoa("x".repeat(90_000))}`] };
   expect(await dry(account, images, wrong)).toMatchObject({ status: 400, body: { error: { param: "images[1]" } } });
   expect(puts).not.toHaveBeenCalled();
   expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toEqual([]);

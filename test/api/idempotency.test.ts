@@ -239,7 +239,7 @@ test("the task was created but its answer got lost: the repeat finds it", async 
   expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
 });
 
-test("an inline picture is there for the task that a repeat after a crash creates", async () => {
+test("an inline image is there for the task that a repeat after a crash creates", async () => {
   const account = await newAccount();
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const body = { ...image(), images: [`data:image/png;base64,${png}`] };

@@ -30,7 +30,7 @@ async function stream(account: Account, content: string): Promise<void> {
   await response.text().catch(() => undefined);
 }
 
-test("nothing secret is logged, whatever happens: no prompt, key, signature, token or picture", async () => {
+test("nothing secret is logged, whatever happens: no prompt, key, signature, token or image", async () => {
   const account = await newAccount();
   const prompt = `my-password-is-hunter2 ${unique()}`;
   const { texts, lines } = capture();
@@ -72,7 +72,7 @@ test("nothing secret is logged, whatever happens: no prompt, key, signature, tok
     "signing secret": "test-signing-secret",
     "idempotency key": secretKey,
     "caller's URL": "input-url-token",
-    "inline picture": png.slice(20, 60),
+    "inline image": png.slice(20, 60),
     "upstream's answer": "Hello there",
   };
   for (const [name, secret] of Object.entries(secrets))

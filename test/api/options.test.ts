@@ -120,12 +120,12 @@ test("an idempotent repeat shows the reference again", async () => {
 
 test("a submission says where its task is and when to ask", async () => {
   const account = await newAccount();
-  const film = await complete(account, videos, { model: "vidA-2", prompt: unique() });
+  const video = await complete(account, videos, { model: "vidA-2", prompt: unique() });
   const rows: [string, object, string][] = [
     [images, image(), "2"],
     [videos, { model: "vidA-2", prompt: unique() }, "5"],
-    [videos, { model: "vidA-2", from_task: film, timestamps: "0,2" }, "5"],
-    [`/v1/videos/${film}/remix`, { model: "vidA-2", prompt: unique() }, "5"],
+    [videos, { model: "vidA-2", from_task: video, timestamps: "0,2" }, "5"],
+    [`/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() }, "5"],
   ];
   for (const [path, body, seconds] of rows) {
     const { headers, body: told } = await call(path, { key: account.key, body });

@@ -9,7 +9,7 @@ const videos = "/v1/videos/generations";
 const remixOf = (id: string) => `/v1/videos/${id}/remix`;
 const change = (more: object = {}) => ({ model: "vidA-2", prompt: unique(), ...more });
 
-async function film(account: Account, more: object = {}): Promise<string> {
+async function makeVideo(account: Account, more: object = {}): Promise<string> {
   const id = await submit(account, videos, { model: "vidA-2", prompt: unique(), ...more });
   await finish(account, id);
   return id;
@@ -23,7 +23,7 @@ const unknown = {
 
 test("a remix is a task of its own that names its source, and ends as a video", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const body = change({ size: "9:16", duration: 15 });
   const answer = await call(remixOf(source), { key: account.key, body });
   expect(answer.status).toBe(200);
@@ -50,7 +50,7 @@ test("a remix is a task of its own that names its source, and ends as a video", 
 
 test("its defaults are those of its model: vidA-2 10 seconds, vidA-2-pro 15", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   for (const [model, duration, reserved] of [
     ["vidA-2", 10, 1],
     ["vidA-2-pro", 15, 4.5],
@@ -62,7 +62,7 @@ test("its defaults are those of its model: vidA-2 10 seconds, vidA-2-pro 15", as
 
 test("a remix can be remixed", async () => {
   const account = await newAccount();
-  const first = await submit(account, remixOf(await film(account)), change());
+  const first = await submit(account, remixOf(await makeVideo(account)), change());
   await finish(account, first);
   const second = await submit(account, remixOf(first), change());
   expect((await finish(account, second)).body.data).toMatchObject({ status: "completed", metadata: { source_task: first } });
@@ -77,7 +77,7 @@ test("a video of another model can be the source", async () => {
 
 test("an unknown, forged or foreign source is 404 and reserves nothing", async () => {
   const account = await newAccount();
-  const foreign = await film(await newAccount());
+  const foreign = await makeVideo(await newAccount());
   const forged = `task_${"A".repeat(43)}`;
   for (const id of [foreign, "task_unknown", forged, "x"])
     expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(unknown);
@@ -86,9 +86,9 @@ test("an unknown, forged or foreign source is 404 and reserves nothing", async (
 
 test("a source that is no video is refused", async () => {
   const account = await newAccount();
-  const picture = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
-  const character = await submit(account, videos, { model: "vidA-2", from_task: await film(account), timestamps: "0,1" });
-  for (const id of [picture, character]) {
+  const image = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const character = await submit(account, videos, { model: "vidA-2", from_task: await makeVideo(account), timestamps: "0,1" });
+  for (const id of [image, character]) {
     await finish(account, id);
     expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(refused);
   }
@@ -106,8 +106,8 @@ test("a source that has not completed, or failed, is refused", async () => {
 
 test("a source made with private: true is refused, one with private: false is not", async () => {
   const account = await newAccount();
-  const hidden = await film(account, { metadata: { private: true } });
-  const open = await film(account, { metadata: { private: false } });
+  const hidden = await makeVideo(account, { metadata: { private: true } });
+  const open = await makeVideo(account, { metadata: { private: false } });
   const body = change();
   const answer = await call(remixOf(hidden), { key: account.key, body });
   expect(answer).toMatchObject(refused);
@@ -118,7 +118,7 @@ test("a source made with private: true is refused, one with private: false is no
 
 test("an expired source is refused from the second of its expiry on", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const { expires_at } = (await call(`${videos}/${source}`, { key: account.key })).body;
   vi.setSystemTime(expires_at * 1000 - 1);
   expect((await call(remixOf(source), { key: account.key, body: change() })).status).toBe(200);
@@ -128,7 +128,7 @@ test("an expired source is refused from the second of its expiry on", async () =
 
 test("a source that expires before the remix starts fails it as invalid_input, or it is made of what was there", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const { expires_at } = (await call(`${videos}/${source}`, { key: account.key })).body;
   vi.setSystemTime(expires_at * 1000 - 1);
   const id = await submit(account, remixOf(source), change());
@@ -140,7 +140,7 @@ test("a source that expires before the remix starts fails it as invalid_input, o
 
 test("a model that cannot remix is refused with what could", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const { status, body } = await call(remixOf(source), { key: account.key, body: change({ model: "vidB-3.1-fast" }) });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({

@@ -9,12 +9,12 @@ import { type Account, books, newAccount } from "../support/gateway.ts";
 afterEach(() => void vi.useRealTimers());
 
 const path = "/v1/images/generations";
-const picture = (bytes: number) => {
+const makeImage = (bytes: number) => {
   const data = new Uint8Array(bytes).fill(7);
   data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   return `data:image/png;base64,${data.toBase64()}`;
 };
-const large = () => JSON.stringify({ model: "imgB-4o-image", prompt: "a quay", images: [picture(100_000)] });
+const large = () => JSON.stringify({ model: "imgB-4o-image", prompt: "a quay", images: [makeImage(100_000)] });
 
 /** Sends a body, which may be a stream, with the length that is announced for it. */
 async function send(account: Account, body: string | ReadableStream, length?: number, to = path) {

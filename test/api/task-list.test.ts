@@ -112,7 +112,7 @@ test("a task that is completed is listed as completed, also while D1 is too busy
 
 test("kind filters", async () => {
   const account = await newAccount();
-  const picture = await image(account);
+  const imageId = await image(account);
   tick();
   const video = await submit(account, videos, { model: "vidA-2", prompt: unique() });
   await finish(account, video);
@@ -120,7 +120,7 @@ test("kind filters", async () => {
   const character = await submit(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
   tick();
   const remix = await submit(account, `/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() });
-  const kinds = { image: [picture], video: [video], character: [character], remix: [remix] };
+  const kinds = { image: [imageId], video: [video], character: [character], remix: [remix] };
   for (const [kind, ids] of Object.entries(kinds)) expect(await idsIn(account, `?kind=${kind}`), kind).toEqual(ids);
   expect(await idsIn(account, "?kind=video&status=completed")).toEqual([video]);
   expect(await idsIn(account, "?kind=video&status=failed")).toEqual([]);

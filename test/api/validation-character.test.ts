@@ -119,7 +119,7 @@ test("a from_task must be a text", () =>
     "from_task",
     [5, true, [neverIssued]].map((bad) => ({ model, from_task: bad, timestamps })),
   ));
-test("what a film would need is not needed and not told back", () =>
+test("what a video would need is not needed and not told back", () =>
   accepts([
     [
       { model, url, timestamps, prompt: "unused", duration: 10, size: "16:9", images: null },
@@ -137,18 +137,18 @@ test("everything wrong is told at once", async () => {
   expect(body.error.param).toBe(body.error.details[0].param);
 });
 
-test("a completed film of the account is a source", async () => {
+test("a completed video of the account is a source", async () => {
   const account = await newAccount();
   const from_task = await done(account, {});
   const answer = await call(path, { key: account.key, body: { model, from_task, timestamps } });
   expect(answer.body.metadata).toEqual({ kind: "character", from_task, timestamps, reserved: 0.05 });
 });
-test("so is a remix, a film of another model, a private film", async () => {
+test("so is a remix, a video of another model, a private video", async () => {
   const account = await newAccount();
-  const film = await done(account, { model: "vidB-3.1-fast" });
-  const remix = await done(account, { size: "1:1" }, `/v1/videos/${film}/remix`);
+  const video = await done(account, { model: "vidB-3.1-fast" });
+  const remix = await done(account, { size: "1:1" }, `/v1/videos/${video}/remix`);
   const hidden = await done(account, { metadata: { private: true } });
-  for (const from_task of [film, remix, hidden])
+  for (const from_task of [video, remix, hidden])
     expect((await call(path, { key: account.key, body: { model, from_task, timestamps } })).status).toBe(200);
 });
 test("a task that was never issued or is somebody else's is 404 task_not_found", async () => {
@@ -161,11 +161,11 @@ test("a task that was never issued or is somebody else's is 404 task_not_found",
     });
   await expectNothingPaid(account);
 });
-test("a film that is not completed is no source", async () => {
+test("a video that is not completed is no source", async () => {
   const account = await newAccount();
   await refusesTask(account, await submit(account, path, { model, prompt: unique() }));
 });
-test("a film that failed is no source", async () => {
+test("a video that failed is no source", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
@@ -180,7 +180,7 @@ test("an image and a character are no source", async () => {
   const from_task = await done(account, {});
   await refusesTask(account, await done(account, { from_task, timestamps }));
 });
-test("a film is a source until its 24 hours are over", async () => {
+test("a video is a source until its 24 hours are over", async () => {
   const account = await newAccount();
   const from_task = await done(account, {});
   const { data } = (await call(`/v1/tasks/${from_task}`, { key: account.key })).body;

@@ -117,10 +117,14 @@ for (const [name, path, body] of submissions) {
 }
 test("headers and callback_url of a remix follow the same rules", async () => {
   const account = await newAccount();
-  const film = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
-  await finish(account, film);
+  const video = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
+  await finish(account, video);
   const remix = (body: object, key: string) =>
-    call(`/v1/videos/${film}/remix`, { key: account.key, body: { model: "vidA-2", prompt, ...body }, headers: { "idempotency-key": key } });
+    call(`/v1/videos/${video}/remix`, {
+      key: account.key,
+      body: { model: "vidA-2", prompt, ...body },
+      headers: { "idempotency-key": key },
+    });
   expect((await remix({ callback_url: goodCallbacks[0] }, "k".repeat(255))).status).toBe(200);
   expect((await remix({}, "k".repeat(256))).status).toBe(400);
   expect(await remix({ callback_url: badCallbacks[0] }, "other")).toMatchObject({

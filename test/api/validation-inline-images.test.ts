@@ -40,7 +40,7 @@ const foreign = {
   "a RIFF file that is no WebP": base64("RIFF", 16, 0, 0, 0, "AVI "),
   "a PNG that starts wrong": base64(0x88, "PNG\r\n", 0x1a, "\n"),
   SVG: base64("<svg xmlns='http://www.w3.org/2000/svg'/>"),
-  text: base64("neither picture nor film"),
+  text: base64("neither image nor video"),
 };
 const dataUri = (data: string, type = "png") => `data:image/${type};base64,${data}`;
 
@@ -123,7 +123,7 @@ test("text that is no Base64 is refused", () =>
     [image],
     ["!!!!", `${png.slice(0, 9)}*`, "iVBORw0KGgo", ""].map((data) => dataUri(data)),
   ));
-test("bare text that is no Base64 is refused", () => refuses(bare, ["a picture of a ship", `${png.slice(0, 9)}*`]));
+test("bare text that is no Base64 is refused", () => refuses(bare, ["an image of a ship", `${png.slice(0, 9)}*`]));
 test("bare Base64 of another format is refused", () => refuses(bare, Object.values(foreign)));
 test("a data URI that is no Base64 or no image is refused", () =>
   refuses(

@@ -8,7 +8,7 @@ holdTime();
 
 const videos = "/v1/videos/generations";
 
-const film = (account: Account, prompt: string, model = "vidA-2") => call(videos, { key: account.key, body: { model, prompt } });
+const makeVideo = (account: Account, prompt: string, model = "vidA-2") => call(videos, { key: account.key, body: { model, prompt } });
 
 const done = (account: Account, body: object) => complete(account, videos, { model: "vidA-2", ...body });
 
@@ -26,7 +26,7 @@ async function withCharacter(): Promise<Account> {
 async function refuses(prompts: string[], model?: string): Promise<void> {
   const account = await newAccount();
   for (const prompt of prompts) {
-    const answer = await film(account, prompt, model);
+    const answer = await makeVideo(account, prompt, model);
     const error = { type: "invalid_request", code: "invalid_request", param: "prompt", details: [{ param: "prompt" }] };
     expect({ status: answer.status, ...answer.body }, prompt).toMatchObject({ status: 400, error });
   }
@@ -35,7 +35,7 @@ async function refuses(prompts: string[], model?: string): Promise<void> {
 
 async function accepts(account: Account, prompts: string[], model?: string): Promise<void> {
   for (const prompt of prompts) {
-    const answer = await film(account, prompt, model);
+    const answer = await makeVideo(account, prompt, model);
     expect(answer.status, JSON.stringify([prompt, answer.body])).toBe(200);
     expect(answer.body.metadata.prompt).toBe(prompt);
   }
@@ -49,7 +49,7 @@ test("an unknown name is refused wherever it stands", () =>
 test("@character without any character is refused", () => refuses(["@character dances", "a dance of @character."]));
 test("every unknown name is told", async () => {
   const account = await newAccount();
-  const { status, body } = await film(account, "@one meets @two, and @one leaves");
+  const { status, body } = await makeVideo(account, "@one meets @two, and @one leaves");
   expect(status).toBe(400);
   expect(body.error.details).toEqual([
     { param: "prompt", message: expect.stringContaining("@one") },
@@ -76,7 +76,7 @@ test("an existing character is accepted by its name and as @character", async ()
 test("a part of its name, or more than its name, is another name", async () => {
   const account = await withCharacter();
   for (const prompt of ["@amber runs", "@amber.foxes run", "@fox runs", "@amber.fox and @nobody"])
-    expect((await film(account, prompt)).status, prompt).toBe(400);
+    expect((await makeVideo(account, prompt)).status, prompt).toBe(400);
 });
 test("an existing character is accepted by every model", async () => {
   const account = await withCharacter();
@@ -90,7 +90,7 @@ test("a character that was deleted is unknown", async () => {
   const account = await withCharacter();
   const { data } = (await call("/v1/characters", { key: account.key })).body;
   expect((await call(`/v1/characters/${data[0].id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
-  for (const prompt of ["@amber.fox runs", "@character runs"]) expect((await film(account, prompt)).status, prompt).toBe(400);
+  for (const prompt of ["@amber.fox runs", "@character runs"]) expect((await makeVideo(account, prompt)).status, prompt).toBe(400);
 });
 test("a remix names characters by the same rules", async () => {
   const account = await withCharacter();

@@ -32,7 +32,7 @@ async function accepts(rows: Row[]): Promise<void> {
   expect((await books(account)).reserved).toBeCloseTo(held, 6);
 }
 
-/** Each body is refused for the one field, though there is a film, and none leaves a trace. */
+/** Each body is refused for the one field, though there is a video, and none leaves a trace. */
 async function refuses(param: string, bodies: object[], code = "invalid_request"): Promise<void> {
   const account = await newAccount();
   const source = await done(account);
@@ -97,7 +97,7 @@ test("a remix without model does not pass", () => refuses("model", [{ prompt }, 
 test("a task that was never issued or is somebody else's is 404 task_not_found", async () => {
   const foreign = await done(await newAccount());
   const account = await newAccount();
-  for (const source of [foreign, neverIssued, "task_short", "film"])
+  for (const source of [foreign, neverIssued, "task_short", "video"])
     expect(await call(remixOf(source), { key: account.key, body: { model: "vidA-2", prompt } }), source).toMatchObject({
       status: 404,
       body: { error: { message: expect.any(String), type: "task_not_found", code: "task_not_found", param: "video_id" } },
@@ -105,24 +105,24 @@ test("a task that was never issued or is somebody else's is 404 task_not_found",
   await expectNothingPaid(account);
   expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
 });
-test("a remix and a film of another model can be remixed", async () => {
+test("a remix and a video of another model can be remixed", async () => {
   const account = await newAccount();
-  const film = await done(account, { model: "vidD-02" });
-  const remix = await done(account, { prompt }, remixOf(film));
+  const video = await done(account, { model: "vidD-02" });
+  const remix = await done(account, { prompt }, remixOf(video));
   const answer = await call(remixOf(remix), { key: account.key, body: { model: "vidA-2-pro", prompt } });
   expect(answer).toMatchObject({ status: 200, body: { model: "vidA-2-pro", metadata: { source_task: remix, reserved: 4.5 } } });
 });
-test("a private film cannot be remixed, one that says it is not can", async () => {
+test("a private video cannot be remixed, one that says it is not can", async () => {
   const account = await newAccount();
   await refusesSource(account, await done(account, { metadata: { private: true } }));
   const open = await done(account, { metadata: { private: false } });
   expect((await call(remixOf(open), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
 });
-test("a film that is not completed cannot be remixed", async () => {
+test("a video that is not completed cannot be remixed", async () => {
   const account = await newAccount();
   await refusesSource(account, await submit(account, videos, { model: "vidA-2", prompt: unique() }));
 });
-test("a film that failed or was cancelled cannot be remixed", async () => {
+test("a video that failed or was cancelled cannot be remixed", async () => {
   const account = await newAccount();
   const text = unique();
   await script({ match: text, polls: [{ failed: "provider_error" }] });
@@ -138,12 +138,12 @@ test("an image and a character cannot be remixed", async () => {
   await refusesSource(account, await done(account, { model: "imgA-4" }, "/v1/images/generations"));
   await refusesSource(account, await done(account, { from_task: await done(account), timestamps: "0,2" }));
 });
-test("a film can be remixed until its 24 hours are over", async () => {
+test("a video can be remixed until its 24 hours are over", async () => {
   const account = await newAccount();
-  const film = await done(account);
-  const { data } = (await call(`/v1/tasks/${film}`, { key: account.key })).body;
+  const video = await done(account);
+  const { data } = (await call(`/v1/tasks/${video}`, { key: account.key })).body;
   vi.setSystemTime(1000 * (data.expires_at - 1));
-  expect((await call(remixOf(film), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
+  expect((await call(remixOf(video), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
   vi.setSystemTime(1000 * (data.expires_at + 1));
-  await refusesSource(account, film);
+  await refusesSource(account, video);
 });

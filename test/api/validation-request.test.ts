@@ -13,7 +13,7 @@ const prompt = "an empty beach";
 const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
 const newEmail = () => `${crypto.randomUUID()}@example.com`;
 
-/** Where bodies go: how long they may be, and what a good one is answered (the remix names no film: 404). */
+/** Where bodies go: how long they may be, and what a good one is answered (the remix names no video: 404). */
 const endpoints = [
   { path: "/v1/images/generations", limit: 10 * MiB, body: () => ({ model: "imgA-4", prompt }), good: 200 },
   { path: "/v1/videos/generations", limit: 10 * MiB, body: () => ({ model: "vidA-2", prompt }), good: 200 },

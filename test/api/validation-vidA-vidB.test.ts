@@ -1,4 +1,4 @@
-/** Bodies of vidA and vidB films at both sides of every limit: modes A and C of 4.3 and part 8 of the interface, section 1 of the contract. */
+/** Bodies of vidA and vidB videos at both sides of every limit: modes A and C of 4.3 and part 8 of the interface, section 1 of the contract. */
 
 import { test } from "vitest";
 import { accepting, each, inMetadata, ofModels, refusing, type Row, urls } from "../support/bodies.ts";

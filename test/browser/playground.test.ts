@@ -1,9 +1,9 @@
-/** The playground: a picture with script, without, and by keyboard; its price; the request as programs; a chat. */
+/** The playground: an image with script, without, and by keyboard; its price; the request as programs; a chat. */
 
 import type { Page } from "playwright-core";
 import { amountIn, balance, fact, figures, millionths } from "./support/amounts.ts";
 import { tabTo } from "./support/keyboard.ts";
-import { dropFile, widthOf, withPicture } from "./support/pictures.ts";
+import { dropFile, widthOf, withImage } from "./support/images.ts";
 import { expect, test } from "./support/test.ts";
 
 const patience = { timeout: 60_000 };
@@ -11,7 +11,7 @@ const patience = { timeout: 60_000 };
 const priceShown = async (page: Page) => (await figures(page))["Price"];
 const result = (page: Page) => page.locator("#task .shots img");
 
-test("a picture by drag and drop: its price as it is typed, its way to the end without a reload", patience, async ({ signedIn, watch }) => {
+test("an image by drag and drop: its price as it is typed, its way to the end without a reload", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.getByRole("link", { name: "Playground", exact: true }).click();
   await page.getByLabel("Model").selectOption("imgC-3-pro-image-preview");
@@ -24,7 +24,7 @@ test("a picture by drag and drop: its price as it is typed, its way to the end w
   await expect.poll(() => priceShown(page)).toBe(4 * one);
   const price = 4 * one;
 
-  await withPicture("the dunes.png", async (path) => {
+  await withImage("the dunes.png", async (path) => {
     await dropFile(page.locator('[data-field="images"] [data-drop]'), path);
     const preview = page.getByRole("img", { name: "the dunes.png" });
     await expect.poll(() => widthOf(preview)).toBe(64);
@@ -88,7 +88,7 @@ test("a chat is answered on the page, goes on from there, and costs what it says
   await expect.poll(() => balance(page), { timeout: 10_000 }).toEqual({ remaining: 100e6 - used, reserved: 0, used });
 });
 
-test("without script: the form of a model, its price, and a picture from a file", patience, async ({ signedIn }) => {
+test("without script: the form of a model, its price, and an image from a file", patience, async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground");
   await page.getByLabel("Model").selectOption("imgB-4o-image");
@@ -101,7 +101,7 @@ test("without script: the form of a model, its price, and a picture from a file"
   await page.waitForURL("**/console/playground");
   expect(await priceShown(page)).toBe(3 * one);
   expect(await page.locator("#code-curl").innerText()).toContain("A lighthouse, no script");
-  await withPicture("dunes.png", async (path) => {
+  await withImage("dunes.png", async (path) => {
     await page.locator("input[type=file]").setInputFiles(path);
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.waitForURL("**/console/tasks/task_*");
@@ -114,7 +114,7 @@ test("without script: the form of a model, its price, and a picture from a file"
   expect(await balance(page)).toEqual({ remaining: 100e6 - 3 * one, reserved: 0, used: 3 * one });
 });
 
-test("by keyboard alone: a model, its form, the picture's file", patience, async ({ signedIn }) => {
+test("by keyboard alone: a model, its form, the image's file", patience, async ({ signedIn }) => {
   const page = await signedIn();
   await tabTo(page, "nav a[href='/console/playground']");
   await page.keyboard.press("Enter");

@@ -114,12 +114,12 @@ const held = async (account: Account) =>
     .first<{ held: number }>())!.held;
 
 let one: { browser: Browser; account: Account };
-let film: string;
+let video: string;
 
 beforeAll(async () => {
   holdTime();
   one = await person();
-  film = await complete(one.account, "/v1/videos/generations", { model: "vidA-2", prompt: "waves" });
+  video = await complete(one.account, "/v1/videos/generations", { model: "vidA-2", prompt: "waves" });
 });
 
 interface Schema {
@@ -171,8 +171,8 @@ test("hints are there in every language or in none", () => {
 test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with what its form shows", async (choice) => {
   const { browser, account } = one;
   const typed: Record<string, string> = choice.endsWith(":character")
-    ? { from_task: film, timestamps: "1,3" }
-    : { prompt: "A lighthouse\r\nat dawn", ...(choice.endsWith(":remix") && { video_id: film }) };
+    ? { from_task: video, timestamps: "1,3" }
+    : { prompt: "A lighthouse\r\nat dawn", ...(choice.endsWith(":remix") && { video_id: video }) };
   const { values } = await formOf(browser, choice);
   const task = await run(browser, account, choice, typed);
   const [model, action] = choice.split(":");
@@ -180,7 +180,7 @@ test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with
   const parameters = task.submission.parameters as Record<string, unknown>;
   if (typed["prompt"]) expect(parameters["prompt"]).toBe("A lighthouse\nat dawn");
   else expect(parameters).toMatchObject(typed);
-  if (choice.endsWith(":remix")) expect(task.submission.source?.taskId).toBe(film);
+  if (choice.endsWith(":remix")) expect(task.submission.source?.taskId).toBe(video);
   for (const name of ["size", "n", "quality", "duration", "metadata.resolution"])
     expect([name, parameters[name.replace("metadata.", "")]]).toEqual([name, values[name] && (Number(values[name]) || values[name])]);
 });
@@ -223,7 +223,7 @@ test.each([
 test("a character costs what its form says, before anything is typed", async () => {
   const { browser, account } = one;
   expect(shownPrice(await browser.read(`${path}?model=vidA-2:character`))).toBe("0.05");
-  expect((await run(browser, account, "vidA-2:character", { from_task: film, timestamps: "0,2" })).submission.price).toBe(50_000);
+  expect((await run(browser, account, "vidA-2:character", { from_task: video, timestamps: "0,2" })).submission.price).toBe(50_000);
 });
 
 test("a form sent twice is one task; a changed one is another", async () => {
@@ -281,7 +281,7 @@ test("who has too little is told before and after", async () => {
   expect(await response.text()).toContain("The balance is insufficient.");
 });
 
-test("pictures that are picked are the task's inputs, to the byte", async () => {
+test("images that are picked are the task's inputs, to the byte", async () => {
   const { browser, account } = one;
   const { values } = await formOf(browser, "vidC-1-0-pro-fast");
   const form = new FormData();
@@ -320,7 +320,7 @@ test("a form that is too large is refused unread", async () => {
   expect(response.status).toBe(413);
 });
 
-test("a run is prefilled from a task, an uploaded picture has to be picked again", async () => {
+test("a run is prefilled from a task, an uploaded image has to be picked again", async () => {
   const { browser, account } = one;
   const typed = {
     prompt: `"><script>alert(1)</script>`,
@@ -336,10 +336,10 @@ test("a run is prefilled from a task, an uploaded picture has to be picked again
   expect(values).toMatchObject({ ...typed, model: "vidC-1-0-pro-fast", "image_with_roles.0.role": "first_frame" });
   expect(html).not.toContain("have to be chosen again");
 
-  const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: film, duration: "25" });
+  const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: video, duration: "25" });
   expect((await formIn(await browser.read(`${path}?from=${remix.id}`))).values).toMatchObject({
     model: "vidA-2-pro:remix",
-    video_id: film,
+    video_id: video,
     duration: "25",
   });
 
@@ -361,10 +361,10 @@ test("another model's form keeps what fits into it", async () => {
   const { values } = await formIn(await response.text());
   expect(values).toMatchObject({ model: "vidD-02", prompt: "kept", size: "16:9", duration: "5" });
   // What nobody has changed gives way to the other model's own default, though it fits.
-  const film = async (typed: Record<string, string>) =>
+  const makeVideo = async (typed: Record<string, string>) =>
     (await formIn(await (await send(one.browser, "imgA-4", { ...typed, model: "vidA-2" }, "choose")).text())).values;
-  expect(await film({})).toMatchObject({ model: "vidA-2", size: "16:9" });
-  expect(await film({ size: "9:16" })).toMatchObject({ model: "vidA-2", size: "9:16" });
+  expect(await makeVideo({})).toMatchObject({ model: "vidA-2", size: "16:9" });
+  expect(await makeVideo({ size: "9:16" })).toMatchObject({ model: "vidA-2", size: "9:16" });
 });
 
 test("an alias, a field in the query; a model that is not there gives way to another", async () => {
@@ -423,7 +423,7 @@ test("what is no JSON, and no conversation, is told beside its field", async () 
     expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
 });
 
-test("JSON that is nested too deep, and more names of pictures than there is room for, are refused and written down once", async () => {
+test("JSON that is nested too deep, and more names of images than there is room for, are refused and written down once", async () => {
   const deep = "[".repeat(5_000) + "]".repeat(5_000);
   expect((await send(one.browser, "textA-1-mini", { tools: deep, "messages.0.content": "x" })).status).toBe(400);
   const names = "a\n".repeat(100_000);

@@ -42,7 +42,7 @@ const somebody = () => (known ??= person());
 
 const tick = () => vi.setSystemTime(Date.now() + 1_000);
 const image = (account: Account, body: object = {}) => submit(account, images, { model: "imgA-4", prompt: unique(), ...body });
-const film = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
+const makeVideo = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
 
 /** The tasks that a page of the gallery shows, in their order. */
 const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
@@ -64,19 +64,19 @@ async function led(response: Response): Promise<string> {
   return response.headers.get("location")!.replace("/console/tasks/", "");
 }
 
-test("the gallery shows each kind with its picture or film, newest first, and is live while one runs", async () => {
+test("the gallery shows each kind with its image or video, newest first, and is live while one runs", async () => {
   const { browser, account } = await person();
   expect(await browser.read("/console/tasks")).toContain("There are no tasks yet.");
-  const picture = await complete(account, images, { model: "imgA-4", prompt: `a ${attack}` });
+  const imageId = await complete(account, images, { model: "imgA-4", prompt: `a ${attack}` });
   tick();
-  const video = await film(account);
+  const video = await makeVideo(account);
   tick();
   const character = await complete(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
   tick();
   const remix = await complete(account, `/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() });
   const text = await browser.read("/console/tasks");
-  expect(shown(text)).toEqual([remix, character, video, picture]);
-  for (const id of [picture, character])
+  expect(shown(text)).toEqual([remix, character, video, imageId]);
+  for (const id of [imageId, character])
     expect(text).toMatch(new RegExp(`<img class="preview" src="https://gateway.example/assets/${id}/`));
   for (const id of [video, remix]) expect(text).toMatch(new RegExp(`<video class="preview" src="https://gateway.example/assets/${id}/`));
   expect(text).toContain("@amber.fox");
@@ -91,18 +91,18 @@ test("the gallery shows each kind with its picture or film, newest first, and is
 
 test("the gallery is filtered by kind, status and model, and goes on where a page ends", async () => {
   const { browser, account } = await person();
-  const video = await film(account);
-  const pictures: string[] = [];
+  const video = await makeVideo(account);
+  const imageIds: string[] = [];
   for (let count = 0; count < 21; count++) {
     tick();
-    pictures.unshift(await image(account));
+    imageIds.unshift(await image(account));
   }
   const show = async (query: string) => shown(await browser.read(`/console/tasks${query}`));
   const first = await browser.read("/console/tasks?kind=image&status=queued&model=imgA-4");
-  expect(shown(first)).toEqual(pictures.slice(0, 20));
+  expect(shown(first)).toEqual(imageIds.slice(0, 20));
   const older = within(first, /href="([^"]*after=[^"]*)"/);
   const second = await browser.read(older);
-  expect(shown(second)).toEqual(pictures.slice(20));
+  expect(shown(second)).toEqual(imageIds.slice(20));
   expect([first, second].map((text) => text.includes(">Older</a>"))).toEqual([true, false]);
   expect(await show("?kind=video")).toEqual([video]);
   expect(await show("?status=completed&kind=&model=")).toEqual([video]);
@@ -112,7 +112,7 @@ test("the gallery is filtered by kind, status and model, and goes on where a pag
   expect([refused.status, shown(await refused.text())]).toEqual([400, []]);
 });
 
-test("a task's page is live until the task ends, and shows its pictures, parameters, cost and times then", async () => {
+test("a task's page is live until the task ends, and shows its images, parameters, cost and times then", async () => {
   const { browser, account } = await somebody();
   const prompt = `${unique()} ${attack}`;
   const id = await image(account, { prompt, n: 2, size: "16:9" });
@@ -137,9 +137,9 @@ test("a task's page is live until the task ends, and shows its pictures, paramet
   expect(text).not.toContain("<script>alert");
 });
 
-test("a film plays on its page, with its thumbnail, and leads to what it came from", async () => {
+test("a video plays on its page, with its thumbnail, and leads to what it came from", async () => {
   const { browser, account } = await somebody();
-  const source = await film(account, { metadata: { thumbnail: true, style: "anime" } });
+  const source = await makeVideo(account, { metadata: { thumbnail: true, style: "anime" } });
   const text = await browser.read(`/console/tasks/${source}`);
   expect(text).toMatch(/<video src="https:[^"]*" poster="https:[^"]*" width="\d+" height="\d+" controls/);
   const remix = await complete(account, `/v1/videos/${source}/remix`, { model: "vidA-2", prompt: unique() });
@@ -160,7 +160,7 @@ test("a task that failed says why and that its money came back", async () => {
 
 test("files that have expired are gone from the pages, and what needs them too", async () => {
   const { browser, account } = await somebody();
-  const id = await film(account);
+  const id = await makeVideo(account);
   expect(await browser.read(`/console/tasks/${id}`)).toContain(`action="/console/tasks/${id}/remix"`);
   vi.setSystemTime(Date.now() + 86_401_000);
   await pass(id, 0);
@@ -193,7 +193,7 @@ test("running again submits the same once, however often the form is sent", asyn
   expect(await led(await browser.ask(later.action, { key: later.key }))).not.toBe(again);
 });
 
-test("a task whose pictures were sent along cannot be repeated: its page leads to the playground", async () => {
+test("a task whose images were sent along cannot be repeated: its page leads to the playground", async () => {
   const { browser, account } = await somebody();
   const inline = `data:image/png;base64,${png.toBase64()}`;
   const id = await complete(account, images, { model: "imgB-4o-image", prompt: unique(), images: [inline] });
@@ -207,9 +207,9 @@ test("a task whose pictures were sent along cannot be repeated: its page leads t
   expect(await books(account)).toEqual(before);
 });
 
-test("a film is remixed by the choices of the catalog; what is refused is said beside what was typed", async () => {
+test("a video is remixed by the choices of the catalog; what is refused is said beside what was typed", async () => {
   const { browser, account } = await person(0);
-  const id = await film(account);
+  const id = await makeVideo(account);
   const text = await browser.read(`/console/tasks/${id}`);
   for (const choice of ["vidA-2, 15 s, $1.50", "vidA-2-pro, 25 s, $7.50"]) expect(text).toContain(choice);
   const { action, key } = formOf(text, "remix");
@@ -235,16 +235,16 @@ test("a film is remixed by the choices of the catalog; what is refused is said b
   expect(await spoken.text()).toContain("prompt: 비워 둘 수 없습니다");
 });
 
-test("private films and films of models that cannot are not remixed", async () => {
+test("private videos and videos of models that cannot are not remixed", async () => {
   const { browser, account } = await somebody();
-  const hidden = await film(account, { metadata: { private: true } });
-  const other = await film(account, { model: "vidB-3.1-fast" });
+  const hidden = await makeVideo(account, { metadata: { private: true } });
+  const other = await makeVideo(account, { model: "vidB-3.1-fast" });
   for (const id of [hidden, other]) expect(await browser.read(`/console/tasks/${id}`)).not.toContain(`${id}/remix`);
 });
 
-test("a character is made of a film", async () => {
+test("a character is made of a video", async () => {
   const { browser, account } = await somebody();
-  const id = await film(account);
+  const id = await makeVideo(account);
   const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "character");
   const refused = await browser.ask(action, { key, start: "1", end: "9" });
   expect(await refused.text()).toMatch(/timestamps: must be at least 1 and at most 3 seconds long.*value="9"/s);
@@ -271,7 +271,7 @@ test("cancelling returns the money; a task that had ended is told kindly", async
 
 test("another account's task is not there, whatever is done with it", async () => {
   const { account } = await somebody();
-  const id = await film(account);
+  const id = await makeVideo(account);
   const { browser: stranger, account: theirs } = await person();
   const form = { key: "x", prompt: "mine now", choice: "vidA-2/10", size: "16:9", start: "0", end: "1" };
   expect((await stranger.ask(`/console/tasks/${id}`)).status).toBe(404);
@@ -288,16 +288,16 @@ test("a part of a page that asks after the session has ended leads to the sign-i
   expect([response.status, response.headers.get("hx-redirect")]).toEqual([401, "/console/sign-in?to=%2Fconsole%2Ftasks"]);
 });
 
-test("characters are shown with picture and user name, and deleted once that is confirmed", async () => {
+test("characters are shown with image and user name, and deleted once that is confirmed", async () => {
   const { browser, account } = await person();
   expect(await browser.read("/console/characters")).toContain("There are no characters yet.");
-  await complete(account, videos, { model: "vidA-2", from_task: await film(account), timestamps: "0,1" });
+  await complete(account, videos, { model: "vidA-2", from_task: await makeVideo(account), timestamps: "0,1" });
   await env.DB.prepare("UPDATE character SET display_name = ?2 WHERE account_id = ?1").bind(account.id, `Amber ${attack}`).run();
   const text = await browser.read("/console/characters");
   expect(text).toMatch(/<code id="name-ch_[\w-]+">@amber\.fox<\/code>/);
   expect(text).not.toContain("<script>alert");
-  const picture = within(text, /<img class="face" src="([^"]*)"/);
-  expect((await call(picture)).headers.get("content-type")).toBe("image/png");
+  const image = within(text, /<img class="face" src="([^"]*)"/);
+  expect((await call(image)).headers.get("content-type")).toBe("image/png");
   const path = within(text, /href="(\/console\/characters\/ch_[\w-]+\/delete)"/);
   const { browser: stranger } = await somebody();
   expect((await stranger.ask(path)).status).toBe(404);

@@ -4,8 +4,8 @@ import { expect } from "vitest";
 import { type ErrorCode, statusAndType } from "../../src/errors.ts";
 import { type Account, type Answer, complete } from "../support/gateway.ts";
 
-/** A task with a film that remixes and characters can start from. */
-export const filmOf = (account: Account) => complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: "a quiet street" });
+/** A task with a video that remixes and characters can start from. */
+export const videoOf = (account: Account) => complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: "a quiet street" });
 
 /** Sends a request, once more if the machine rather than the gateway may have been slow. */
 export async function within1s(ask: () => Promise<Answer>): Promise<Answer> {

@@ -60,19 +60,19 @@ const timestamps = fc
   .tuple(fc.nat(999_996_000_000), fc.integer({ min: 1_000_000, max: 3_000_000 }), fc.constantFrom("", " ", "\t"))
   .map(([start, length, space]) => `${space}${start / 1e6}${space},${space}${((start + length) / 1e6).toFixed(6)}${space}`);
 
-const pictureUrl = fc.constantFrom(
+const imageUrl = fc.constantFrom(
   "https://pictures.example/n.png",
   " https://pictures.example/n.png?a=%F0%9F%99%82#b ",
   "HTTP://pictures.example/画.webp",
 );
 const png = `data:image/png;base64,${Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13).toBase64()}`;
 
-export const isPicture = ({ description, format }: Schema) => format === "uri" || description?.startsWith("Public http(s)");
+export const isImage = ({ description, format }: Schema) => format === "uri" || description?.startsWith("Public http(s)");
 
 function stringOf(schema: Schema): fc.Arbitrary<string> {
   if (schema.pattern !== undefined) return timestamps;
-  if (schema.format === "uri") return pictureUrl;
-  if (isPicture(schema)) return fc.oneof(pictureUrl, fc.constant(png));
+  if (schema.format === "uri") return imageUrl;
+  if (isImage(schema)) return fc.oneof(imageUrl, fc.constant(png));
   return schema.maxLength === undefined ? text : promptOf(schema.maxLength);
 }
 
@@ -134,10 +134,10 @@ function withFileData(part: Body | FilePart): object {
   return { ...part, file: { ...file, file_data } };
 }
 
-/** Makes a body keep the rules that bind two of its fields. `film` is a task whose film a character may come from. */
-function keepRules(action: Action, body: Body, film: string): Body {
+/** Makes a body keep the rules that bind two of its fields. `video` is a task whose video a character may come from. */
+function keepRules(action: Action, body: Body, video: string): Body {
   const { images: _images, image_with_roles: roles, url, from_task: _task, ...rest } = body;
-  if (action === "character") return { ...rest, ...(url === undefined ? { from_task: film } : { url }) };
+  if (action === "character") return { ...rest, ...(url === undefined ? { from_task: video } : { url }) };
   if (action === "chat") {
     const messages = (body["messages"] as Body[]).map((one) => {
       const { content } = one;
@@ -162,7 +162,7 @@ function keepRules(action: Action, body: Body, film: string): Body {
 const callbackUrl = fc.constantFrom("https://hooks.example/done?a=b", "http://localhost:9999/done");
 
 /** Valid bodies of an action, some with unknown fields, which are ignored. */
-export function validBodies(action: Action, film = ""): fc.Arbitrary<Valid> {
+export function validBodies(action: Action, video = ""): fc.Arbitrary<Valid> {
   const able = allModels().filter((model) => model.actions[action]);
   return fc.oneof(
     ...able.map((model) => {
@@ -183,7 +183,7 @@ export function validBodies(action: Action, film = ""): fc.Arbitrary<Valid> {
           unknown,
         )
         .map(([name, fields, callback_url, more]): Valid => {
-          const body = { model: name, ...keepRules(action, fields, film), ...(callback_url !== undefined && { callback_url }) };
+          const body = { model: name, ...keepRules(action, fields, video), ...(callback_url !== undefined && { callback_url }) };
           return { action, schema, body: Object.fromEntries([...Object.entries(more), ...Object.entries(body)]) };
         });
     }),

@@ -1,7 +1,7 @@
 /** Single mutations of valid bodies, each with the `param` that a refusal has to name. */
 
 import * as fc from "fast-check";
-import { type Body, isPicture, type Role, type Schema, type Valid } from "./arbitraries.ts";
+import { type Body, isImage, type Role, type Schema, type Valid } from "./arbitraries.ts";
 
 export interface Mutated {
   body: Body;
@@ -37,7 +37,7 @@ function typesOf(schema: Schema): string[] {
   return schema.type === "integer" ? ["number"] : [schema.type!];
 }
 
-const badPictures = [
+const badImages = [
   "",
   " ",
   "ftp://a.example/b",
@@ -57,7 +57,7 @@ function outside(schema: Schema, value: unknown): unknown[] {
     return others.filter((other) => !schema.enum!.includes(other));
   }
   if (schema.pattern !== undefined) return [...badForms, ...badRanges];
-  if (isPicture(schema)) return badPictures;
+  if (isImage(schema)) return badImages;
   if (schema.maxLength !== undefined) return ["", " \n\u3000", "x".repeat(schema.maxLength + 1), "🙂".repeat(schema.maxLength + 1)];
   const { minimum: low, maximum: high } = schema;
   const numbers = [...(low === undefined ? [] : [low - 1, -1e300]), ...(high === undefined ? [] : [high + 1, 1e300])];

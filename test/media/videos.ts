@@ -3,7 +3,7 @@
 import { boxesIn } from "../../src/media/iso-boxes.ts";
 
 /** `ftyp` and `moov` as ffmpeg wrote them: 64x36 pixels (H.264), 1.2 seconds, sound (AAC). The frames are left out. */
-export const filmHead = Uint8Array.fromBase64(
+export const videoHead = Uint8Array.fromBase64(
   [
     "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAXtbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAABLAAAQAAAQAAAAAAAAAAAAAAAAEAAAAA",
     "AAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAwAAAqN0cmFrAAAAXHRraGQAAAADAAAAAAAAAAAAAAAB",

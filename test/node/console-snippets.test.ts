@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Picture } from "../../src/console/playground/picture.ts";
+import { ImageFile } from "../../src/console/playground/image-file.ts";
 import { type Language, shellQuoted, snippetsOf } from "../../src/console/playground/snippets.ts";
 
 const run = promisify(execFile);
@@ -98,20 +98,20 @@ test.each(languages)("%s sends what was typed, waits and prints the result", asy
   expect(language === "curl" ? printed.data.result : printed).toEqual(result);
 });
 
-test.each(languages)("%s reads pictures from files, whatever they are called and however large", async (language) => {
+test.each(languages)("%s reads images from files, whatever they are called and however large", async (language) => {
   const name = `my "best" $(pic) 'ture'.png`;
   const bytes = new Uint8Array(300_000).map((_, at) => at * 7);
   await writeFile(join(folder, name), bytes);
   await writeFile(join(folder, "-b.webp"), bytes.subarray(0, 10));
-  const body = (picture: (file: string) => unknown) => ({
+  const body = (toImage: (file: string) => unknown) => ({
     prompt: hostile,
-    images: [picture(name), "https://pictures.example/1.png"],
-    image_with_roles: [{ url: picture("-b.webp"), role: "first_frame" }],
+    images: [toImage(name), "https://pictures.example/1.png"],
+    image_with_roles: [{ url: toImage("-b.webp"), role: "first_frame" }],
   });
   const done = await ran(
     language,
     "/v1/images/generations",
-    body((file) => new Picture(file)),
+    body((file) => new ImageFile(file)),
   );
   const uri = (file: string) =>
     file === name ? `data:image/png;base64,${base64(bytes)}` : `data:image/webp;base64,${base64(bytes.subarray(0, 10))}`;

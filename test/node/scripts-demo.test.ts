@@ -44,12 +44,12 @@ test("the demo makes, saves and checks everything, and leaves nothing behind", {
   expect((await readdir(scratch)).filter((name) => name.startsWith("gateway-demo-"))).toEqual([]);
 
   expect((await readdir(output)).sort()).toEqual([...files, "notes.md"].sort());
-  const picture = decode(await readFile(join(output, "image.png")));
-  expect([picture.width, picture.height]).toEqual([1792, 1024]);
+  const image = decode(await readFile(join(output, "image.png")));
+  expect([image.width, image.height]).toEqual([1792, 1024]);
   expect(await readFile(join(output, "image-pair-1.png"))).not.toEqual(await readFile(join(output, "image-pair-2.png")));
-  using film = new Input({ source: new BufferSource(await readFile(join(output, "video.mp4"))), formats: [MP4] });
-  expect(await film.computeDuration()).toBeCloseTo(10, 1);
-  expect((await film.getPrimaryAudioTrack())?.codec).toBe("aac");
+  using video = new Input({ source: new BufferSource(await readFile(join(output, "video.mp4"))), formats: [MP4] });
+  expect(await video.computeDuration()).toBeCloseTo(10, 1);
+  expect((await video.getPrimaryAudioTrack())?.codec).toBe("aac");
   expect(await readFile(join(output, "chat.txt"), "utf8")).toContain("lighthouse");
 });
 

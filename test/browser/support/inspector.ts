@@ -85,7 +85,7 @@ function inDocument(
   mark: string,
 ) {
   const lookAround = async () => {
-    // What is no page of ours to judge: a picture, JSON, the empty page.
+    // What is no page of ours to judge: an image, JSON, the empty page.
     if (window.top !== window || document.contentType !== "text/html" || !location.protocol.startsWith("http")) return [];
     const { violations } = await rules.run(document, { resultTypes: ["violations"] });
     const findings = violations

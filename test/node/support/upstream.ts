@@ -13,7 +13,7 @@ interface Operation {
 }
 
 const png = encode({ width: 8, height: 8, data: new Uint8Array(8 * 8 * 3).fill(120), channels: 3, depth: 8 });
-const film = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", import.meta.url));
+const video = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 
 const scripts: Script[] = [];
 const operations = new Map<string, Operation>();
@@ -85,8 +85,8 @@ function download(operation: Operation, path: string): Response {
   calls.push({ call: "download", text: operation.text });
   const fault = scriptOf(operation.text)?.downloads?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
-  const isFilm = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
-  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither a picture nor a film") : isFilm ? film : png;
+  const isVideo = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
+  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither an image nor a video") : isVideo ? video : png;
   if (fault === "truncated") {
     const half = bytes.subarray(0, bytes.length >> 1);
     const body = new ReadableStream({
@@ -98,7 +98,7 @@ function download(operation: Operation, path: string): Response {
     return new Response(body, { headers: { "content-type": "application/octet-stream" } });
   }
   return new Response(bytes as Uint8Array<ArrayBuffer>, {
-    headers: { "content-type": isFilm ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
+    headers: { "content-type": isVideo ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
   });
 }
 

@@ -1,4 +1,4 @@
-/** Pictures: files to give to a page, and whether those on a page have come. */
+/** Images: files to give to a page, and whether those on a page have come. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import type { Locator } from "playwright-core";
 const side = 64;
 
 /** A PNG on the disk, for as long as `use` takes. */
-export async function withPicture(name: string, use: (path: string) => Promise<void>): Promise<void> {
+export async function withImage(name: string, use: (path: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-picture-"));
   const data = Uint8Array.from({ length: 3 * side * side }, (_, at) => at % 256);
   try {
