@@ -1,4 +1,4 @@
-/** Making characters: from a video of the account, or from the caller's URL. Interface 2.4 and 4.3 mode B; contract 1 and 2. */
+/** Character creation: from a video of the account, or from the caller's URL. Interface 2.4 and 4.3 mode B; contract 1 and 2. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { type Account, books, call, complete, deliver, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
@@ -12,7 +12,7 @@ const byUrl = (timestamps = "0,1") => ({ model: "vidA-2", url: videoUrl, timesta
 const look = async (account: Account, id: string) => (await call(`/v1/characters_tasks/${id}`, { key: account.key })).body;
 const makeVideo = (account: Account, more: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...more });
 
-test("made from an earlier task: the character query is whole in each state", async () => {
+test("from an earlier task: the character query is complete in each state", async () => {
   const account = await newAccount();
   const source = await makeVideo(account, { metadata: { private: true } });
   const { status, body: record } = await call(videos, {
@@ -62,7 +62,7 @@ test("made from an earlier task: the character query is whole in each state", as
   expect(await books(account)).toMatchObject({ reserved: 0, used: 1.05 });
 });
 
-test("made from the caller's URL, which is asked without a word about us", async () => {
+test("from the caller's URL, which is fetched without headers that identify the gateway", async () => {
   const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("a video, says its host"));
   const account = await newAccount();
   const id = await submit(account, videos, byUrl());
@@ -92,7 +92,7 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a video that turns out too large while it is read fails the task as invalid_input", async () => {
+test("a video that exceeds the limit while it is read fails the task as invalid_input", async () => {
   let sent = 0;
   const chunk = new Uint8Array(1024 * 1024);
   const endless = () =>
@@ -143,7 +143,7 @@ test.each([
   expect(fetched).toHaveBeenCalledTimes(2);
 });
 
-test("a video without sound, or a range outside of it: failed with invalid_input, and no character", async () => {
+test("a video without sound, or a range outside it: failed with invalid_input, and no character", async () => {
   const account = await newAccount();
   const source = await makeVideo(account);
   await script({ match: "7.125,8.625", polls: [{ failed: "invalid_input" }] });
@@ -163,7 +163,7 @@ test("a video without sound, or a range outside of it: failed with invalid_input
   expect((await call("/v1/characters", { key: account.key })).body).toEqual({ object: "list", data: [], has_more: false });
 });
 
-test("what from_task names must be a finished video of the account: 404 unknown or foreign, else 400", async () => {
+test("from_task must name a completed video of the account: 404 for unknown or foreign tasks, else 400", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
   const foreign = await makeVideo(stranger);

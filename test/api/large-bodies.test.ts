@@ -1,4 +1,4 @@
-/** Bodies with inline images: read as a stream, stored on the way, removed when they are refused. */
+/** Bodies with inline images: read as a stream, stored while they are read, deleted when they are refused. */
 
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ const MiB = 1024 * 1024;
 const path = "/v1/images/generations";
 const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/** An image of so many bytes as Base64, as far as its first bytes go. */
+/** An image of this size in Base64; only its signature is real. */
 function makeImage(bytes: number, start = signature): string {
   const data = new Uint8Array(bytes).fill(7);
   data.set(start);
@@ -27,7 +27,7 @@ async function refused(account: Account, answer: Awaited<ReturnType<typeof call>
   expect(answer.status).toBe(400);
 }
 
-test("five images of 10 MiB each are taken, kept while the task runs, and removed with its end", async () => {
+test("five images of 10 MiB each are accepted, kept while the task runs, and deleted when it ends", async () => {
   const account = await newAccount();
   const image = dataUri(makeImage(10 * MiB));
   const { status, body: task } = await call(path, { key: account.key, body: body(Array.from({ length: 5 }, () => image)) });
@@ -54,7 +54,7 @@ test.each<[string, () => unknown, string]>([
   await refused(account, answer, before);
 });
 
-test("bare Base64 is a video's reference image", async () => {
+test("bare Base64 is accepted as a video's reference image", async () => {
   const account = await newAccount();
   const video = { model: "vidC-1-0-pro-fast", prompt: "a quay", image_with_roles: [{ url: makeImage(4096), role: "first_frame" }] };
   const { status, body: task } = await call("/v1/videos/generations", { key: account.key, body: video });
@@ -62,7 +62,7 @@ test("bare Base64 is a video's reference image", async () => {
   expect(task.metadata.image_with_roles).toEqual([{ url: "inline", role: "first_frame" }]);
 });
 
-test("of a field that stands twice the last one counts, and the images of the first are removed", async () => {
+test("if a field appears twice the last one counts, and the images of the first are deleted", async () => {
   const account = await newAccount();
   const [first, second] = [dataUri(makeImage(4096)), dataUri(makeImage(8192))];
   const text = `{"model":"imgB-4o-image","prompt":"a quay","images":["${first}","${first}"],"images":["${second}"]}`;
@@ -71,7 +71,7 @@ test("of a field that stands twice the last one counts, and the images of the fi
   expect(stored.map(({ size }) => size)).toEqual([8192]);
 });
 
-test("a repeat under the same Idempotency-Key stores nothing more, another image is another body", async () => {
+test("a repeat with the same Idempotency-Key stores nothing again; another image is another body", async () => {
   const account = await newAccount();
   const headers = { "idempotency-key": "with-image" };
   const send = (bytes: number) => call(path, { key: account.key, body: body([dataUri(makeImage(bytes))]), headers });
@@ -83,7 +83,7 @@ test("a repeat under the same Idempotency-Key stores nothing more, another image
   expect(await inputs()).toHaveLength(before);
 });
 
-test("a client that stops half-way leaves nothing", async () => {
+test("a client that disconnects half-way leaves nothing", async () => {
   const account = await newAccount();
   const before = (await inputs()).length;
   const text = JSON.stringify(body([dataUri(makeImage(200_000)), dataUri(makeImage(200_000))]));
@@ -106,7 +106,7 @@ test("a client that stops half-way leaves nothing", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a body over 72 MiB is 413, and so is one whose text without images is over 10 MiB", async () => {
+test("a body over 72 MiB is 413, as is one whose text without images is over 10 MiB", async () => {
   const account = await newAccount();
   const padded = (bytes: number) => JSON.stringify(body([], { padding: "" })).replace('"padding":""', `"padding":"${"x".repeat(bytes)}"`);
   expect((await call(path, { key: account.key, body: padded(10 * MiB) })).status).toBe(413);

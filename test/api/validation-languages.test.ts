@@ -7,7 +7,7 @@ import { type Account, type Answer, call, finish, holdTime, newAccount, script, 
 
 holdTime();
 
-/** Whoever is refused: nothing of it stays, so that one account does for all. */
+/** One account for all refusals: none of them leaves a trace. */
 let caller: Account;
 beforeAll(async () => {
   caller = await newAccount();
@@ -23,7 +23,7 @@ const video = { model: "vidA-2", prompt };
 const character = { model: "vidA-2", url, timestamps: "0,2" };
 const still = { model: "vidC-1-0-pro-fast", prompt };
 
-/** Asks in a language by `Accept-Language`, or by `?language=` against a contrary header. */
+/** Requests a language by `Accept-Language`, or by `?language=` against a different header. */
 type Ask = (path: string, options?: Parameters<typeof call>[1]) => Promise<Answer>;
 const asking =
   (language: string, byQuery: boolean): Ask =>
@@ -35,7 +35,7 @@ const asking =
         })
       : call(path, { ...options, headers: { "accept-language": language, ...options.headers } });
 
-/** All texts of an answer that are sentences, and what is left without them. */
+/** The messages of an answer, and the rest of its body. */
 function split(body: unknown): { sentences: string[]; rest: unknown } {
   const sentences: string[] = [];
   const rest: unknown = JSON.parse(
@@ -48,7 +48,7 @@ function split(body: unknown): { sentences: string[]; rest: unknown } {
   return { sentences, rest };
 }
 
-/** The same refusal in each language: only its sentences differ, none is missing, none shows a placeholder or a key. */
+/** The same refusal in each language: only messages differ, none is missing, and none contains a placeholder or a key. */
 async function speaks(status: number, ask: (say: Ask) => Promise<Answer>): Promise<void> {
   const seen: { rest: unknown; sentences: string[] }[] = [];
   for (const [at, language] of languages.entries()) {
@@ -99,7 +99,7 @@ const refusals: [name: string, path: string, body: object | string][] = [
   ["no JSON object", images, "[]"],
 ];
 for (const [name, path, body] of refusals)
-  test(`${name} is told in every language`, () => speaks(400, (say) => say(path, { key: caller.key, body })));
+  test(`${name} is reported in every language`, () => speaks(400, (say) => say(path, { key: caller.key, body })));
 
 const others: [name: string, status: number, ask: (say: Ask, account: Account) => Promise<Answer>][] = [
   ["a missing key", 401, (say) => say(images, { body: { model: "imgA-4", prompt } })],
@@ -138,9 +138,9 @@ const others: [name: string, status: number, ask: (say: Ask, account: Account) =
     (say, { id }) => say(`/admin/accounts/${id}/keys`, { key: "test-admin", body: { name: "k", quota: 1, expires_at: 5 } }),
   ],
 ];
-for (const [name, status, ask] of others) test(`${name} is told in every language`, () => speaks(status, (say) => ask(say, caller)));
+for (const [name, status, ask] of others) test(`${name} is reported in every language`, () => speaks(status, (say) => ask(say, caller)));
 
-test("a source that cannot be used is told in every language", async () => {
+test("a source that cannot be used is reported in every language", async () => {
   const { key, ...account } = await newAccount();
   const done = async (body: object, path = videos) => {
     const id = await submit({ key, ...account }, path, body);
@@ -155,7 +155,7 @@ test("a source that cannot be used is told in every language", async () => {
   vi.setSystemTime(Date.now() + 86_401_000);
   await remix(old);
 });
-test("why a task failed is told in every language, inside and outside of data", async () => {
+test("the reason why a task failed is in every language, inside and outside of data", async () => {
   const account = await newAccount();
   for (const code of ["content_policy_violation", "provider_error", "invalid_input"]) {
     const word = unique();
@@ -172,7 +172,7 @@ test("why a task failed is told in every language, inside and outside of data", 
   await speaks(200, (say) => say(`/v1/tasks/${cancelled}`, { key: account.key }));
   await speaks(409, (say) => say(`/v1/tasks/${cancelled}/cancel`, { key: account.key, method: "POST" }));
 });
-test("good answers name their language too", async () => {
+test("successful answers have Content-Language too", async () => {
   const account = await newAccount();
   const id = await submit(account, images, { model: "imgA-4", prompt });
   for (const path of [`/v1/tasks/${id}`, "/v1/tasks", "/v1/models", "/v1/characters"])

@@ -1,4 +1,4 @@
-/** Variables with wrong values: what depends on them is 500 and a line of the log names them; nothing falls back to a generous default. */
+/** Variables with wrong values: requests that depend on one are 500 and the log names it; there is no fallback to a generous default. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { readAmount, readBaseUrl, readNumber, readWord } from "../../src/variables.ts";
@@ -35,7 +35,7 @@ test.each<[string, Partial<Env>, string, object | undefined]>([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("what does not depend on a wrong variable goes on", async () => {
+test("requests that do not depend on the wrong variable succeed", async () => {
   const { key } = await newAccount();
   const vars = { ASSET_BASE_URL: "ftp://x", FAL_KEY: "k", FAL_BASE_URL: "nowhere", CANCEL_CHARGE: "half", PRICES: "{" };
   expect((await call("/v1/balance", { key, vars })).status).toBe(200);

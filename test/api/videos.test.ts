@@ -1,4 +1,4 @@
-/** Videos in their five modes, from submission to the video: sections 2.2, 4.3 and 4.6 of the interface. */
+/** Videos in their five modes, from submission to delivery: sections 2.2, 4.3 and 4.6 of the interface. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
@@ -38,7 +38,7 @@ const modes: [string, object, object, number][] = [
   ],
 ];
 
-test.each(modes)("%s with %j: resolved, priced, made, charged", async (model, fields, parameters, price) => {
+test.each(modes)("%s with %j is resolved, priced, generated and charged", async (model, fields, parameters, price) => {
   const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(png));
   const account = await newAccount();
@@ -59,7 +59,7 @@ test.each(modes)("%s with %j: resolved, priced, made, charged", async (model, fi
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("the video query has exactly its fields in each state", async () => {
+test("the video query has exactly its documented fields in each state", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 40 }] });
@@ -99,7 +99,7 @@ test("duration and size are those of the delivered video", async () => {
   expect(duration).toBe(Math.round(facts!.seconds));
 });
 
-test("a thumbnail comes when it was asked for, and expires with the video", async () => {
+test("a requested thumbnail is delivered, and expires with the video", async () => {
   const account = await newAccount();
   const id = await submit(account, videos, { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } });
   await finish(account, id);
@@ -112,7 +112,7 @@ test("a thumbnail comes when it was asked for, and expires with the video", asyn
   expect((await call(thumbnail)).status).toBe(410);
 });
 
-test.each([{}, { metadata: { thumbnail: false } }])("without being asked there is no thumbnail: %j", async (fields) => {
+test.each([{}, { metadata: { thumbnail: false } }])("no thumbnail unless requested: %j", async (fields) => {
   const account = await newAccount();
   const id = await submit(account, videos, { model: "vidA-2", prompt: unique(), ...fields });
   const generic = (await finish(account, id)).body.data;
@@ -120,7 +120,7 @@ test.each([{}, { metadata: { thumbnail: false } }])("without being asked there i
   expect(generic.result.videos[0]).not.toHaveProperty("thumbnail");
 });
 
-test("the generic query answers for videos too", async () => {
+test("the generic query also answers for videos", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, videos, { model: "vidA-2", prompt, metadata: { thumbnail: true } });
