@@ -1,4 +1,4 @@
-/** Valid bodies are accepted, and one mutation of a valid body is refused with its param. */
+/** Valid bodies are accepted, and one mutation of a valid body is refused with the right `param`. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -30,14 +30,14 @@ for (const action of actions) {
         expectDocumented(path, answer);
         expect(answer.status, JSON.stringify(answer.body)).toBe(200);
         if (action !== "chat") expect(answer.body).toMatchObject({ object: "generation.task", metadata: { kind: action } });
-        // Cancelled at once, so that nothing continues in the background.
+        // Cancelled at once, so that nothing keeps running in the background.
         if (action !== "chat") expect((await call(`/v1/tasks/${answer.body.id}/cancel`, { key: account.key, body: {} })).status).toBe(200);
       }),
       { numRuns: 100 },
     );
   }, 30_000);
 
-  test(`${action}: one mutation of a valid body is refused with its param, and leaves nothing`, async () => {
+  test(`${action}: one mutation of a valid body is refused with its param, and leaves no trace`, async () => {
     const account = await newAccount(null);
     const video = action === "character" || action === "remix" ? await videoOf(account) : "";
     const path = pathOf[action].replace("{video}", video);
