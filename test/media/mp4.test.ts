@@ -1,10 +1,10 @@
-/** Facts of videos, from files as an encoder writes them and from hostile files. */
+/** Facts of videos, from files of a real encoder and from hostile files. */
 
 import { expect, test } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
 import { box, change, videoHead, join, letters, set, word } from "./videos.ts";
 
-/** Reads from memory and keeps a list, as a store with ranges would be asked. */
+/** Reads ranges from memory and records them, like a store with range requests. */
 function source(bytes: Uint8Array) {
   const ranges: [offset: number, length: number][] = [];
   const read = async (offset: number, length: number) => {
@@ -21,10 +21,10 @@ const moov = videoHead.slice(32);
 const mdat = box("mdat", new Uint8Array(200_000));
 const facts = { width: 64, height: 36, seconds: 1.2, hasAudio: true };
 
-/** The body of a track, of video or of sound. */
+/** True if the body is of a video track, false for sound. */
 const isVideo = (trak: Uint8Array) => new TextDecoder("latin1").decode(trak).includes("vide");
 
-/** The video with the contents of its video track's header changed. */
+/** The video with a changed header of its video track. */
 const withVideoTrack = (edit: (tkhd: Uint8Array<ArrayBuffer>) => Uint8Array | undefined) =>
   change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? change(trak, { tkhd: edit }) : trak) });
 
@@ -50,12 +50,12 @@ test("an index larger than one read is read whole", async () => {
   expect(video.ranges).toEqual([
     [0, 65_536],
     [ftyp.length + 8, large.length - 8],
-    // Checks that everything behind it is there.
+    // Checks that the boxes after it are read.
     [ftyp.length + large.length, 65_536],
   ]);
 });
 
-test("a video that is cut off behind its index is refused; a few extra bytes are ignored", async () => {
+test("a video cut off after its index is refused; a few extra bytes are ignored", async () => {
   const whole = join(ftyp, moov, mdat);
   expect(await source(whole.slice(0, -1)).facts()).toBeUndefined();
   expect(await source(whole.slice(0, -mdat.length / 2)).facts()).toBeUndefined();
@@ -74,7 +74,7 @@ test("a video without sound, and sound without a video", async () => {
 const turned = (a: number, b: number, c: number, d: number) =>
   factsOf(withVideoTrack((tkhd) => set(56, d)(set(52, c)(set(44, b)(set(40, a)(tkhd))))));
 
-test("width and height are those of the video as displayed", async () => {
+test("width and height are those of the displayed video", async () => {
   const one = 0x1_0000;
   const minusOne = 0xffff_0000;
   expect(await turned(0, one, minusOne, 0)).toEqual({ ...facts, width: 36, height: 64 });
@@ -82,15 +82,15 @@ test("width and height are those of the video as displayed", async () => {
   expect(await turned(minusOne, 0, 0, minusOne)).toEqual(facts);
 });
 
-test("pixels that are not square leave a fraction, which is rounded", async () => {
-  // 720 pixels, each 16/11 as wide as high.
+test("non-square pixels give a fraction, which is rounded", async () => {
+  // 720 pixels, each 16/11 times as wide as high.
   expect(await factsOf(withVideoTrack(set(76, Math.floor((720 * 16 * 0x1_0000) / 11))))).toEqual({ ...facts, width: 1047 });
   expect(await factsOf(withVideoTrack(set(76, 0)))).toBeUndefined();
 });
 
-/** Rewrites a header to version 1. `times` is where its duration stands. */
+/** Rewrites a header to version 1. `times` is the offset of its duration. */
 const withLongTimes = (times: number) => (header: Uint8Array) => {
-  // Version, two dates, an identity or a scale (a track has four empty bytes too), the duration: dates and duration grow.
+  // Version, two dates, an identity or a scale (a track has four empty bytes too), the duration: dates and duration become longer.
   const [dates, scale, duration, rest] = [
     header.subarray(4, 12),
     header.subarray(12, times),
@@ -100,7 +100,7 @@ const withLongTimes = (times: number) => (header: Uint8Array) => {
   return join([1, ...header.subarray(1, 4)], word(0), dates.subarray(0, 4), word(0), dates.subarray(4), scale, word(0), duration, rest);
 };
 
-test("headers with times of 64 bits are understood", async () => {
+test("headers with 64-bit times are supported", async () => {
   const video = change(videoHead, {
     "moov/mvhd": withLongTimes(16),
     "moov/trak/tkhd": withLongTimes(20),
@@ -127,7 +127,7 @@ test("the duration of a fragmented file comes from the fragments' header", async
 
 const longBox = (type: string, contents: Uint8Array) => join(word(1), letters(type), word(0), word(16 + contents.length), contents);
 
-test("boxes with 64 bits of size, and a last box without one, are understood", async () => {
+test("boxes with 64-bit sizes, and a last box without a size, are supported", async () => {
   const body = moov.subarray(8);
   expect(await factsOf(join(ftyp, longBox("mdat", new Uint8Array(4)), longBox("moov", body)))).toEqual(facts);
   expect(await factsOf(join(ftyp, word(0), letters("moov"), body))).toEqual(facts);
@@ -170,7 +170,7 @@ test("an index over 16 MiB is not read", async () => {
   expect(lengths).toEqual([65_536]);
 });
 
-test("a file of many boxes is given up after a few reads", async () => {
+test("reading a file of many boxes stops after a few reads", async () => {
   let reads = 0;
   const piece = join(word(32 * 1024), letters("free"), new Uint8Array(32 * 1024 - 8));
   const first = join(box("ftyp", new Uint8Array(32 * 1024 - 8)), piece);
@@ -182,7 +182,7 @@ test("a file of many boxes is given up after a few reads", async () => {
   expect(reads).toBe(16);
 });
 
-test("an error of the store passes through", async () => {
+test("an error of the store is passed on", async () => {
   await expect(readVideoFacts(() => Promise.reject(new Error("store")), 1000)).rejects.toThrow("store");
 });
 

@@ -1,4 +1,4 @@
-/** A scripted stand-in for the sandbox Worker, behind the gateway's service binding. Runs in Node beside the runtime. */
+/** A scripted replacement of the sandbox Worker, behind the gateway's service binding. Runs in Node beside the runtime. */
 
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
@@ -108,7 +108,7 @@ interface ChatBody {
   messages: { content: string }[];
 }
 
-/** Says "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports none. */
+/** Answers "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports no usage. */
 function chat(body: ChatBody): Response {
   const text = body.messages.at(-1)?.content ?? "";
   calls.push({ call: "chat", text });
