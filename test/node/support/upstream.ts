@@ -1,4 +1,4 @@
-/** A scripted stand-in for the sandbox Worker, behind the gateway's service binding. Runs in Node beside the runtime. */
+/** A scripted replacement of the sandbox Worker, behind the gateway's service binding. Runs in Node beside the runtime. */
 
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
@@ -14,7 +14,7 @@ interface Operation {
 }
 
 const png = encode({ width: 8, height: 8, data: new Uint8Array(8 * 8 * 3).fill(120), channels: 3, depth: 8 });
-const film = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", import.meta.url));
+const video = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 
 const scripts: Script[] = [];
 const operations = new Map<string, Operation>();
@@ -97,8 +97,8 @@ function download(operation: Operation, path: string): Response {
   calls.push({ call: "download", text: `${operation.text} ${operation.model}` });
   const fault = scriptOf(operation)?.downloads?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
-  const isFilm = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
-  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither a picture nor a film") : isFilm ? film : png;
+  const isVideo = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
+  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither an image nor a video") : isVideo ? video : png;
   if (fault === "truncated") {
     const half = bytes.subarray(0, bytes.length >> 1);
     const body = new ReadableStream({
@@ -110,7 +110,7 @@ function download(operation: Operation, path: string): Response {
     return new Response(body, { headers: { "content-type": "application/octet-stream" } });
   }
   return new Response(bytes as Uint8Array<ArrayBuffer>, {
-    headers: { "content-type": isFilm ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
+    headers: { "content-type": isVideo ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
   });
 }
 
@@ -120,7 +120,7 @@ interface ChatBody {
   messages: { content: string }[];
 }
 
-/** Says "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports none. */
+/** Answers "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports no usage. */
 function chat(body: ChatBody): Response {
   const text = body.messages.at(-1)?.content ?? "";
   calls.push({ call: "chat", text });
