@@ -79,6 +79,8 @@ interface Env {
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;
+  /** The secret before a rotation: URLs signed with it stay valid while it is set, which they are for a day at most */
+  ASSET_SIGNING_SECRET_OLD?: string;
   ADMIN_TOKEN?: string;
 }
 
