@@ -1,4 +1,4 @@
-/** One client: does one thing after the other, as its dice say, until the load ends. */
+/** One client: performs one action after the other, chosen at random, until the load ends. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chats } from "./chats.ts";
@@ -26,11 +26,11 @@ const deeds = {
   file: 6,
   cancel: 4,
 };
-/** An account with more open tasks asks for no more: the load is bounded however long an outage lasts. */
+/** A client with more open tasks submits no more, so that the load is bounded during a long outage. */
 const mostOpen = 12;
 const pauseMs = [50, 350] as const;
 
-/** What a client works with; all but the dice is shared. */
+/** The tools of a client; all but the random source are shared. */
 export interface ClientTools {
   account: Account;
   dice: Dice;
@@ -38,11 +38,11 @@ export interface ClientTools {
   traffic: Traffic;
   queries: Queries;
   chats: Chats;
-  /** While the gateway is down nothing new is begun; what was begun goes on. */
+  /** While the gateway is down nothing new is started; started actions continue. */
   gateway: { readonly isUp: boolean };
 }
 
-/** Works until told to stop, and finishes what it has begun then. */
+/** Works until the load ends, and then finishes its current action. */
 export async function runClient(tools: ClientTools, stopping: AbortSignal): Promise<void> {
   const { dice, journal, account, gateway } = tools;
   while (!stopping.aborted) {
@@ -72,7 +72,7 @@ async function perform(deed: keyof typeof deeds, tools: ClientTools): Promise<vo
       if (open.length >= mostOpen) return;
       const order = newOrder("image", account, journal, dice);
       order.idempotencyKey ??= `key-${order.marker}`;
-      // At the same moment: the two meet inside the gateway.
+      // Sent at the same moment, so that both run in the gateway in parallel.
       await Promise.all([submit(order, journal, traffic), submit(order, journal, traffic)]);
       return;
     }

@@ -1,20 +1,20 @@
-/** What clients ask for: images, sources, characters and remixes, some of which the sandbox is told to spoil. */
+/** The clients' submissions: images, videos, characters and remixes, some with directives that make the sandbox fail. */
 
 import { encode } from "fast-png";
 import type { Dice } from "./dice.ts";
 import type { Account, Journal, KnownTask, Kind, Order } from "./journal.ts";
 
 const videos = "/v1/videos/generations";
-/** Words that steer the sandbox, and how often each is said. */
+/** The sandbox's directives and their weights. */
 const directives = { "": 68, "sandbox:flaky": 12, "sandbox:fail": 6, "sandbox:flag": 6, "sandbox:reject": 3, "sandbox:slow": 5 };
 const shareWithKey = 0.6;
 const shareWithInlineImage = 0.15;
 const inlineSide = 16;
 
-/** A video that can be remixed and have a character taken out of it. */
+/** A video that can be remixed and that characters can be created from. */
 const isVideo = ({ order }: KnownTask) => order.body.model === "vidA-2" && order.kind !== "character";
 
-/** A new order of this kind. Where there is no video yet to start from, it is one for a video. */
+/** A new order of this kind. Without a source video it becomes an order for a video. */
 export function newOrder(kind: Kind, account: Account, journal: Journal, dice: Dice): Order {
   const number = journal.orders.length + 1;
   const sources = journal.completed(account).filter(isVideo);
@@ -37,7 +37,7 @@ export function newOrder(kind: Kind, account: Account, journal: Journal, dice: D
   return kept(journal, { ...order, kind: "video", marker, path: videos, body: videoBody(prompt, sources.length === 0, dice) });
 }
 
-/** The marker of the order that a task's record comes from. */
+/** The marker of a task's order, from the task's record. */
 export const markerOf = ({ prompt, timestamps }: { prompt?: string | undefined; timestamps?: string | undefined }): string =>
   prompt?.split(" ")[0] ?? timestamps ?? "";
 

@@ -1,4 +1,4 @@
-/** What clients look at: tasks by every path, lists, balances, files. Whatever is seen of a task is held against what was seen before. */
+/** The clients' queries: tasks on every path, lists, balances, files. Each task state is compared with what was seen before. */
 
 import { balance } from "../support/api-answers.ts";
 import { digestFaults } from "../support/file-checks.ts";
@@ -9,7 +9,7 @@ import { read, type Traffic } from "./traffic.ts";
 const pageSize = 100;
 const kindPaths = { image: undefined, video: "/v1/videos/generations", remix: "/v1/videos/generations", character: "/v1/characters_tasks" };
 
-/** The questions of a run's clients. */
+/** The queries of a run's clients. */
 export class Queries {
   readonly #journal: Journal;
   readonly #traffic: Traffic;
@@ -19,7 +19,7 @@ export class Queries {
     this.#traffic = traffic;
   }
 
-  /** The generic query. Undefined when the answer was lost; an accepted task that is not there is a fault. */
+  /** The generic query. Undefined if the answer was lost; a missing accepted task is a fault. */
   async task(task: KnownTask, waitSeconds?: number): Promise<TaskData | undefined> {
     const before = task.sight;
     const wait = waitSeconds === undefined ? "" : `?wait=${waitSeconds}`;
@@ -34,7 +34,7 @@ export class Queries {
     return data;
   }
 
-  /** The query of the task's own kind, where there is one. */
+  /** The query of the task's own kind, if there is one. */
   async taskOfKind(task: KnownTask): Promise<void> {
     const path = kindPaths[task.order.kind];
     if (!path) return void (await this.task(task));
@@ -45,7 +45,7 @@ export class Queries {
     else this.#journal.fault(`${task.id} was accepted, ${path} answered ${answer.status}`);
   }
 
-  /** Ends a task. One that was final before is refused. */
+  /** Cancels a task. A final task must be refused. */
   async cancel(task: KnownTask): Promise<void> {
     const before = task.sight;
     task.isCancelAsked = true;
@@ -59,7 +59,7 @@ export class Queries {
     if (data.status !== "failed") this.#journal.fault(`${task.id} was cancelled and is ${data.status}`);
   }
 
-  /** One page of the account's tasks, and whether there are more. Undefined when the answer was lost. */
+  /** One page of the account's tasks, and whether there are more. Undefined if the answer was lost. */
   async list(account: Account, after?: string): Promise<{ data: TaskData[]; hasMore: boolean } | undefined> {
     const before = new Map([...this.#journal.tasks].map(([id, task]) => [id, task.sight]));
     const answer = await this.#traffic.ask("GET", `/v1/tasks?limit=${pageSize}${after ? `&after=${after}` : ""}`, account.apiKey);
@@ -74,7 +74,7 @@ export class Queries {
     return { data, hasMore };
   }
 
-  /** Both balances: never below zero. */
+  /** Both balances must not be negative. */
   async balances(account: Account): Promise<void> {
     for (const path of ["/v1/balance", "/v1/user/balance"]) {
       const answer = await this.#traffic.ask("GET", path, account.apiKey);
@@ -85,7 +85,7 @@ export class Queries {
     }
   }
 
-  /** Fetches a file and compares it with its digest. False when it was lost on the way. */
+  /** Downloads a file and compares it with its digest. False if the answer was lost. */
   async file(url: string, owner: string): Promise<boolean> {
     const faults = await this.#traffic.attempt(`GET ${new URL(url).pathname}`, async (signal) => {
       const response = await fetch(url, { signal });
@@ -99,7 +99,7 @@ export class Queries {
   }
 }
 
-/** The addresses of all files of a completed task. */
+/** The URLs of all files of a completed task. */
 export function filesOf({ result }: TaskData): string[] {
   const videos = (result?.videos ?? []).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
   const portraits = (result?.data?.characters ?? []).map((character) => character.profile_picture_url);

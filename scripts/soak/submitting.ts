@@ -1,4 +1,4 @@
-/** Submissions as careful callers make them: with a key they are repeated until there is an answer, without one they are sent once. */
+/** Submissions of careful callers: with a key they are repeated until there is an answer, without one they are sent once. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { submission } from "../support/api-answers.ts";
@@ -6,10 +6,10 @@ import type { Journal, Order } from "./journal.ts";
 import { type Answer, read, type Traffic } from "./traffic.ts";
 
 const repeatPauseMs = 400;
-/** An outage is over long before. */
+/** Longer than any outage. */
 const patienceMs = 120_000;
 
-/** Sends the order, and sends it again with its key while the answer is missing or "not now". */
+/** Sends the order, and repeats it with its key while there is no answer or a temporary refusal. */
 export async function submit(order: Order, journal: Journal, traffic: Traffic): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
   for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await sleep(repeatPauseMs)) {
@@ -26,7 +26,7 @@ export async function submit(order: Order, journal: Journal, traffic: Traffic): 
   journal.fault(`${order.marker} with the key ${idempotencyKey} got no answer for ${patienceMs / 1000} s`);
 }
 
-/** Sends an answered order once more: the same task, and it is said that this is a repeat. */
+/** Repeats an answered order: the task must be the same, and the answer marked as a replay. */
 export async function repeat(order: Order, journal: Journal, traffic: Traffic): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
   const answer = await traffic.ask("POST", path, account.apiKey, { body, idempotencyKey });
@@ -36,7 +36,7 @@ export async function repeat(order: Order, journal: Journal, traffic: Traffic): 
     journal.fault(`${order.marker}: a repeat of ${order.id} was not called one`);
 }
 
-/** The same key with another body is refused. */
+/** The same key with another body must be refused. */
 export async function conflict(order: Order, journal: Journal, traffic: Traffic): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
   const answer = await traffic.ask("POST", path, account.apiKey, { body: { ...body, user: "another" }, idempotencyKey });
@@ -44,7 +44,7 @@ export async function conflict(order: Order, journal: Journal, traffic: Traffic)
     journal.fault(`${order.marker}: its key with another body was answered ${answer.status}`);
 }
 
-/** `wasAccepted`: before this was asked; answers to one order that was sent twice at the same moment come in any order. */
+/** `wasAccepted` is the state before the request; answers to an order that was sent twice at once arrive in any order. */
 function take(order: Order, answer: Answer, wasAccepted: boolean, journal: Journal): void {
   if (answer.status === 200) {
     const { id, metadata } = read(submission, answer);
@@ -58,7 +58,7 @@ function take(order: Order, answer: Answer, wasAccepted: boolean, journal: Journ
   else if (order.state !== "accepted") order.state = "refused";
 }
 
-/** Refusals that are as they should be. */
+/** True for expected refusals. */
 function isRight({ account, body }: Order, status: number): boolean {
   if (status === 402) return account.isTight;
   if (status === 422) return String(body["prompt"]).includes("sandbox:reject");

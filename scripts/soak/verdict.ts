@@ -1,4 +1,4 @@
-/** The questions at the end: is every accepted task there, final and with its files, and is every millionth explained? */
+/** The final checks: every accepted task is listed and final, its files exist, and every millionth is explained. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Operator } from "./accounts.ts";
@@ -14,7 +14,7 @@ import { inTurns } from "./watch.ts";
 const mostPages = 100;
 const fetchAttempts = 3;
 
-/** What the questions need. */
+/** The inputs of the checks. */
 export interface VerdictTools {
   accounts: readonly Account[];
   journal: Journal;
@@ -24,10 +24,10 @@ export interface VerdictTools {
   chats: Chats;
 }
 
-/** All tasks that the gateway knows, by account. */
+/** All tasks that the gateway lists, by account. */
 export type Listed = Map<Account, TaskData[]>;
 
-/** Reads all lists to their ends, and takes up the tasks whose submission was sent once and never answered. */
+/** Reads all lists completely, and adopts the tasks whose submission was sent once and never answered. */
 export async function listAll({ accounts, journal, queries }: VerdictTools): Promise<Listed> {
   const listed: Listed = new Map();
   for (const account of accounts) {
@@ -50,7 +50,7 @@ export async function listAll({ accounts, journal, queries }: VerdictTools): Pro
   return listed;
 }
 
-/** Every accepted task is listed once, and nothing else is. */
+/** Every accepted task must be listed once, and no other task. */
 export function listFaults(journal: Journal, listed: Listed): string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
@@ -69,7 +69,7 @@ export function listFaults(journal: Journal, listed: Listed): string[] {
   return faults;
 }
 
-/** Every task ended as its prompt told the sandbox to end it. Only crashes make one miss its deadline, and only its owner cancels it. */
+/** Every task must end as its prompt's directive says. Only a crash may make it miss its deadline, and only its owner cancels it. */
 export function endFaults(journal: Journal, crashes: readonly { at: number }[]): string[] {
   return [...journal.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];
@@ -80,14 +80,14 @@ export function endFaults(journal: Journal, crashes: readonly { at: number }[]):
         ? "content_policy_violation"
         : "completed";
     const end = final.error ?? final.status;
-    // One crash costs at most one lease, and there is time for that; not for two, nor on top of a minute's work.
+    // A crash costs at most one lease, which fits into the deadline; two crashes, or one during a minute's work, do not.
     const delays = crashes.filter(({ at }) => acceptedAt <= at && at < final.at).length + (prompt.includes("sandbox:slow") ? 1 : 0);
     const isRight = end === told || (end === "cancelled" && isCancelAsked) || (end === "deadline_exceeded" && delays > 1);
     return isRight ? [] : [`${id} (${order.kind}, "${prompt}") ended as ${end}, expected was ${told}`];
   });
 }
 
-/** Asks for every accepted task once more, and fetches every file. Answers how many files there were. */
+/** Queries every accepted task once more, and downloads every file. Returns the number of files. */
 export async function checkTasks({ journal, queries }: VerdictTools): Promise<number> {
   let files = 0;
   await inTurns([...journal.tasks.values()], async (task) => {
@@ -104,7 +104,7 @@ export async function checkTasks({ journal, queries }: VerdictTools): Promise<nu
   return files;
 }
 
-/** Every character that was made is in its account's list, and no other. */
+/** Every created character must be in its account's list, and no other. */
 export async function checkCharacters({ accounts, traffic, journal }: VerdictTools, listed: Listed): Promise<void> {
   for (const account of accounts) {
     const made = (listed.get(account) ?? []).flatMap(({ result }) => (result?.data?.characters ?? []).map(({ id }) => id));
@@ -117,7 +117,7 @@ export async function checkCharacters({ accounts, traffic, journal }: VerdictToo
   }
 }
 
-/** Waits until the books are explained, for a reservation that nobody was told of is given back by an alarm; answers the faults that stay. */
+/** Waits until all balances are explained, because the reservation of a lost submission is returned by an alarm; returns the remaining faults. */
 export async function settledBooks(
   tools: VerdictTools,
   listed: Listed,

@@ -1,4 +1,4 @@
-/** Follows every accepted task to its end, so that the moment of it is known. */
+/** Polls every accepted task until it is final, so that the time of its end is known. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal, Kind } from "./journal.ts";
@@ -6,11 +6,11 @@ import type { Queries } from "./queries.ts";
 
 const roundMs = 1_000;
 const atOnce = 8;
-/** What a task may take from its submission on, and the time in which its end has to show. */
+/** The longest duration of a task from its submission, and the time in which its end must be visible. */
 const deadlineMs: Record<Kind, number> = { image: 120_000, character: 300_000, video: 600_000, remix: 600_000 };
 const graceMs = 15_000;
 
-/** Looks at all open tasks again and again until told to stop. */
+/** Polls all open tasks until the load ends. */
 export async function watch(journal: Journal, queries: Queries, gateway: { readonly isUp: boolean }, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     await inTurns(gateway.isUp ? journal.open() : [], async (task) => {
@@ -20,7 +20,7 @@ export async function watch(journal: Journal, queries: Queries, gateway: { reado
   }
 }
 
-/** Waits until all tasks are final. One that outlives its deadline is a fault, and is not waited for. */
+/** Waits until all tasks are final. A task past its deadline is a fault, and is not waited for. */
 export async function untilAllFinal(journal: Journal, stopping: AbortSignal): Promise<void> {
   for (;;) {
     const open = journal.open();
@@ -34,7 +34,7 @@ export async function untilAllFinal(journal: Journal, stopping: AbortSignal): Pr
   }
 }
 
-/** Does the work for each item, some at a time. */
+/** Runs the work for each item, a few at a time. */
 export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = [...items];
   await Promise.all(
