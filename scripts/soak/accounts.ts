@@ -1,8 +1,8 @@
 /** The run's accounts, through the admin API: one with a large quota, one with a small account quota, one with a small key quota. */
 
 import { audit, newKey, wallet, walletList, type Audit, type Wallet } from "./answers.ts";
-import type { Account } from "./journal.ts";
-import { read, type Traffic } from "./traffic.ts";
+import type { Account } from "./history.ts";
+import { read, type HttpClient } from "./http-client.ts";
 
 /** The amount that a tight wallet gets at the start and with each addition, in balance units: some images, or one video. */
 const tightQuota = 3;
@@ -20,12 +20,12 @@ export interface Wallets {
 
 /** The operator's requests. The gateway must be up. */
 export class Operator {
-  readonly #traffic: Traffic;
+  readonly #http: HttpClient;
   readonly #token: string;
   #additions = 0;
 
-  constructor(traffic: Traffic, token: string) {
-    this.#traffic = traffic;
+  constructor(http: HttpClient, token: string) {
+    this.#http = http;
     this.#token = token;
   }
 
@@ -62,7 +62,7 @@ export class Operator {
   }
 
   async #ask(method: "GET" | "POST" | "PATCH", path: string, body?: object) {
-    const answer = await this.#traffic.ask(method, `/admin${path}`, this.#token, { body });
+    const answer = await this.#http.ask(method, `/admin${path}`, this.#token, { body });
     if (!answer) throw new Error(`${method} /admin${path} got no answer from a running gateway`);
     return answer;
   }

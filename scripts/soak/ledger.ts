@@ -26,10 +26,10 @@ export async function readChatRows(stateDir: string): Promise<ChatRows> {
     .parse(JSON.parse(output.slice(output.indexOf("["), output.lastIndexOf("]") + 1)))
     .at(0)
     ?.results.at(0);
-  return { held: idsIn(row?.held), free: idsIn(row?.free) };
+  return { held: readIds(row?.held), free: readIds(row?.free) };
 }
 
-const idsIn = (text: string | null | undefined) => text?.split(",") ?? [];
+const readIds = (text: string | null | undefined) => text?.split(",") ?? [];
 
 /** Chats that were answered, or interrupted while the gateway kept running, but are not charged; and holds that belong to no chat. */
 export function rowFaults({ held, free }: ChatRows, charged: ReadonlySet<string>): string[] {

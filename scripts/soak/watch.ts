@@ -1,7 +1,7 @@
 /** Polls every accepted task until it is final, so that the time of its end is known. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Journal, Kind } from "./journal.ts";
+import type { History, Kind } from "./history.ts";
 import type { Queries } from "./queries.ts";
 
 const roundMs = 1_000;
@@ -11,23 +11,23 @@ const deadlineMs: Record<Kind, number> = { image: 120_000, character: 300_000, v
 const graceMs = 15_000;
 
 /** Polls all open tasks until the load ends. */
-export async function watch(journal: Journal, queries: Queries, gateway: { readonly isUp: boolean }, stopping: AbortSignal): Promise<void> {
+export async function watch(history: History, queries: Queries, gateway: { readonly isUp: boolean }, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
-    await inTurns(gateway.isUp ? journal.open() : [], async (task) => {
-      await queries.task(task).catch((error: unknown) => journal.fault(`${task.id}: ${String(error)}`));
+    await forEachLimited(gateway.isUp ? history.open() : [], async (task) => {
+      await queries.task(task).catch((error: unknown) => history.fault(`${task.id}: ${String(error)}`));
     });
     await sleep(roundMs);
   }
 }
 
 /** Waits until all tasks are final. A task past its deadline is a fault, and is not waited for. */
-export async function untilAllFinal(journal: Journal, stopping: AbortSignal): Promise<void> {
+export async function untilAllFinal(history: History, stopping: AbortSignal): Promise<void> {
   for (;;) {
-    const open = journal.open();
+    const open = history.open();
     const late = open.filter(({ order, acceptedAt }) => Date.now() > acceptedAt + deadlineMs[order.kind] + graceMs);
     if (stopping.aborted || late.length === open.length) {
       for (const { id, order, sight } of late)
-        journal.fault(`${id} (${order.kind}) is past its deadline and still ${sight.status} ${sight.progress}`);
+        history.fault(`${id} (${order.kind}) is past its deadline and still ${sight.status} ${sight.progress}`);
       return;
     }
     await sleep(roundMs / 2);
@@ -35,7 +35,7 @@ export async function untilAllFinal(journal: Journal, stopping: AbortSignal): Pr
 }
 
 /** Runs the work for each item, a few at a time. */
-export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+export async function forEachLimited<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = [...items];
   await Promise.all(
     Array.from({ length: atOnce }, async () => {

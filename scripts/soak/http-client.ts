@@ -25,7 +25,7 @@ export interface Sending {
 }
 
 /** Counts all requests of the clients, and the lost ones. */
-export class Traffic {
+export class HttpClient {
   readonly losses: Loss[] = [];
   requests = 0;
   readonly #baseUrl: string;

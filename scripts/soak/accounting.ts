@@ -15,7 +15,7 @@ export interface AccountFacts {
 }
 
 /** The charge of a completed task in millionths: of several images, only those that were made count. */
-export function chargeOf({ status, metadata, result }: TaskData): number {
+export function toCharge({ status, metadata, result }: TaskData): number {
   if (status !== "completed") return 0;
   const price = micro(metadata.reserved);
   return metadata.kind === "image" ? (price / (metadata.n ?? 1)) * (result?.images?.length ?? 0) : price;
@@ -26,7 +26,7 @@ export function chargeOf({ status, metadata, result }: TaskData): number {
  * returns the money, eleven minutes later: as all chats of a run have the same size, the reserved amount must be a multiple of one
  * hold, on each account at most as many as chats were lost there, and in all as many as the audit counts as open.
  */
-export function bookFaults(audit: Audit, accounts: readonly AccountFacts[], chatCost: number): string[] {
+export function balanceFaults(audit: Audit, accounts: readonly AccountFacts[], chatCost: number): string[] {
   const faults: string[] = [];
   if (audit.drift.length > 0) faults.push(`the audit has drift: ${JSON.stringify(audit.drift)}`);
   const hold = audit.tasks_open === 0 ? 0 : micro(audit.reserved) / audit.tasks_open;

@@ -48,7 +48,7 @@ export interface KnownTask {
 const ranks: Record<StatusWord, number> = { queued: 0, submitted: 0, in_progress: 1, completed: 2, failed: 2 };
 
 /** The shared history of all clients. */
-export class Journal {
+export class History {
   readonly orders: Order[] = [];
   readonly tasks = new Map<string, KnownTask>();
   readonly faults: string[] = [];

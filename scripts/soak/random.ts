@@ -1,7 +1,7 @@
 /** Seeded randomness: the same seed makes the same choices in the same order. */
 
 /** A source of random choices. Each client has its own, so that one client's timing does not change another's choices. */
-export class Dice {
+export class Random {
   #state: number;
 
   constructor(seed: number) {
