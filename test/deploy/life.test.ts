@@ -20,6 +20,7 @@ const gatewayParts = [
   "gateway-dead",
   "gateway-dispatch",
   "gateway-notify",
+  "gateway-openai",
   "gateway-sandbox",
   "gateway-starts",
 ];
@@ -70,6 +71,7 @@ test("the first deployment creates all resources, generates an image with the sa
   expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
     ["gateway-sandbox", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
+    ["gateway-openai", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET"], true],
   ]);
   // The sandbox's image passed through the queue, the objects and the bucket, at the printed address.

@@ -3,11 +3,15 @@
 /** Behaviour for the job whose prompt (or `start,end` of a character) contains `match`. */
 export interface Script {
   match: string;
+  /** Only for work of this upstream model. */
+  model?: string;
   /** Answers to the first calls of `start`, before it accepts: HTTP statuses, or "hang up" after accepting. */
   starts?: (number | "hang up")[];
   /** Answers to polls, one each, before it succeeds: HTTP statuses, progress, or a final failure. */
   polls?: (number | { progress: number } | { failed: string })[];
-  /** Number of images that are made; defaults to the requested number. */
+  /** Answers to cancellations, one each, before they are taken: HTTP statuses. */
+  cancels?: number[];
+  /** Images made; as many as asked unless told. */
   images?: number;
   /** Answers to the next downloads of outputs: a status, or a body that ends early. */
   downloads?: (number | "truncated" | "garbage")[];

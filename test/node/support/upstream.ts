@@ -8,6 +8,7 @@ interface Operation {
   id: string;
   kind: string;
   text: string;
+  model: string;
   n: number;
   thumbnail: boolean;
 }
@@ -19,7 +20,8 @@ const scripts: Script[] = [];
 const operations = new Map<string, Operation>();
 const calls: { call: string; text: string }[] = [];
 
-const scriptOf = (text: string) => scripts.find((script) => text.includes(script.match));
+const scriptOf = ({ text, model }: { text: string; model: string }) =>
+  scripts.find((script) => text.includes(script.match) && (script.model ?? model) === model);
 const json = (body: unknown, status = 200) => Response.json(body, { status });
 
 /** The service binding's target: `POST /__script`, `GET /__calls?match=` and the sandbox's own API. */
@@ -32,26 +34,36 @@ export async function upstream(request: Request): Promise<Response> {
   }
   if (path === "/__calls") return json(calls.filter(({ text }) => text.includes(url.searchParams.get("match") ?? "")));
   if (path === "/v1/operations" && request.method === "POST") {
-    const body = (await request.json()) as { key: string; kind: string; prompt: string; n?: number; thumbnail?: boolean };
-    return start({ id: body.key, kind: body.kind, text: body.prompt, n: body.n ?? 1, thumbnail: body.thumbnail ?? false });
+    const body = (await request.json()) as { key: string; kind: string; model: string; prompt: string; n?: number; thumbnail?: boolean };
+    return start({
+      id: body.key,
+      kind: body.kind,
+      text: body.prompt,
+      model: body.model,
+      n: body.n ?? 1,
+      thumbnail: body.thumbnail ?? false,
+    });
   }
   if (path === "/v1/characters") {
     await request.arrayBuffer();
     const query = url.searchParams;
-    return start({ id: query.get("key")!, kind: "character", text: `${query.get("start")},${query.get("end")}`, n: 1, thumbnail: false });
+    const text = `${query.get("start")},${query.get("end")}`;
+    return start({ id: query.get("key")!, kind: "character", text, model: query.get("model")!, n: 1, thumbnail: false });
   }
   if (path === "/v1/chat/completions") return chat((await request.json()) as ChatBody);
   const [, id = "", output] = /^\/v1\/operations\/([^/]+)(\/outputs\/.*)?$/.exec(path) ?? [];
   const operation = operations.get(id);
   if (!operation) return json({ error: { code: "not_found" } }, 404);
   if (output) return download(operation, output);
-  calls.push({ call: request.method === "DELETE" ? "cancel" : "poll", text: operation.text });
-  return request.method === "DELETE" ? json({ id, status: "cancelled" }) : poll(operation);
+  calls.push({ call: request.method === "DELETE" ? "cancel" : "poll", text: `${operation.text} ${operation.model}` });
+  if (request.method !== "DELETE") return poll(operation);
+  const refused = scriptOf(operation)?.cancels?.shift();
+  return refused ? json({ error: { code: "scripted" } }, refused) : json({ id, status: "cancelled" });
 }
 
 function start(operation: Operation): Response {
-  calls.push({ call: "start", text: operation.text });
-  const fault = scriptOf(operation.text)?.starts?.shift();
+  calls.push({ call: "start", text: `${operation.text} ${operation.model}` });
+  const fault = scriptOf(operation)?.starts?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
   operations.set(operation.id, operation);
   if (fault === "hang up") throw new Error("scripted: the connection broke after acceptance");
@@ -59,7 +71,7 @@ function start(operation: Operation): Response {
 }
 
 function poll(operation: Operation): Response {
-  const script = scriptOf(operation.text);
+  const script = scriptOf(operation);
   const next = script?.polls?.shift();
   const { id } = operation;
   if (typeof next === "number") return json({ error: { code: "scripted" } }, next);
@@ -82,8 +94,8 @@ function poll(operation: Operation): Response {
 }
 
 function download(operation: Operation, path: string): Response {
-  calls.push({ call: "download", text: operation.text });
-  const fault = scriptOf(operation.text)?.downloads?.shift();
+  calls.push({ call: "download", text: `${operation.text} ${operation.model}` });
+  const fault = scriptOf(operation)?.downloads?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
   const isVideo = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
   const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither an image nor a video") : isVideo ? video : png;

@@ -111,6 +111,7 @@ for (const door of doors)
     ["[guarded]", 422, "content_policy_violation"],
     ["[moderated]", 422, "content_policy_violation"],
     ["[broken]", 500, "internal_error"],
+    ["[too-long]", 400, "context_length_exceeded"],
     ["[retired]", 500, "internal_error"],
     ["[wallet]", 500, "internal_error"],
   ])(`through the ${door} %s of a chat is %i`, async (order, status, code) => {
