@@ -1,6 +1,6 @@
 /**
- * `npm run bench:answers`: ten tasks at once whose answers hold four images of 4.5 MB in Base64, then ten that have four such images
- * given by URL besides, in an isolate of 128 MB. Exits 1 when a limit is broken.
+ * `npm run bench:answers`: ten tasks at once, each with an answer of four 4.5 MB images in Base64, then ten tasks that also have four
+ * such input images by URL, in an isolate of 128 MB. Exits 1 if a limit is exceeded.
  */
 
 import { once } from "node:events";
@@ -25,7 +25,7 @@ const images = 4;
 const imageBytes = 4_500_000;
 const longestMs = 90_000;
 
-/** An image upstream that answers all requests together, when so many have come: the worst case. It serves the callers' images, too. */
+/** An image upstream that waits for this many requests and then answers them together, which is the worst case. It also serves the callers' images. */
 async function startUpstream() {
   const file = new Uint8Array(imageBytes);
   // Numbers without a pattern (a linear congruential generator, constants of Numerical Recipes), so that the Base64 has every letter.
@@ -125,7 +125,7 @@ try {
     Array.from({ length: images }, (_, at) => `${upstream.url}/input-${at}.png`),
   );
   if (upstream.inputBytes() - sent < tasks * images * imageBytes) failures.push("not all images given by URL reached the upstream");
-  // workerd ends when an isolate's heap is full, and miniflare starts another: the same process is the same isolate.
+  // When an isolate's heap is full, workerd ends and miniflare starts another: the same process id means the same isolate.
   const alive = (await processesBelow(process.pid)).filter((pid) => server.processes.includes(pid));
   if (alive.length !== server.processes.length) failures.push("workerd died");
 } finally {

@@ -1,4 +1,4 @@
-/** A gateway on this machine: state prepared, its Workers running, a demo account with a fresh key. */
+/** A gateway on this machine: prepared state, running Workers, a demo account with a new key. */
 
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -91,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** A Worker's settings for this machine: `defaults`, and of the variables those that it reads. Wrangler hands variables to the first of several Workers alone. */
+/** A Worker's local settings: `defaults`, and those of the variables that it reads. Wrangler passes variables only to the first of several Workers. */
 async function localConfig(name: string, stateDir: string, defaults: Variables, variables: Variables): Promise<string> {
   const source = join(root, `src/${name}/wrangler.toml`);
   const isOwn = ([variable]: [string, string]) => isVariableOf(name, variable);

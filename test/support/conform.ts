@@ -59,7 +59,7 @@ function decoded(path: string): string {
   }
 }
 
-/** OpenAI's own form of an error; its answers are checked by its clients' types where they are asked for. */
+/** OpenAI's error format; other answers of these paths are checked by the types of OpenAI's client. */
 const openAiError = z.strictObject({
   error: z.strictObject({
     message: z.string().check(z.minLength(1)),
@@ -74,7 +74,7 @@ function conformOpenAi(call: string, status: number, body: unknown): void {
   if (result && !result.success) expect.fail(`${call}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);
 }
 
-/** Fails the test when the answer's body is not what its path and status promise. */
+/** Fails the test when the answer's body does not match the schema of its path and status. */
 export function conform(method: string, url: string, status: number, body: unknown): void {
   const { pathname: path, searchParams } = new URL(url);
   const pathname = decoded(path);

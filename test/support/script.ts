@@ -9,9 +9,9 @@ export interface Script {
   starts?: (number | "hang up")[];
   /** Answers to polls, one each, before it succeeds: HTTP statuses, progress, or a final failure. */
   polls?: (number | { progress: number } | { failed: string })[];
-  /** Answers to cancellations, one each, before they are taken: HTTP statuses. */
+  /** Answers to cancellations, one each, before they succeed: HTTP statuses. */
   cancels?: number[];
-  /** Images made; as many as asked unless told. */
+  /** Number of images that are made; defaults to the requested number. */
   images?: number;
   /** Answers to the next downloads of outputs: a status, or a body that ends early. */
   downloads?: (number | "truncated" | "garbage")[];
