@@ -12,7 +12,6 @@ import { audit } from "../db/audit.ts";
 import { readBalance, changeQuota, openWallet, remaining, toUnits } from "../db/ledger.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query } from "./query.ts";
@@ -76,7 +75,6 @@ export const admin = new Hono<AppEnv>()
   .use(isOperator)
   .post("/accounts", createAccount)
   .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
-  .all("/accounts", notAllowed("GET, HEAD, POST"))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
   .post("/accounts/:id/keys", createKey)
@@ -116,17 +114,7 @@ export const admin = new Hono<AppEnv>()
         started_at: Math.floor(books.startedAt / 1000),
       },
     });
-  })
-  .all("/audit", notAllowed("GET, HEAD"))
-  .all(
-    "/*",
-    unknownPath([
-      [/\/accounts\/[^/]+$/, "GET, HEAD, PATCH"],
-      [/\/accounts\/[^/]+\/keys$/, "GET, HEAD, POST"],
-      [/\/accounts\/[^/]+\/invitations$/, "POST"],
-      [/\/keys\/[^/]+$/, "DELETE"],
-    ]),
-  );
+  });
 
 async function findAccount(c: AppContext): Promise<accounts.Account> {
   const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");
