@@ -165,7 +165,7 @@ test("what is somebody else's is not there, whatever is asked of it and how", as
       // What was typed into the forms to sign in and up stays in them.
       const shown = /sign-(?:in|up)$/.test(path) ? text.replace(`value="${form().email}"`, "") : text;
       for (const mark of owner.marks) expect(shown, what).not.toContain(mark);
-      if (!path.includes("/static/")) expect(response.headers.get("content-security-policy"), what).toContain("default-src 'none'");
+      expect(response.headers.get("content-security-policy"), what).toContain("default-src 'none'");
     }
   }
   // What lists, filters and files show when they are asked for another's things by what stands behind the question mark.
