@@ -2,7 +2,7 @@
 
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
-import type { Dice } from "./dice.ts";
+import type { Random } from "../support/random.ts";
 import type { Account, Journal } from "./journal.ts";
 import { read, type Traffic } from "./traffic.ts";
 
@@ -12,7 +12,11 @@ const path = "/v1/chat/completions";
 // multiple of anything that a task costs: what is held can be told apart.
 const maxTokens = 211;
 const promptLength = 64;
-const directives = { "": 88, "sandbox:fail": 6, "sandbox:flaky": 6 };
+const directives = [
+  [88, ""],
+  [6, "sandbox:fail"],
+  [6, "sandbox:flaky"],
+] as const;
 
 /** What the clients know of an account's chats. */
 export interface ChatAccount {
@@ -49,8 +53,8 @@ export class Chats {
   }
 
   /** One chat, answered whole. */
-  async whole(account: Account, dice: Dice): Promise<void> {
-    const content = this.#content(dice);
+  async whole(account: Account, random: Random): Promise<void> {
+    const content = this.#content(random);
     const answer = await this.#traffic.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
     if (!answer) return this.#lost(account);
     if (answer.status !== 200) return this.#refused(account, content, answer);
@@ -59,9 +63,9 @@ export class Chats {
   }
 
   /** One chat in pieces; its caller may hang up after the first. What was begun is paid for all the same. */
-  async streamed(account: Account, dice: Dice, hangsUp: boolean): Promise<void> {
+  async streamed(account: Account, random: Random, hangsUp: boolean): Promise<void> {
     const hangUp = new AbortController();
-    const content = this.#content(dice);
+    const content = this.#content(random);
     const begun = Date.now();
     const end = await this.#traffic.attempt(`POST ${path} streamed`, async (signal) => {
       const response = await this.#traffic.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
@@ -102,8 +106,8 @@ export class Chats {
     }
   }
 
-  #content(dice: Dice): string {
-    return `chat-${++this.#number} ${dice.weighted(directives)} `.padEnd(promptLength, ".");
+  #content(random: Random): string {
+    return `chat-${++this.#number} ${random.weighted(directives)} `.padEnd(promptLength, ".");
   }
 
   #charge(account: Account, id: string, usage: Usage | undefined): void {

@@ -1,39 +1,40 @@
-/** One client: does one thing after the other, as its dice say, until the load ends. */
+/** One client: does one thing after the other, at random, until the load ends. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chats } from "./chats.ts";
-import type { Dice } from "./dice.ts";
+import type { Random } from "../support/random.ts";
 import type { Account, Journal } from "./journal.ts";
 import { newOrder } from "./orders.ts";
 import { filesOf, type Queries } from "./queries.ts";
 import { conflict, repeat, submit } from "./submitting.ts";
 import type { Traffic } from "./traffic.ts";
 
-const deeds = {
-  image: 18,
-  video: 7,
-  character: 4,
-  remix: 3,
-  twice: 3,
-  repeat: 5,
-  chat: 8,
-  stream: 6,
-  hangUp: 4,
-  poll: 14,
-  wait: 6,
-  list: 5,
-  balance: 6,
-  file: 6,
-  cancel: 4,
-};
+const actions = [
+  [18, "image"],
+  [7, "video"],
+  [4, "character"],
+  [3, "remix"],
+  [3, "twice"],
+  [5, "repeat"],
+  [8, "chat"],
+  [6, "stream"],
+  [4, "hangUp"],
+  [14, "poll"],
+  [6, "wait"],
+  [5, "list"],
+  [6, "balance"],
+  [6, "file"],
+  [4, "cancel"],
+] as const;
+type Action = (typeof actions)[number][1];
 /** An account with more open tasks asks for no more: the load is bounded however long an outage lasts. */
 const mostOpen = 12;
 const pauseMs = [50, 350] as const;
 
-/** What a client works with; all but the dice is shared. */
+/** What a client works with; all but the random choices is shared. */
 export interface ClientTools {
   account: Account;
-  dice: Dice;
+  random: Random;
   journal: Journal;
   traffic: Traffic;
   queries: Queries;
@@ -44,33 +45,33 @@ export interface ClientTools {
 
 /** Works until told to stop, and finishes what it has begun then. */
 export async function runClient(tools: ClientTools, stopping: AbortSignal): Promise<void> {
-  const { dice, journal, account, gateway } = tools;
+  const { random, journal, account, gateway } = tools;
   while (!stopping.aborted) {
-    await sleep(dice.between(...pauseMs));
+    await sleep(random.between(...pauseMs));
     if (!gateway.isUp) continue;
-    const deed = dice.weighted(deeds);
+    const action = random.weighted<Action>(actions);
     try {
-      await perform(deed, tools);
+      await perform(action, tools);
     } catch (error) {
-      journal.fault(`${account.name}, ${deed}: ${error instanceof Error ? error.message : String(error)}`);
+      journal.fault(`${account.name}, ${action}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 }
 
-async function perform(deed: keyof typeof deeds, tools: ClientTools): Promise<void> {
-  const { account, dice, journal, traffic, queries, chats } = tools;
+async function perform(action: Action, tools: ClientTools): Promise<void> {
+  const { account, random, journal, traffic, queries, chats } = tools;
   const open = journal.open(account);
   const answered = journal.orders.filter((order) => order.account === account && order.state === "accepted" && order.idempotencyKey);
-  switch (deed) {
+  switch (action) {
     case "image":
     case "video":
     case "character":
     case "remix":
       if (open.length >= mostOpen) return;
-      return submit(newOrder(deed, account, journal, dice), journal, traffic);
+      return submit(newOrder(action, account, journal, random), journal, traffic);
     case "twice": {
       if (open.length >= mostOpen) return;
-      const order = newOrder("image", account, journal, dice);
+      const order = newOrder("image", account, journal, random);
       order.idempotencyKey ??= `key-${order.marker}`;
       // At the same moment: the two meet inside the gateway.
       await Promise.all([submit(order, journal, traffic), submit(order, journal, traffic)]);
@@ -78,18 +79,18 @@ async function perform(deed: keyof typeof deeds, tools: ClientTools): Promise<vo
     }
     case "repeat":
       if (answered.length === 0) return;
-      return dice.chance(0.8) ? repeat(dice.pick(answered), journal, traffic) : conflict(dice.pick(answered), journal, traffic);
+      return random.chance(0.8) ? repeat(random.pick(answered), journal, traffic) : conflict(random.pick(answered), journal, traffic);
     case "chat":
-      return chats.whole(account, dice);
+      return chats.whole(account, random);
     case "stream":
-      return chats.streamed(account, dice, false);
+      return chats.streamed(account, random, false);
     case "hangUp":
-      return chats.streamed(account, dice, true);
+      return chats.streamed(account, random, true);
     case "poll":
-      if (open.length > 0) await queries.taskOfKind(dice.pick(open));
+      if (open.length > 0) await queries.taskOfKind(random.pick(open));
       return;
     case "wait":
-      if (open.length > 0) await queries.task(dice.pick(open), dice.pick([1, 2, 3]));
+      if (open.length > 0) await queries.task(random.pick(open), random.pick([1, 2, 3]));
       return;
     case "list":
       return void (await queries.list(account));
@@ -97,12 +98,12 @@ async function perform(deed: keyof typeof deeds, tools: ClientTools): Promise<vo
       return queries.balances(account);
     case "file": {
       const completed = journal.completed(account);
-      const task = completed.length > 0 ? dice.pick(completed) : undefined;
+      const task = completed.length > 0 ? random.pick(completed) : undefined;
       const data = task && (await queries.task(task));
-      if (data) await queries.file(dice.pick(filesOf(data)), data.id);
+      if (data) await queries.file(random.pick(filesOf(data)), data.id);
       return;
     }
     case "cancel":
-      if (open.length > 0) await queries.cancel(dice.pick(open));
+      if (open.length > 0) await queries.cancel(random.pick(open));
   }
 }

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { startGateway, type Gateway } from "../support/gateway.ts";
 import { claimPort } from "../support/port.ts";
-import type { Dice } from "./dice.ts";
+import type { Random } from "../support/random.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { killDescendants } from "./processes.ts";
 
@@ -23,7 +23,7 @@ export interface Crash {
 export interface CrashingGatewayOptions {
   /** Holds the state and the log. */
   directory: string;
-  dice: Dice;
+  random: Random;
   signal: AbortSignal;
 }
 
@@ -49,7 +49,7 @@ export class CrashingGateway {
   static async start(options: CrashingGatewayOptions): Promise<CrashingGateway> {
     // A killed runtime leaves its temporary files: they go with ours.
     process.env["TMPDIR"] = options.directory;
-    const gateway = new CrashingGateway(options, await freePort(options.dice));
+    const gateway = new CrashingGateway(options, await freePort(options.random));
     await gateway.#start();
     return gateway;
   }
@@ -105,10 +105,10 @@ export class CrashingGateway {
   }
 }
 
-async function freePort(dice: Dice): Promise<number> {
+async function freePort(random: Random): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await claimPort(Math.floor(dice.between(lowestPort, highestPort)));
+      return await claimPort(random.int(lowestPort, highestPort - 1));
     } catch (error) {
       if (attempt === portAttempts) throw error;
     }

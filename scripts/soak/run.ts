@@ -6,7 +6,7 @@ import { Operator } from "./accounts.ts";
 import { Chats } from "./chats.ts";
 import { runClient } from "./client.ts";
 import type { CrashingGateway } from "./crashing-gateway.ts";
-import { Dice } from "./dice.ts";
+import { Random } from "../support/random.ts";
 import { type Account, Journal } from "./journal.ts";
 import { readChatRows, rowFaults } from "./ledger.ts";
 import { Queries } from "./queries.ts";
@@ -52,7 +52,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   const watchEnd = new AbortController();
   const ends = AbortSignal.any([loadEnd.signal, signal]);
   const clients = Array.from({ length: options.clients }, (_, index) =>
-    runClient({ ...tools, gateway, account: accounts.at(index % accounts.length) as Account, dice: new Dice(seed + 1 + index) }, ends),
+    runClient({ ...tools, gateway, account: accounts.at(index % accounts.length) as Account, random: new Random(seed + 1 + index) }, ends),
   );
   const watching = watch(journal, queries, gateway, AbortSignal.any([watchEnd.signal, signal]));
   try {
@@ -100,14 +100,14 @@ async function crashes(
   { seed, minutes, signal, say }: SoakOptions,
   onRestart: () => Promise<void>,
 ): Promise<void> {
-  const dice = new Dice(seed);
+  const random = new Random(seed);
   const end = Date.now() + minutes * 60_000;
   for (;;) {
-    const life = dice.between(...killEveryMs);
+    const life = random.between(...killEveryMs);
     if (Date.now() + life >= end) break;
     await sleep(life, undefined, { signal });
     await gateway.kill();
-    await sleep(dice.between(...stayDownMs), undefined, { signal });
+    await sleep(random.between(...stayDownMs), undefined, { signal });
     await gateway.restart();
     const { at, upAt } = gateway.crashes.at(-1)!;
     say(`kill ${gateway.crashes.length} after ${(life / 1000).toFixed(1)} s, up again after ${((upAt - at) / 1000).toFixed(1)} s`);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Audit, Wallet } from "../../scripts/soak/answers.ts";
 import { type AccountFacts, bookFaults } from "../../scripts/soak/books.ts";
-import { Dice } from "../../scripts/soak/dice.ts";
+import { Random } from "../../scripts/support/random.ts";
 import { type Account, Journal, type Order } from "../../scripts/soak/journal.ts";
 import { rowFaults } from "../../scripts/soak/ledger.ts";
 import { LogKeeper } from "../../scripts/soak/log-keeper.ts";
@@ -149,8 +149,14 @@ test("recovery counts from the last restart before the end, and losses belong to
 
 test("the same seed makes the same choices, and a log of which only the end is shown is kept whole", async () => {
   const choices = (seed: number) => {
-    const dice = new Dice(seed);
-    return Array.from({ length: 50 }, () => dice.weighted({ a: 3, b: 1, c: 0 }));
+    const random = new Random(seed);
+    return Array.from({ length: 50 }, () =>
+      random.weighted([
+        [3, "a"],
+        [1, "b"],
+        [0, "c"],
+      ]),
+    );
   };
   expect(choices(7)).toEqual(choices(7));
   expect(choices(7)).not.toEqual(choices(8));
