@@ -29,7 +29,7 @@ export class Random {
 
   /** One of the list, which is not empty. */
   pick<T>(list: readonly T[]): T {
-    return list[this.int(0, list.length - 1)] as T;
+    return list.at(this.int(0, list.length - 1)) as T;
   }
 
   /** One of the list, each as often as its weight says; at least one weight is above 0. */

@@ -1,6 +1,7 @@
 /** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
 
 import { Hono } from "hono";
+import { readTasks } from "../answers.ts";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { readBalance, remaining, readWallets } from "../../db/ledger.ts";
@@ -13,7 +14,7 @@ import { Money } from "../parts/money.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts, Figures, Table } from "../parts/table.tsx";
-import { type TaskRow, TaskTable } from "../parts/task-table.tsx";
+import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
 /** The account's page; `problem` says why its quota was not changed. */
@@ -186,7 +187,7 @@ async function tasksOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const response = await askAs(c, account.id, "/v1/tasks?limit=10");
   if (!response.ok) return <Problem text={say("failed")} />;
-  const { data: tasks } = await response.json<{ data: TaskRow[] }>();
+  const { data: tasks } = await readTasks(response);
   if (tasks.length === 0) return <p class="muted">{say("admin_no_tasks")}</p>;
   return <TaskTable tasks={tasks} path={`/console/admin/accounts/${account.id}/tasks`} />;
 }

@@ -3,7 +3,8 @@
 import { sha256Hex } from "../../ids.ts";
 import type { Submission } from "../../tasks/record.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { type ModelEntry, usableModels } from "./answers.ts";
+import type { ModelEntry } from "../answers.ts";
+import { usableModels } from "./answers.ts";
 
 interface ApiRequest {
   path: string;
@@ -22,7 +23,7 @@ export async function requestOf(c: ConsoleContext, { kind, model, parameters, so
 }
 
 function nested(parameters: object, entry: ModelEntry | undefined): object {
-  const within = entry?.parameters.properties["metadata"]?.properties ?? {};
+  const within = entry?.parameters.properties?.["metadata"]?.properties ?? {};
   // `auto` is what a size that was not given resolves to.
   const fields = Object.entries(parameters).filter(([name, value]) => name !== "size" || value !== "auto");
   const metadata = fields.filter(([name]) => name in within);
