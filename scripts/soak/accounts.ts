@@ -1,8 +1,8 @@
 /** The run's accounts, through the operator's API: one with room, one whose account and one whose key is always near its end. */
 
-import { audit, newKey, wallet, walletList, type Audit, type Wallet } from "./answers.ts";
-import type { Account } from "./journal.ts";
-import { read, type Traffic } from "./traffic.ts";
+import { account, apiKeyList, audit, newApiKey, type Audit, type Wallet } from "../support/api-answers.ts";
+import type { Account } from "./history.ts";
+import { read, type HttpClient } from "./http-client.ts";
 
 /** What a tight wallet gets at the start and again with each addition, in balance units: some pictures, or one film. */
 const tightQuota = 3;
@@ -20,12 +20,12 @@ export interface Wallets {
 
 /** What the operator does. The gateway has to be up. */
 export class Operator {
-  readonly #traffic: Traffic;
+  readonly #http: HttpClient;
   readonly #token: string;
   #additions = 0;
 
-  constructor(traffic: Traffic, token: string) {
-    this.#traffic = traffic;
+  constructor(http: HttpClient, token: string) {
+    this.#http = http;
     this.#token = token;
   }
 
@@ -33,8 +33,8 @@ export class Operator {
   async createAccounts(): Promise<Account[]> {
     const accounts: Account[] = [];
     for (const { name, quota, keyQuota } of plans) {
-      const { id } = read(wallet, await this.#ask("POST", "/accounts", { email: `${name}@example.com`, name, quota }));
-      const key = read(newKey, await this.#ask("POST", `/accounts/${id}/keys`, { name: "soak", quota: keyQuota }));
+      const { id } = read(account, await this.#ask("POST", "/accounts", { email: `${name}@example.com`, name, quota }));
+      const key = read(newApiKey, await this.#ask("POST", `/accounts/${id}/keys`, { name: "soak", quota: keyQuota }));
       accounts.push({ name, id, keyId: key.id, apiKey: key.key, isTight: name !== "roomy" });
     }
     return accounts;
@@ -50,19 +50,19 @@ export class Operator {
 
   /** The wallets of an account and its key. */
   async wallets({ id, keyId }: Account): Promise<Wallets> {
-    const account = read(wallet, await this.#ask("GET", `/accounts/${id}`));
-    const key = read(walletList, await this.#ask("GET", `/accounts/${id}/keys`)).data.find((one) => one.id === keyId);
+    const wallet = read(account, await this.#ask("GET", `/accounts/${id}`));
+    const key = read(apiKeyList, await this.#ask("GET", `/accounts/${id}/keys`)).data.find((one) => one.id === keyId);
     if (!key) throw new Error(`the key ${keyId} is gone`);
-    return { account, key };
+    return { account: wallet, key };
   }
 
-  /** The books. */
+  /** The sums of the ledger against those of the wallets. */
   async audit(): Promise<Audit> {
     return read(audit, await this.#ask("GET", "/audit"));
   }
 
   async #ask(method: "GET" | "POST" | "PATCH", path: string, body?: object) {
-    const answer = await this.#traffic.ask(method, `/admin${path}`, this.#token, { body });
+    const answer = await this.#http.ask(method, `/admin${path}`, this.#token, { body });
     if (!answer) throw new Error(`${method} /admin${path} got no answer from a running gateway`);
     return answer;
   }

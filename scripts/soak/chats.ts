@@ -3,8 +3,8 @@
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
 import type { Random } from "../support/random.ts";
-import type { Account, Journal } from "./journal.ts";
-import { read, type Traffic } from "./traffic.ts";
+import type { Account, History } from "./history.ts";
+import { read, type HttpClient } from "./http-client.ts";
 
 const model = "textA-1";
 const path = "/v1/chat/completions";
@@ -35,14 +35,14 @@ export class Chats {
   readonly #hungUp: { account: Account; id: string; from: number; to: number }[] = [];
   readonly #accounts = new Map<Account, ChatAccount>();
   readonly #prices: PriceList;
-  readonly #journal: Journal;
-  readonly #traffic: Traffic;
+  readonly #history: History;
+  readonly #http: HttpClient;
   #number = 0;
 
-  constructor(prices: PriceList, journal: Journal, traffic: Traffic) {
+  constructor(prices: PriceList, history: History, http: HttpClient) {
     this.#prices = prices;
-    this.#journal = journal;
-    this.#traffic = traffic;
+    this.#history = history;
+    this.#http = http;
   }
 
   /** What is known of the account's chats. */
@@ -55,11 +55,11 @@ export class Chats {
   /** One chat, answered whole. */
   async whole(account: Account, random: Random): Promise<void> {
     const content = this.#content(random);
-    const answer = await this.#traffic.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
+    const answer = await this.#http.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
     if (!answer) return this.#lost(account);
     if (answer.status !== 200) return this.#refused(account, content, answer);
     this.#charge(account, idIn(answer.text), read(chatAnswer, answer).usage);
-    this.#journal.count("chats answered whole");
+    this.#history.count("chats answered whole");
   }
 
   /** One chat in pieces; its caller may hang up after the first. What was begun is paid for all the same. */
@@ -67,8 +67,8 @@ export class Chats {
     const hangUp = new AbortController();
     const content = this.#content(random);
     const begun = Date.now();
-    const end = await this.#traffic.attempt(`POST ${path} streamed`, async (signal) => {
-      const response = await this.#traffic.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
+    const end = await this.#http.attempt(`POST ${path} streamed`, async (signal) => {
+      const response = await this.#http.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
       if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
       if (response.status !== 200) return { status: response.status, text: await response.text() };
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -84,13 +84,13 @@ export class Chats {
     if (end?.status === 0) {
       hangUp.abort();
       this.#hungUp.push({ account, id: idIn(end.text), from: begun, to: Date.now() });
-      this.#journal.count("chats hung up");
+      this.#history.count("chats hung up");
       return;
     }
     if (!end) return this.#lost(account);
     if (end.status !== 200) return this.#refused(account, content, end);
     this.#charge(account, idIn(end.text), usageIn(end.text));
-    this.#journal.count("chats streamed");
+    this.#history.count("chats streamed");
   }
 
   /** When all is over: chats that were left while the gateway lived on are charged whole, those of a crash are uncertain. */
@@ -112,25 +112,25 @@ export class Chats {
 
   #charge(account: Account, id: string, usage: Usage | undefined): void {
     this.chargedIds.add(id);
-    if (!usage) return this.#journal.fault("a chat reported no usage");
+    if (!usage) return this.#history.fault("a chat reported no usage");
     const cost = micro(chatCost(this.#prices, model, usage));
     this.cost ??= cost;
-    if (cost !== this.cost) this.#journal.fault(`a chat cost ${cost} millionths, others of its size ${this.cost}`);
+    if (cost !== this.cost) this.#history.fault(`a chat cost ${cost} millionths, others of its size ${this.cost}`);
     this.of(account).charged += cost;
   }
 
   #lost(account: Account): void {
     this.of(account).uncertain++;
-    this.#journal.count("chats lost");
+    this.#history.count("chats lost");
   }
 
   #refused(account: Account, content: string, { status, text }: { status: number; text: string }): void {
-    this.#journal.count(`chats refused ${status}`);
+    this.#history.count(`chats refused ${status}`);
     const isRight =
       (status === 503 && content.includes("sandbox:flaky")) ||
       (status === 402 && account.isTight) ||
       (status === 500 && content.includes("sandbox:fail"));
-    if (!isRight) this.#journal.fault(`a chat was answered ${status}: ${text.slice(0, 300)}`);
+    if (!isRight) this.#history.fault(`a chat was answered ${status}: ${text.slice(0, 300)}`);
   }
 }
 

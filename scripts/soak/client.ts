@@ -1,13 +1,13 @@
 /** One client: does one thing after the other, at random, until the load ends. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Chats } from "./chats.ts";
 import type { Random } from "../support/random.ts";
-import type { Account, Journal } from "./journal.ts";
-import { newOrder } from "./orders.ts";
+import type { Chats } from "./chats.ts";
+import type { Account, History } from "./history.ts";
+import { newOrder } from "./submissions.ts";
 import { filesOf, type Queries } from "./queries.ts";
-import { conflict, repeat, submit } from "./submitting.ts";
-import type { Traffic } from "./traffic.ts";
+import { conflict, repeat, submit } from "./submissions.ts";
+import type { HttpClient } from "./http-client.ts";
 
 const actions = [
   [18, "image"],
@@ -35,8 +35,8 @@ const pauseMs = [50, 350] as const;
 export interface ClientTools {
   account: Account;
   random: Random;
-  journal: Journal;
-  traffic: Traffic;
+  history: History;
+  http: HttpClient;
   queries: Queries;
   chats: Chats;
   /** While the gateway is down nothing new is begun; what was begun goes on. */
@@ -45,7 +45,7 @@ export interface ClientTools {
 
 /** Works until told to stop, and finishes what it has begun then. */
 export async function runClient(tools: ClientTools, stopping: AbortSignal): Promise<void> {
-  const { random, journal, account, gateway } = tools;
+  const { random, history, account, gateway } = tools;
   while (!stopping.aborted) {
     await sleep(random.between(...pauseMs));
     if (!gateway.isUp) continue;
@@ -53,33 +53,33 @@ export async function runClient(tools: ClientTools, stopping: AbortSignal): Prom
     try {
       await perform(action, tools);
     } catch (error) {
-      journal.fault(`${account.name}, ${action}: ${error instanceof Error ? error.message : String(error)}`);
+      history.fault(`${account.name}, ${action}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 }
 
 async function perform(action: Action, tools: ClientTools): Promise<void> {
-  const { account, random, journal, traffic, queries, chats } = tools;
-  const open = journal.open(account);
-  const answered = journal.orders.filter((order) => order.account === account && order.state === "accepted" && order.idempotencyKey);
+  const { account, random, history, http, queries, chats } = tools;
+  const open = history.open(account);
+  const answered = history.orders.filter((order) => order.account === account && order.state === "accepted" && order.idempotencyKey);
   switch (action) {
     case "image":
     case "video":
     case "character":
     case "remix":
       if (open.length >= mostOpen) return;
-      return submit(newOrder(action, account, journal, random), journal, traffic);
+      return submit(newOrder(action, account, history, random), history, http);
     case "twice": {
       if (open.length >= mostOpen) return;
-      const order = newOrder("image", account, journal, random);
+      const order = newOrder("image", account, history, random);
       order.idempotencyKey ??= `key-${order.marker}`;
       // At the same moment: the two meet inside the gateway.
-      await Promise.all([submit(order, journal, traffic), submit(order, journal, traffic)]);
+      await Promise.all([submit(order, history, http), submit(order, history, http)]);
       return;
     }
     case "repeat":
       if (answered.length === 0) return;
-      return random.chance(0.8) ? repeat(random.pick(answered), journal, traffic) : conflict(random.pick(answered), journal, traffic);
+      return random.chance(0.8) ? repeat(random.pick(answered), history, http) : conflict(random.pick(answered), history, http);
     case "chat":
       return chats.whole(account, random);
     case "stream":
@@ -97,7 +97,7 @@ async function perform(action: Action, tools: ClientTools): Promise<void> {
     case "balance":
       return queries.balances(account);
     case "file": {
-      const completed = journal.completed(account);
+      const completed = history.completed(account);
       const task = completed.length > 0 ? random.pick(completed) : undefined;
       const data = task && (await queries.task(task));
       if (data) await queries.file(random.pick(filesOf(data)), data.id);

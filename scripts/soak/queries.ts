@@ -1,36 +1,49 @@
-/** What clients look at: tasks by every path, lists, balances, files. Whatever is seen of a task is held against what was seen before. */
+/** What clients look at: tasks by every path until their ends, lists, balances, files. Whatever is seen of a task is held against what was seen before. */
 
-import { balance } from "../support/api-answers.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/mini";
+import {
+  balance,
+  characterStatus,
+  charactersOf,
+  imagesOf,
+  taskAnswer,
+  type TaskData,
+  taskList,
+  videosOf,
+  videoStatus,
+} from "../support/api-answers.ts";
 import { digestFaults } from "../support/file-checks.ts";
-import { kindStatus, taskAnswer, taskList, type TaskData } from "./answers.ts";
-import type { Account, Journal, KnownTask } from "./journal.ts";
-import { read, type Traffic } from "./traffic.ts";
+import type { Account, History, Kind, KnownTask } from "./history.ts";
+import { read, type HttpClient } from "./http-client.ts";
 
 const pageSize = 100;
 const kindPaths = { image: undefined, video: "/v1/videos/generations", remix: "/v1/videos/generations", character: "/v1/characters_tasks" };
 
+const kindStatus = z.union([videoStatus, characterStatus]);
+
 /** The questions of a run's clients. */
 export class Queries {
-  readonly #journal: Journal;
-  readonly #traffic: Traffic;
+  readonly #history: History;
+  readonly #http: HttpClient;
 
-  constructor(journal: Journal, traffic: Traffic) {
-    this.#journal = journal;
-    this.#traffic = traffic;
+  constructor(history: History, http: HttpClient) {
+    this.#history = history;
+    this.#http = http;
   }
 
   /** The generic query. Undefined when the answer was lost; an accepted task that is not there is a fault. */
   async task(task: KnownTask, waitSeconds?: number): Promise<TaskData | undefined> {
     const before = task.sight;
     const wait = waitSeconds === undefined ? "" : `?wait=${waitSeconds}`;
-    const answer = await this.#traffic.ask("GET", `/v1/tasks/${task.id}${wait}`, task.order.account.apiKey);
+    const answer = await this.#http.ask("GET", `/v1/tasks/${task.id}${wait}`, task.order.account.apiKey);
     if (!answer) return undefined;
     if (answer.status !== 200) {
-      this.#journal.fault(`${task.id} was accepted, its query answered ${answer.status}`);
+      this.#history.fault(`${task.id} was accepted, its query answered ${answer.status}`);
       return undefined;
     }
     const { data } = read(taskAnswer, answer);
-    this.#journal.saw(task, before, { ...data, error: data.error?.code });
+    this.#history.saw(task, before, { ...data, error: data.error?.code });
     return data;
   }
 
@@ -39,37 +52,37 @@ export class Queries {
     const path = kindPaths[task.order.kind];
     if (!path) return void (await this.task(task));
     const before = task.sight;
-    const answer = await this.#traffic.ask("GET", `${path}/${task.id}`, task.order.account.apiKey);
+    const answer = await this.#http.ask("GET", `${path}/${task.id}`, task.order.account.apiKey);
     if (!answer) return;
-    if (answer.status === 200) this.#journal.saw(task, before, read(kindStatus, answer));
-    else this.#journal.fault(`${task.id} was accepted, ${path} answered ${answer.status}`);
+    if (answer.status === 200) this.#history.saw(task, before, { ...read(kindStatus, answer), error: undefined });
+    else this.#history.fault(`${task.id} was accepted, ${path} answered ${answer.status}`);
   }
 
   /** Ends a task. One that was final before is refused. */
   async cancel(task: KnownTask): Promise<void> {
     const before = task.sight;
     task.isCancelAsked = true;
-    const answer = await this.#traffic.ask("POST", `/v1/tasks/${task.id}/cancel`, task.order.account.apiKey);
+    const answer = await this.#http.ask("POST", `/v1/tasks/${task.id}/cancel`, task.order.account.apiKey);
     if (!answer) return;
-    this.#journal.count(`cancellations answered ${answer.status}`);
+    this.#history.count(`cancellations answered ${answer.status}`);
     if (answer.status === 409) return;
-    if (answer.status !== 200) return this.#journal.fault(`cancelling ${task.id} was answered ${answer.status}`);
+    if (answer.status !== 200) return this.#history.fault(`cancelling ${task.id} was answered ${answer.status}`);
     const { data } = read(taskAnswer, answer);
-    this.#journal.saw(task, before, { ...data, error: data.error?.code });
-    if (data.status !== "failed") this.#journal.fault(`${task.id} was cancelled and is ${data.status}`);
+    this.#history.saw(task, before, { ...data, error: data.error?.code });
+    if (data.status !== "failed") this.#history.fault(`${task.id} was cancelled and is ${data.status}`);
   }
 
   /** One page of the account's tasks, and whether there are more. Undefined when the answer was lost. */
   async list(account: Account, after?: string): Promise<{ data: TaskData[]; hasMore: boolean } | undefined> {
-    const before = new Map([...this.#journal.tasks].map(([id, task]) => [id, task.sight]));
-    const answer = await this.#traffic.ask("GET", `/v1/tasks?limit=${pageSize}${after ? `&after=${after}` : ""}`, account.apiKey);
+    const before = new Map([...this.#history.tasks].map(([id, task]) => [id, task.sight]));
+    const answer = await this.#http.ask("GET", `/v1/tasks?limit=${pageSize}${after ? `&after=${after}` : ""}`, account.apiKey);
     if (!answer) return undefined;
     const { data, has_more: hasMore } = read(taskList, answer);
     for (const one of data) {
-      const known = this.#journal.tasks.get(one.id);
+      const known = this.#history.tasks.get(one.id);
       const sight = before.get(one.id);
-      if (known && sight) this.#journal.saw(known, sight, { ...one, error: one.error?.code });
-      if (known && known.order.account !== account) this.#journal.fault(`${one.id} is listed for ${account.name}, it is not theirs`);
+      if (known && sight) this.#history.saw(known, sight, { ...one, error: one.error?.code });
+      if (known && known.order.account !== account) this.#history.fault(`${one.id} is listed for ${account.name}, it is not theirs`);
     }
     return { data, hasMore };
   }
@@ -77,31 +90,71 @@ export class Queries {
   /** Both balances: never below zero. */
   async balances(account: Account): Promise<void> {
     for (const path of ["/v1/balance", "/v1/user/balance"]) {
-      const answer = await this.#traffic.ask("GET", path, account.apiKey);
+      const answer = await this.#http.ask("GET", path, account.apiKey);
       if (!answer) continue;
       const { remain_balance: remaining, used_balance: used, unlimited_quota: isUnlimited } = read(balance, answer);
       if (used < 0 || (isUnlimited ? remaining !== -1 : remaining < 0))
-        this.#journal.fault(`${path} of ${account.name}: remaining ${remaining}, used ${used}`);
+        this.#history.fault(`${path} of ${account.name}: remaining ${remaining}, used ${used}`);
     }
   }
 
   /** Fetches a file and compares it with its digest. False when it was lost on the way. */
   async file(url: string, owner: string): Promise<boolean> {
-    const faults = await this.#traffic.attempt(`GET ${new URL(url).pathname}`, async (signal) => {
+    const faults = await this.#http.attempt(`GET ${new URL(url).pathname}`, async (signal) => {
       const response = await fetch(url, { signal });
       const bytes = new Uint8Array(await response.arrayBuffer());
       if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
       if (response.status !== 200) return [`its file answered ${response.status}`];
       return digestFaults({ bytes, type: "", digest: response.headers.get("repr-digest") });
     });
-    for (const fault of faults ?? []) this.#journal.fault(`${owner}: ${fault}`);
+    for (const fault of faults ?? []) this.#history.fault(`${owner}: ${fault}`);
     return faults !== undefined;
   }
 }
 
 /** The addresses of all files of a completed task. */
 export function filesOf({ result }: TaskData): string[] {
-  const films = (result?.videos ?? []).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
-  const portraits = (result?.data?.characters ?? []).map((character) => character.profile_picture_url);
-  return [...(result?.images ?? []).flatMap(({ url }) => url), ...films, ...portraits];
+  const films = videosOf(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
+  const portraits = charactersOf(result).map((character) => character.profile_picture_url);
+  return [...imagesOf(result).flatMap(({ url }) => url), ...films, ...portraits];
+}
+
+const roundMs = 1_000;
+const atOnce = 8;
+/** What a task may take from its submission on, and the time in which its end has to show. */
+const deadlineMs: Record<Kind, number> = { image: 120_000, character: 300_000, video: 600_000, remix: 600_000 };
+const graceMs = 15_000;
+
+/** Looks at all open tasks again and again until told to stop. */
+export async function watch(history: History, queries: Queries, gateway: { readonly isUp: boolean }, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    await inTurns(gateway.isUp ? history.open() : [], async (task) => {
+      await queries.task(task).catch((error: unknown) => history.fault(`${task.id}: ${String(error)}`));
+    });
+    await sleep(roundMs);
+  }
+}
+
+/** Waits until all tasks are final. One that outlives its deadline is a fault, and is not waited for. */
+export async function untilAllFinal(history: History, stopping: AbortSignal): Promise<void> {
+  for (;;) {
+    const open = history.open();
+    const late = open.filter(({ order, acceptedAt }) => Date.now() > acceptedAt + deadlineMs[order.kind] + graceMs);
+    if (stopping.aborted || late.length === open.length) {
+      for (const { id, order, sight } of late)
+        history.fault(`${id} (${order.kind}) is past its deadline and still ${sight.status} ${sight.progress}`);
+      return;
+    }
+    await sleep(roundMs / 2);
+  }
+}
+
+/** Does the work for each item, some at a time. */
+export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+    }),
+  );
 }

@@ -1,8 +1,8 @@
 /** What a run was like, in a few lines. */
 
 import type { Crash } from "./crashing-gateway.ts";
-import type { Journal, KnownTask } from "./journal.ts";
-import type { Loss } from "./traffic.ts";
+import type { History, KnownTask } from "./history.ts";
+import type { Loss } from "./http-client.ts";
 
 // An outage shows a little longer at both ends: requests break as the processes die, and the first answers are slow.
 const beforeMs = 250;
@@ -31,11 +31,11 @@ export const lossesWithoutCrash = (losses: readonly Loss[], crashes: readonly Cr
 
 /** The report. */
 export function report(
-  journal: Journal,
+  history: History,
   crashes: readonly Crash[],
   facts: { requests: number; losses: number; files: number; held: number },
 ): string {
-  const tasks = [...journal.tasks.values()];
+  const tasks = [...history.tasks.values()];
   const ends = new Map<string, number>();
   for (const { order, final } of tasks) {
     const name = `${order.kind} ${final?.status ?? "open"}${final?.error ? ` (${final.error})` : ""}`;
@@ -48,12 +48,12 @@ export function report(
     .slice(0, 3)
     .map(({ task, seconds }) => `${seconds.toFixed(1)} s (${task.order.kind}, ${task.final?.error ?? "completed"})`);
   const longest = Math.max(0, ...tasks.map(({ acceptedAt, final }) => ((final?.at ?? acceptedAt) - acceptedAt) / 1000));
-  const keyed = journal.orders.filter(({ idempotencyKey }) => idempotencyKey !== undefined).length;
+  const keyed = history.orders.filter(({ idempotencyKey }) => idempotencyKey !== undefined).length;
   return [
-    `${facts.requests} requests, ${facts.losses} of them lost; ${journal.orders.length} submissions (${keyed} with a key), ${tasks.length} accepted`,
+    `${facts.requests} requests, ${facts.losses} of them lost; ${history.orders.length} submissions (${keyed} with a key), ${tasks.length} accepted`,
     `${crashes.length} kills; down for ${starts.map((seconds) => seconds.toFixed(1)).join(", ")} s`,
     `tasks: ${listOf(ends)}`,
-    `also: ${listOf(journal.counts)}`,
+    `also: ${listOf(history.counts)}`,
     `open at a kill: ${recovered.length} tasks; final after the restart within 10 s ${within(0, 10)}, 40 s ${within(10, 40)}, 80 s ${within(40, 80)}, longer ${within(80, Infinity)}`,
     `slowest recoveries: ${slowest.join(", ") || "none"}; longest task ${longest.toFixed(1)} s from its acceptance`,
     `${facts.files} files compared with their digests; ${facts.held} chats of killed Workers still held`,

@@ -1,6 +1,6 @@
 /** What the clients know: which submissions they made, what became of each, and everything that was wrong. */
 
-import type { StatusWord } from "./answers.ts";
+import type { Status } from "../support/api-answers.ts";
 
 /** Who submits: one account with one key. */
 export interface Account {
@@ -11,6 +11,8 @@ export interface Account {
   /** Its quota may run out: 402 is a right answer. */
   isTight: boolean;
 }
+
+type StatusWord = Status["status"];
 
 export type Kind = "image" | "video" | "character" | "remix";
 
@@ -48,7 +50,7 @@ export interface KnownTask {
 const ranks: Record<StatusWord, number> = { queued: 0, submitted: 0, in_progress: 1, completed: 2, failed: 2 };
 
 /** The common memory of all clients. */
-export class Journal {
+export class History {
   readonly orders: Order[] = [];
   readonly tasks = new Map<string, KnownTask>();
   readonly faults: string[] = [];

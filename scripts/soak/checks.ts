@@ -1,34 +1,35 @@
 /** The questions at the end: is every accepted task there, final and with its files, and is every millionth explained? */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { characterList, charactersOf, type TaskData } from "../support/api-answers.ts";
 import type { Operator } from "./accounts.ts";
-import { characterList, type TaskData } from "./answers.ts";
-import { type AccountFacts, bookFaults, chargeOf } from "./books.ts";
+import { type AccountFacts, accountingFaults, chargeOf } from "./accounting.ts";
 import type { Chats } from "./chats.ts";
-import type { Account, Journal } from "./journal.ts";
-import { markerOf } from "./orders.ts";
+import type { Account, History } from "./history.ts";
+import { markerOf } from "./submissions.ts";
 import { filesOf, type Queries } from "./queries.ts";
-import { read, type Traffic } from "./traffic.ts";
-import { inTurns } from "./watch.ts";
+import { read, type HttpClient } from "./http-client.ts";
+import { inTurns } from "./queries.ts";
 
 const mostPages = 100;
 const fetchAttempts = 3;
 
 /** What the questions need. */
-export interface VerdictTools {
+export interface CheckTools {
   accounts: readonly Account[];
-  journal: Journal;
-  traffic: Traffic;
+  history: History;
+  http: HttpClient;
   queries: Queries;
   operator: Operator;
   chats: Chats;
 }
 
 /** All tasks that the gateway knows, by account. */
-export type Listed = Map<Account, TaskData[]>;
+export type Listed = Map<Account, ListedTask[]>;
+type ListedTask = Pick<TaskData, "id" | "status" | "metadata" | "result">;
 
 /** Reads all lists to their ends, and takes up the tasks whose submission was sent once and never answered. */
-export async function listAll({ accounts, journal, queries }: VerdictTools): Promise<Listed> {
+export async function listAll({ accounts, history, queries }: CheckTools): Promise<Listed> {
   const listed: Listed = new Map();
   for (const account of accounts) {
     const all: TaskData[] = [];
@@ -41,37 +42,37 @@ export async function listAll({ accounts, journal, queries }: VerdictTools): Pro
     }
     listed.set(account, all);
     for (const { id, metadata } of all) {
-      const order = journal.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
+      const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
       if (order?.state !== "lost") continue;
-      journal.count("lost submissions found");
-      journal.accept(order, id, Date.now());
+      history.count("lost submissions found");
+      history.accept(order, id, Date.now());
     }
   }
   return listed;
 }
 
 /** Every accepted task is listed once, and nothing else is. */
-export function listFaults(journal: Journal, listed: Listed): string[] {
+export function listFaults(history: History, listed: Listed): string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
   for (const [account, tasks] of listed) {
     for (const { id, metadata } of tasks) {
       if (seen.has(id)) faults.push(`${id} is listed twice`);
       seen.add(id);
-      const order = journal.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
+      const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
       if (!order) faults.push(`${id} is listed, nobody asked for it: ${JSON.stringify(metadata)}`);
       else if (order.id !== id)
         faults.push(`${id} is listed for ${order.marker}, which was ${order.state}${order.id ? ` as ${order.id}` : ""}`);
     }
   }
-  for (const { id, order } of journal.tasks.values())
+  for (const { id, order } of history.tasks.values())
     if (!seen.has(id)) faults.push(`${id} (${order.marker}) was accepted and is not listed`);
   return faults;
 }
 
 /** Every task ended as its prompt told the sandbox to end it. Only crashes make one miss its deadline, and only its owner cancels it. */
-export function endFaults(journal: Journal, crashes: readonly { at: number }[]): string[] {
-  return [...journal.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
+export function endFaults(history: History, crashes: readonly { at: number }[]): string[] {
+  return [...history.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];
     const prompt = String(order.body["prompt"]);
     const told = prompt.includes("sandbox:fail")
@@ -88,38 +89,38 @@ export function endFaults(journal: Journal, crashes: readonly { at: number }[]):
 }
 
 /** Asks for every accepted task once more, and fetches every file. Answers how many files there were. */
-export async function checkTasks({ journal, queries }: VerdictTools): Promise<number> {
+export async function checkTasks({ history, queries }: CheckTools): Promise<number> {
   let files = 0;
-  await inTurns([...journal.tasks.values()], async (task) => {
+  await inTurns([...history.tasks.values()], async (task) => {
     const data = await patiently(() => queries.task(task));
-    if (!data) return journal.fault(`${task.id} got no answer`);
+    if (!data) return history.fault(`${task.id} got no answer`);
     const urls = filesOf(data);
-    if ((data.status === "completed") !== urls.length > 0) journal.fault(`${task.id} is ${data.status} with ${urls.length} files`);
+    if ((data.status === "completed") !== urls.length > 0) history.fault(`${task.id} is ${data.status} with ${urls.length} files`);
     for (const url of urls) {
       files++;
       if (!(await patiently(async () => (await queries.file(url, task.id)) || undefined)))
-        journal.fault(`${task.id}: a file got no answer`);
+        history.fault(`${task.id}: a file got no answer`);
     }
   });
   return files;
 }
 
 /** Every character that was made is in its account's list, and no other. */
-export async function checkCharacters({ accounts, traffic, journal }: VerdictTools, listed: Listed): Promise<void> {
+export async function checkCharacters({ accounts, http, history }: CheckTools, listed: Listed): Promise<void> {
   for (const account of accounts) {
-    const made = (listed.get(account) ?? []).flatMap(({ result }) => (result?.data?.characters ?? []).map(({ id }) => id));
-    const answer = await traffic.ask("GET", "/v1/characters?limit=100", account.apiKey);
+    const made = (listed.get(account) ?? []).flatMap(({ result }) => charactersOf(result).map(({ id }) => id));
+    const answer = await http.ask("GET", "/v1/characters?limit=100", account.apiKey);
     const { data, has_more: hasMore } = answer ? read(characterList, answer) : { data: [], has_more: false };
     const missing = hasMore ? [] : made.filter((id) => !data.some((one) => one.id === id));
     const foreign = data.filter(({ id }) => !made.includes(id));
     if (missing.length + foreign.length > 0)
-      journal.fault(`characters of ${account.name}: missing ${missing.join(" ")}; unknown ${foreign.map(({ id }) => id).join(" ")}`);
+      history.fault(`characters of ${account.name}: missing ${missing.join(" ")}; unknown ${foreign.map(({ id }) => id).join(" ")}`);
   }
 }
 
 /** Waits until the books are explained, for a reservation that nobody was told of is given back by an alarm; answers the faults that stay. */
-export async function settledBooks(
-  tools: VerdictTools,
+export async function settledAccounting(
+  tools: CheckTools,
   listed: Listed,
   options: { withinMs: number; allowsHolds: boolean },
 ): Promise<string[]> {
@@ -130,7 +131,7 @@ export async function settledBooks(
       facts.push({ name: account.name, wallets: await tools.operator.wallets(account), charged, chats: tools.chats.of(account) });
     }
     const audit = await tools.operator.audit();
-    const faults = bookFaults(audit, facts, tools.chats.cost ?? 0);
+    const faults = accountingFaults(audit, facts, tools.chats.cost ?? 0);
     if (audit.tasks_open > 0 && !options.allowsHolds) faults.push(`${audit.tasks_open} are still open, ${audit.reserved} reserved`);
     if (faults.length === 0 || Date.now() > deadline) return faults;
   }

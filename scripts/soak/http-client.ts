@@ -25,7 +25,7 @@ export interface Sending {
 }
 
 /** Counts what all clients ask, and what of it was lost. */
-export class Traffic {
+export class HttpClient {
   readonly losses: Loss[] = [];
   requests = 0;
   readonly #baseUrl: string;
