@@ -95,7 +95,9 @@ async function inputsAreGone(title: string): Promise<void> {
 async function memoryMB(): Promise<string> {
   const statuses = await Promise.all(server.processes.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
   const sum = (field: string) =>
-    Math.round(statuses.reduce((total, status) => total + Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)![1]), 0) / 1024);
+    Math.round(
+      statuses.reduce((total, status) => total + Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN), 0) / 1024,
+    );
   return `${sum("VmRSS")} MB, at most ${sum("VmHWM")} MB so far`;
 }
 

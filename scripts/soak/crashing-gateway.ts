@@ -139,7 +139,7 @@ async function killDescendants(): Promise<number> {
     }
   }
   for (const deadline = Date.now() + goneWithinMs; ; await sleep(50)) {
-    const left = survivors(doomed);
+    const left = survivors(killed);
     if (left.length === 0) return killed.length;
     if (Date.now() > deadline)
       throw new Error(`still there after SIGKILL: ${left.map(({ pid, command }) => `${pid} ${command}`).join("; ")}`);
@@ -158,7 +158,7 @@ function descendants(): Process[] {
 }
 
 /** Orphans have another parent now: they are known by their number and command. */
-function survivors(doomed: readonly Process[]): Process[] {
+function survivors(killed: readonly Process[]): Process[] {
   const now = new Map(processes().map((one) => [one.pid, one]));
   return killed.filter(({ pid, command }) => {
     const same = now.get(pid);

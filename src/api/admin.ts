@@ -158,7 +158,7 @@ async function createAccount(c: AppContext): Promise<Response> {
   const body = await readFields(c, newAccount, ["quota"]);
   const { account, statement } = accounts.insertAccount(c.env.DB, body.email, body.name ?? null);
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, account.id, body.quota)]);
-  if (created!.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "conflict" }] });
+  if (created?.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "conflict" }] });
   return answer(c, await accountView(c, account), 201);
 }
 
@@ -193,6 +193,6 @@ async function createKey(c: AppContext): Promise<Response> {
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
   const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt);
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
-  if (created!.results.length === 0) throw new ApiError("too_many_keys");
+  if (created?.results.length === 0) throw new ApiError("too_many_keys");
   return answer(c, { ...(await keyView(c, apiKey)), key }, 201);
 }

@@ -31,7 +31,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   const kept = ({ text, ...answer }: Answer) =>
     new Response(text, { headers: { ...answerHeaders(answer, language), ...commonHeaders(c.get("requestId"), c.get("limit")) } });
   const known = finals.get(key);
-  if (known && known.keptUntil! > Date.now()) return kept(known);
+  if (known?.keptUntil !== undefined && known.keptUntil > Date.now()) return kept(known);
   const id = toObjectId(c.env.TASKS, taskId);
   const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`));
   if (!response?.ok) return undefined;
@@ -65,7 +65,7 @@ function waitSeconds(c: AppContext): number {
 /** Answers a status query with a view of the task `:id`. */
 async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
   await admit(c, "read");
-  const response = await awaitTask(c, c.req.param("id")!, view);
+  const response = await awaitTask(c, c.req.param("id") ?? "", view);
   c.set("hasCommonHeaders", true);
   return unlessKnown(c, response);
 }

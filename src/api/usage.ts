@@ -67,7 +67,7 @@ function toDay(text: string): number | undefined {
 const toDate = (at: number) => new Date(at).toISOString().slice(0, 10);
 
 const toRow = (group: Column, used: Used) => ({
-  [group]: group === "day" ? toDate(used.day!) : used[group],
+  [group]: group === "day" ? toDate(used.day ?? 0) : used[group],
   charged: toUnits(used.charged),
   returned: toUnits(used.returned),
   completed: used.completed,

@@ -41,7 +41,7 @@ async function list(c: ConsoleContext) {
             </a>
           )}
           {hasMore && (
-            <a class="btn sm push" href={`/console/characters?after=${found.at(-1)!.id}`}>
+            <a class="btn sm push" href={`/console/characters?after=${found.at(-1)?.id}`}>
               {say("older")}
             </a>
           )}

@@ -150,7 +150,7 @@ async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ 
   const mode = signup(c.env);
   if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
-  if (account) return { invitation: token!, invited: account.email };
+  if (token && account) return { invitation: token, invited: account.email };
   if (mode !== "open") return null;
   signupQuota(c.env); // a wrong one is found before the person exists
   return {};

@@ -77,7 +77,7 @@ async function run(c: ConsoleContext, choices: Choice[], choice: Choice, { typed
     body: jsonOf({ ...body, ...(isChat && asStream) }),
   });
   if (!response.ok) return refused(c, { choices, choice, typed, pictures }, response);
-  if (isChat) return writtenPage(c, { choices, choice, typed }, response.body!);
+  if (isChat && response.body) return writtenPage(c, { choices, choice, typed }, response.body);
   return c.redirect(`/console/tasks/${await readTaskId(response)}`, 303);
 }
 

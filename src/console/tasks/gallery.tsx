@@ -26,7 +26,7 @@ const longestTitle = /^[^]{0,120}/u;
 function titleOf(task: TaskData, say: Say): string {
   const character = characterOf(task);
   const text = promptOf(task) ?? (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
-  const [title] = longestTitle.exec(text)!;
+  const [title = text] = longestTitle.exec(text) ?? [];
   return title.length < text.length ? `${title}…` : title;
 }
 
@@ -152,7 +152,7 @@ export async function gallery(c: ConsoleContext) {
               </a>
             )}
             {hasMore && (
-              <a class="btn sm push" href={pathOf({ ...filters, after: tasks.at(-1)!.id })}>
+              <a class="btn sm push" href={pathOf({ ...filters, after: tasks.at(-1)?.id })}>
                 {say("older")}
               </a>
             )}

@@ -17,7 +17,7 @@ import type { Task } from "../../tasks/record.ts";
 const form =
   (name: FormName, ask: (c: ConsoleContext, task: Task, field: (name: string) => string) => Promise<Response>) =>
   async (c: ConsoleContext) => {
-    const task = await c.env.API.record(c.get("account").id, c.req.param("id")!);
+    const task = await c.env.API.record(c.get("account").id, c.req.param("id") ?? "");
     if (!task) return nothingHere(c);
     const field = await fieldsOf(c);
     const answer = await ask(c, task, field);

@@ -17,7 +17,7 @@ export const isRepeatable = ({ parameters: { images = [], image_with_roles = [] 
 
 /** What was asked for, as the API takes it. Records have the fields of a body's `metadata` beside the others; the model's schema says which those are. */
 export async function requestOf(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
-  if (kind === "remix") return { path: `/v1/videos/${source!.taskId!}/remix`, body: { model, ...parameters } };
+  if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { model, ...parameters } };
   const entry = (await usableModels(c)).find(({ id }) => id === model);
   return { path: kind === "image" ? "/v1/images/generations" : "/v1/videos/generations", body: { model, ...nested(parameters, entry) } };
 }
