@@ -1,5 +1,5 @@
 /**
- * `npm run screens`: the README's picture, `docs/screens.png`, and one of every page of the console in every look, in
+ * `npm run screens`: the README's image, `docs/screens.png`, and an image of every page of the console in every look, in
  * `demo-output/screens/`, from a gateway of its own. With `-- --readme` the README's alone.
  */
 
@@ -29,12 +29,12 @@ try {
   gateway = await startGateway({ stateDir, quiet: true, signal: stopping });
   await makeSamples(gateway);
   await writeFile(readmeFile, await readmePicture(browser, gateway));
-  console.log(`the picture for the README: ${readmeFile}`);
+  console.log(`the image for the README: ${readmeFile}`);
   if (!values.readme) {
     await rm(outputDir, { recursive: true, force: true });
     await mkdir(outputDir, { recursive: true });
-    await takePictures(browser, gateway);
-    console.log(`${(await readdir(outputDir)).length} pictures in ${outputDir}`);
+    await takeImages(browser, gateway);
+    console.log(`${(await readdir(outputDir)).length} images in ${outputDir}`);
   }
 } catch (error) {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
@@ -44,7 +44,7 @@ try {
   await rm(stateDir, { recursive: true, force: true });
 }
 
-async function takePictures(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
+async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
   for (const as of ["nobody", "new", "demo"] as const) {
     const page = await (await browser.newContext({ baseURL: baseUrl, locale: "en-US" })).newPage();
     if (as === "demo" && account) await signIn(page, account);

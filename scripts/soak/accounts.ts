@@ -4,7 +4,7 @@ import { account, apiKeyList, audit, newApiKey, type Audit, type Wallet } from "
 import type { Account } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
-/** What a tight wallet gets at the start and again with each addition, in balance units: some pictures, or one film. */
+/** What a tight wallet gets at the start and again with each addition, in balance units: some images, or one video. */
 const tightQuota = 3;
 const plans = [
   { name: "roomy", quota: 1_000_000, keyQuota: null },

@@ -114,9 +114,9 @@ export class Queries {
 
 /** The addresses of all files of a completed task. */
 export function filesOf({ result }: TaskData): string[] {
-  const films = videosOf(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
+  const videos = videosOf(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
   const portraits = charactersOf(result).map((character) => character.profile_picture_url);
-  return [...imagesOf(result).flatMap(({ url }) => url), ...films, ...portraits];
+  return [...imagesOf(result).flatMap(({ url }) => url), ...videos, ...portraits];
 }
 
 const roundMs = 1_000;

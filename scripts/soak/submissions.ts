@@ -21,36 +21,36 @@ const shareWithKey = 0.6;
 const shareWithInlineImage = 0.15;
 const inlineSide = 16;
 
-/** A film that can be remixed and have a character taken out of it. */
-const isFilm = ({ order }: KnownTask) => order.body.model === "vidA-2" && order.kind !== "character";
+/** A video that can be remixed and have a character taken out of it. */
+const isVideo = ({ order }: KnownTask) => order.body.model === "vidA-2" && order.kind !== "character";
 
-/** A new order of this kind. Where there is no film yet to start from, it is one for a film. */
+/** A new order of this kind. Where there is no video yet to start from, it is one for a video. */
 export function newOrder(kind: Kind, account: Account, history: History, random: Random): Order {
   const number = history.orders.length + 1;
-  const films = history.completed(account).filter(isFilm);
-  const film = films.length > 0 ? random.pick(films).id : undefined;
+  const sources = history.completed(account).filter(isVideo);
+  const source = sources.length > 0 ? random.pick(sources).id : undefined;
   const idempotencyKey = random.chance(shareWithKey) ? `key-${number}` : undefined;
   const order = { account, idempotencyKey, state: "asked" as const };
-  if (kind === "character" && film) {
+  if (kind === "character" && source) {
     // Characters have no prompt: their range is the marker.
     const marker = `${(1 + number / 10_000).toFixed(4)},${(3 + number / 10_000).toFixed(4)}`;
-    const body = { model: "vidA-2", from_task: film, timestamps: marker };
+    const body = { model: "vidA-2", from_task: source, timestamps: marker };
     return kept(history, { ...order, kind, marker, path: videos, body });
   }
   const marker = `order-${number}`;
   const prompt = `${marker} ${random.weighted(directives)}`.trim();
-  if (kind === "remix" && film) {
+  if (kind === "remix" && source) {
     const body = { model: "vidA-2", prompt, duration: 10 };
-    return kept(history, { ...order, kind, marker, path: `/v1/videos/${film}/remix`, body });
+    return kept(history, { ...order, kind, marker, path: `/v1/videos/${source}/remix`, body });
   }
-  if (kind === "image") return kept(history, { ...order, kind, marker, path: "/v1/images/generations", body: pictureBody(prompt, random) });
-  return kept(history, { ...order, kind: "video", marker, path: videos, body: filmBody(prompt, films.length === 0, random) });
+  if (kind === "image") return kept(history, { ...order, kind, marker, path: "/v1/images/generations", body: imageBody(prompt, random) });
+  return kept(history, { ...order, kind: "video", marker, path: videos, body: videoBody(prompt, sources.length === 0, random) });
 }
 
 /** The marker of the order that a task's record comes from. */
 export const markerOf = ({ prompt, timestamps }: TaskData["metadata"]): string => String(prompt ?? timestamps).split(" ")[0] ?? "";
 
-function pictureBody(prompt: string, random: Random): Order["body"] {
+function imageBody(prompt: string, random: Random): Order["body"] {
   const size = random.pick(["1:1", "16:9", "3:4"]);
   return {
     model: random.pick(["imgA-4", "imgB-4o-image", "imgC-3-pro-image-preview"]),
@@ -61,12 +61,12 @@ function pictureBody(prompt: string, random: Random): Order["body"] {
   };
 }
 
-function filmBody(prompt: string, needsFilm: boolean, random: Random): Order["body"] {
-  if (needsFilm || random.chance(0.4)) return { model: "vidA-2", prompt, duration: 10, metadata: { thumbnail: random.chance(0.5) } };
+function videoBody(prompt: string, needsVideo: boolean, random: Random): Order["body"] {
+  if (needsVideo || random.chance(0.4)) return { model: "vidA-2", prompt, duration: 10, metadata: { thumbnail: random.chance(0.5) } };
   return random.chance(0.5) ? { model: "vidC-1-0-pro-fast", prompt, duration: 5 } : { model: "vidD-02", prompt, duration: 5 };
 }
 
-/** A small picture of one colour. */
+/** A small image of one colour. */
 function inlineImage(random: Random): string {
   const data = new Uint8Array(inlineSide * inlineSide * 3).fill(random.int(0, 255));
   const png = encode({ width: inlineSide, height: inlineSide, data, channels: 3, depth: 8 });

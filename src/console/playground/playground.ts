@@ -9,7 +9,7 @@ import { asStream, writtenPage } from "./chat.ts";
 import { type Choice, choicesOf, requestOf } from "./choices.ts";
 import { carriedOver, fieldAt, type Typed, typedOf } from "./fields.ts";
 import { playgroundPage, type Shown } from "./page.tsx";
-import { type Form, inTurn, jsonOf, readForm } from "./pictures.ts";
+import { type Form, inTurn, jsonOf, readForm } from "./images.ts";
 
 /** Too many large forms are being read. */
 class Busy extends Error {}
