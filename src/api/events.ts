@@ -6,7 +6,6 @@ import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query, waitField } from "./query.ts";
@@ -16,10 +15,7 @@ const waitStepMs = 2_000;
 
 const listQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
 
-export const events = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(listQuery), async (c) => list(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"))
-  .all("/*", unknownPath([]));
+export const events = new Hono<AppEnv>().get("/", admitted("read"), query(listQuery), async (c) => list(c, c.req.valid("query")));
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof listQuery>): Promise<Response> {
   const { accountId } = c.get("caller");

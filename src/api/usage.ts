@@ -7,7 +7,6 @@ import { toUnits } from "../db/ledger.ts";
 import { type Column, readReferencedUsage, readUsage, type Span, type Used } from "../db/usage.ts";
 import { invalid } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed } from "./errors.ts";
 import { focusTable } from "./focus.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { query } from "./query.ts";
@@ -30,9 +29,7 @@ const usageQuery = z.object({
   format: z._default(z.enum(["json", "focus"]), "json"),
 });
 
-export const usage = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"));
+export const usage = new Hono<AppEnv>().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
 
 async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<typeof usageQuery>): Promise<Response> {
   const span = toSpan(from, to);
@@ -70,7 +67,7 @@ function toDay(text: string): number | undefined {
 const toDate = (at: number) => new Date(at).toISOString().slice(0, 10);
 
 const toRow = (group: Column, used: Used) => ({
-  [group]: group === "day" ? toDate(used.day!) : used[group],
+  [group]: group === "day" ? toDate(used.day ?? 0) : used[group],
   charged: toUnits(used.charged),
   returned: toUnits(used.returned),
   completed: used.completed,

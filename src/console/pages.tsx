@@ -13,6 +13,7 @@ import { models } from "./models/page.tsx";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.ts";
 import { recover } from "./recover.tsx";
+import { protectiveHeaders } from "./secure-headers.ts";
 import { themeCookie, themeOf } from "./shell/theme.ts";
 import { signIn } from "./sign-in.tsx";
 import { staticFile } from "./static-files.ts";
@@ -40,6 +41,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     await recognize(c);
     return nothingHere(c);
   })
+  .use(protectiveHeaders)
   .get("/console/static/:name", (c) => staticFile(c.req.param("name")))
   .use(frame)
   .get("/console/language", (c) => {
