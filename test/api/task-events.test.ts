@@ -2,7 +2,7 @@
 
 import { exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { taskAnswer } from "../../src/api/schema.ts";
+import { taskAnswer } from "../../src/api/schema/tasks.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, deliver, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
 

@@ -2,7 +2,15 @@
 
 import { expect } from "vitest";
 import type * as z from "zod/mini";
-import * as schema from "../../src/api/schema.ts";
+import * as account from "../../src/api/schema/account.ts";
+import * as admin from "../../src/api/schema/admin.ts";
+import * as callbacks from "../../src/api/schema/callbacks.ts";
+import * as errors from "../../src/api/schema/errors.ts";
+import * as models from "../../src/api/schema/models.ts";
+import * as ready from "../../src/api/schema/ready.ts";
+import * as tasks from "../../src/api/schema/tasks.ts";
+
+const schema = { ...account, ...admin, ...callbacks, ...errors, ...models, ...ready, ...tasks };
 
 type Answers = Record<number, z.ZodMiniType>;
 
@@ -36,7 +44,7 @@ const success: [method: string, path: RegExp, answers: Answers][] = [
   ["POST", /^\/admin\/accounts\/[^/]+\/keys$/, { 201: schema.newApiKey }],
   ["POST", /^\/admin\/accounts\/[^/]+\/invitations$/, { 201: schema.invitation }],
   ["GET", /^\/admin\/audit$/, { 200: schema.audit }],
-  ["GET", /^\/readyz$/, { 200: schema.readyAnswer }],
+  ["GET", /^\/readyz$/, { 200: schema.okAnswer }],
 ];
 
 const isBalance = (path: string) => /^(?:\/v1)?(?:\/user)?\/balance$/.test(path);
