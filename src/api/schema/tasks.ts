@@ -1,10 +1,11 @@
 /** The shape of every answer about tasks: the submission's record and the three status queries. */
 
 import * as z from "zod/mini";
+import { taskKinds, taskStatuses } from "./words.ts";
 import { amount, characterId, count, listAnswer, percent, taskId, time } from "./shared.ts";
 
-export const taskStatus = z.enum(["queued", "in_progress", "completed", "failed"]);
-export const taskKind = z.enum(["image", "video", "character", "remix"]);
+const taskStatus = z.enum(taskStatuses);
+const taskKind = z.enum(taskKinds);
 
 const reserved = amount.check(z.describe("Balance units that the submission reserves."));
 const reference = z.optional(z.string().check(z.describe("The caller's own name for the submission.")));
@@ -41,7 +42,7 @@ export const submission = z.strictObject({
 export const dryRun = z.strictObject({
   object: z.literal("generation.dry_run"),
   model: z.string(),
-  kind: z.enum(["chat", "image", "video", "character", "remix"]),
+  kind: z.enum(["chat", ...taskKinds]),
   price: amount.check(z.describe("Balance units that would be reserved.")),
   remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 where there is no limit.")),
   estimated_time: count.check(z.describe("Seconds that it usually takes.")),
