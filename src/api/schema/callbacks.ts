@@ -10,6 +10,8 @@ const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task be
 
 /** The body of a callback. */
 export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
+export const completedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
+export const failedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
 /** The body of a test event. */
 export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
 

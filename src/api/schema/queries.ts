@@ -21,7 +21,7 @@ const wholeNumber = (minimum: number, maximum: number) =>
 export const waitField = wholeNumber(1, 60);
 
 /** The parameters of every list: 1 to 100 rows, 20 by default, after the row with this id. */
-export const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.optional(z.string()) };
+const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.optional(z.string()) };
 
 export const pageQuery = z.object(pageFields);
 export const statusQuery = z.object({ wait: z.optional(waitField) });
