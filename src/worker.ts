@@ -76,6 +76,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/admin", admin)
   .all("/console", toConsole)
   .all("/console/*", toConsole)
+  .get("/openapi.json", toConsole)
   .all("/openai/*", toWorker("OPENAI"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);

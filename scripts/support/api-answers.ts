@@ -1,24 +1,15 @@
 /** The gateway's answers as scripts read them: by the schemas that its API is described with. Those of chats are OpenAI's. */
 
 import * as z from "zod/mini";
-import type { account, audit, balance, modelList, submission, taskAnswer, videoStatus } from "../../src/api/schema.ts";
+import type { balance } from "../../src/api/schema/account.ts";
+import type { account, audit } from "../../src/api/schema/admin.ts";
+import type { modelList } from "../../src/api/schema/models.ts";
+import type { submission, taskAnswer, videoStatus } from "../../src/api/schema/tasks.ts";
 
-export {
-  account,
-  accountList,
-  apiKeyList,
-  audit,
-  balance,
-  characterList,
-  characterStatus,
-  invitation,
-  modelList,
-  newApiKey,
-  submission,
-  taskAnswer,
-  taskList,
-  videoStatus,
-} from "../../src/api/schema.ts";
+export { balance, characterList } from "../../src/api/schema/account.ts";
+export { account, accountList, apiKeyList, audit, invitation, newApiKey } from "../../src/api/schema/admin.ts";
+export { modelList } from "../../src/api/schema/models.ts";
+export { characterStatus, submission, taskAnswer, taskList, videoStatus } from "../../src/api/schema/tasks.ts";
 
 const usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() });
 

@@ -1,7 +1,10 @@
 /** The gateway's answers, read by the schemas that its API is described with. */
 
 import * as z from "zod/mini";
-import { characterList, errorAnswer, modelEntry, modelList, submission, taskAnswer, taskErrorAnswer, taskList } from "../api/schema.ts";
+import { characterList } from "../api/schema/account.ts";
+import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
+import { modelEntry, modelList } from "../api/schema/models.ts";
+import { submission, taskAnswer, taskList } from "../api/schema/tasks.ts";
 import type { Schema } from "./playground/fields.ts";
 
 /** `data` of the generic query. Times are Unix seconds. */

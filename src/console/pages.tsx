@@ -16,6 +16,7 @@ import { recover } from "./recover.tsx";
 import { protectiveHeaders } from "./secure-headers.ts";
 import { themeCookie, themeOf } from "./shell/theme.ts";
 import { signIn } from "./sign-in.tsx";
+import { describeApi } from "./site/description.ts";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
 import { usage } from "./usage/page.tsx";
@@ -42,6 +43,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     return nothingHere(c);
   })
   .use(protectiveHeaders)
+  .get("/openapi.json", (c) => describeApi(c.req.raw))
   .get("/console/static/:name", (c) => staticFile(c.req.param("name")))
   .use(frame)
   .get("/console/language", (c) => {
