@@ -23,6 +23,7 @@ import { consume } from "./tasks/dispatch.ts";
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
+export { WalletObject } from "./tasks/wallet-object.ts";
 
 /** The pages are another Worker's, so that the API never loads them. */
 async function toConsole(c: AppContext): Promise<Response> {

@@ -7,6 +7,8 @@ import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
+import { withTasks } from "../tasks/unwritten.ts";
+import { readUnwritten } from "../tasks/wallets.ts";
 import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
@@ -68,8 +70,16 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  */
 async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof listQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
+  // Asked before D1: a task that is written there in between is in both, and listed once.
+  const unwritten = await readUnwritten(c.env.WALLETS, accountId);
   let cursor: Place | undefined;
-  await requireRow(after, async (id) => (cursor = await findPlace(c, id, reference)) !== undefined);
+  await requireRow(
+    after,
+    async (id) =>
+      (cursor =
+        unwritten.find((entry) => entry.taskId === id && entry.kind !== "chat" && reference === undefined) ??
+        (await findPlace(c, id, reference))) !== undefined,
+  );
   const model = modelNamed(name ?? "")?.id;
   const filters = {
     limit: limit + 1,
@@ -84,7 +94,9 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
   while (found.length <= limit && hasMore) {
     const page = { ...filters, after: cursor };
     const rows =
-      reference === undefined ? await listTasks(c.env.DB, accountId, page) : await listReferenced(c.env.DB, accountId, reference, page);
+      reference === undefined
+        ? withTasks(unwritten, await listTasks(c.env.DB, accountId, page), page)
+        : await listReferenced(c.env.DB, accountId, reference, page);
     hasMore = rows.length > limit;
     cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));

@@ -1,4 +1,7 @@
-/** The owner of a chat's reservation: if the Worker that answers the chat dies, its alarm gives the money back. */
+/**
+ * The owner of a chat's reservation in D1's own ledger, from before there were wallet objects: chats that were under way at that
+ * deployment end here. Nothing begins here any more. The class can go with a migration that deletes it, an hour after that deployment.
+ */
 
 import { DurableObject } from "cloudflare:workers";
 import { maxOpenTasks } from "../config.ts";
@@ -13,7 +16,7 @@ interface Hold {
 }
 
 /** No chat takes longer; what is still held then belongs to a Worker that is gone. */
-export const chatDeadlineMs = 600_000;
+const chatDeadlineMs = 600_000;
 const graceMs = 60_000;
 
 export class HoldObject extends DurableObject<Env> {

@@ -82,6 +82,8 @@ export type Step =
 
 export interface Task {
   id: string;
+  /** Who holds the price. Without it, D1's own ledger: the task is older than the wallet objects. */
+  heldBy?: "wallet";
   submission: Submission;
   createdAt: number;
   deadline: number;

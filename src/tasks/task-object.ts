@@ -20,7 +20,9 @@ import { due, wakeAt } from "./task.ts";
 import { noteDuration } from "./typical-times.ts";
 import { collectTimeoutMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
 
-export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "unavailable" };
+export type CreateAnswer =
+  | { task: Task; created: boolean }
+  | { refused: "insufficient" | "too_many" | "budget" | "unavailable"; until?: number };
 
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;
@@ -58,10 +60,12 @@ export class TaskObject extends DurableObject<Env> {
   async #create(submission: Submission): Promise<CreateAnswer> {
     const task = this.#commit(this.#task ?? transitions.newTask(toTaskId(this.ctx.id), submission, Date.now()));
     try {
-      const answer = await reservePrice(task, this.env);
+      const given = await reservePrice(task, this.env);
+      const { answer } = given;
       if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
       if (answer !== "reserved") {
         await this.#forget(task);
+        if (answer === "budget") return { refused: answer, until: given.until! };
         return { refused: answer === "closed" ? "unavailable" : answer };
       }
     } catch (error) {

@@ -21,6 +21,7 @@ const backoff = (faults: number, firstMs: number, mostMs: number) => Math.min(mo
 export function newTask(id: string, submission: Submission, now: number): Task {
   return {
     id,
+    heldBy: "wallet",
     submission,
     createdAt: now,
     deadline: now + submission.deadlineSeconds * 1000,

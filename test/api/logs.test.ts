@@ -54,7 +54,7 @@ test("nothing secret is logged, whatever happens: no prompt, key, signature, tok
   const failing = `${prompt} again`;
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => Promise.reject(new TypeError(`cannot reach ${inputUrl}`)));
   await deliver(await submit(account, images, { ...body, prompt: failing }));
-  failOnce(bindings.statement(), "run");
+  failOnce(bindings.database(), "batch");
   await call(images, { key: account.key, body: { model: "imgA-4", prompt } });
   failOnce(bindings.statement(), "first");
   await call("/v1/balance", { key: account.key });

@@ -286,7 +286,8 @@ test("a hold without a record is stuck, and has no page", async () => {
 
 test("the list of open tasks reads nothing of what was closed by accounts that hold nothing", async () => {
   const holding = await newAccount(1);
-  await submit(holding, images, image());
+  const held = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: holding.id, keyId: holding.keyId, kind: "image", model: "imgA-4" };
+  await reserve(env.DB, held, 30_000);
   const rowsRead = async () => {
     const spy = spyOn(bindings.statement(), "run");
     await browser.read(`${root}/tasks`);
@@ -304,6 +305,7 @@ test("the list of open tasks reads nothing of what was closed by accounts that h
     await settle(env.DB, charge, 10, "completed");
   }
   expect(await rowsRead()).toBe(before + wallets);
+  await settle(env.DB, held, 0, "cancelled");
 });
 
 test("the books are checked when asked, and what disagrees is named", async () => {

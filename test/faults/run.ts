@@ -69,7 +69,8 @@ async function perform(world: World, isNested: boolean): Promise<void> {
 async function calm(world: World): Promise<void> {
   await untilQuiet(world, async () => {
     for (const known of world.objects.all.values()) {
-      const { task, isEmpty } = await world.objects.stored(known);
+      const { task, isEmpty, alarm } = await world.objects.stored(known);
+      if (known.kind === "wallet" && alarm === null) continue;
       const isWaiting = task?.step.do === "erase" || task?.step.do === "forget";
       if (known.kind !== "claim" && !isEmpty && !isWaiting) return false;
     }

@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { auditWallet } from "../../src/tasks/wallets.ts";
 import { allModels } from "../../src/catalog/models.ts";
 import { audit } from "../../src/db/audit.ts";
 import { listEntries, listOpenTasks, listTasks, readCost, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
@@ -129,10 +130,10 @@ test("open tasks of all accounts, and a submission", async () => {
 test("the audit goes on where it was, slice by slice, to the end", async () => {
   await newAccount();
   const rows = rowsRead();
-  const first = await audit(env.DB);
+  const first = await audit(env.DB, auditWallet(env.WALLETS));
   expect(first).toMatchObject({ isComplete: false, current: account.id, drift: [] });
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
-  const second = await audit(env.DB);
+  const second = await audit(env.DB, auditWallet(env.WALLETS));
   expect(second.entries).toBeGreaterThan(first.entries);
   expect(second.startedAt).toBe(first.startedAt);
 });

@@ -3,7 +3,8 @@
 import { Hono } from "hono";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
-import { readBalance, remaining, readWallets } from "../../db/ledger.ts";
+import { remaining } from "../../db/ledger.ts";
+import { balanceOf, walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { personOf } from "../members.ts";
 import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
@@ -20,7 +21,7 @@ import { balanceUnit, signup } from "../settings.ts";
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;
-  const balance = (await readBalance(DB, account.id))!;
+  const balance = await balanceOf(c, account.id);
   const person = await personOf(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
@@ -130,8 +131,9 @@ const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; proble
 async function keysOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const wallets = await readWallets(
-    c.env.DB,
+  const wallets = await walletsOf(
+    c,
+    account.id,
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
