@@ -64,6 +64,12 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
   return answer(c, JSON.parse(done.text) as object);
 }
 
+interface ListedTask {
+  status: string;
+  model: string;
+  metadata: { kind: string };
+}
+
 /**
  * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
  * object knows. So pages are filled from the ledger and each record is read.
@@ -89,7 +95,7 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
     endedSince: Date.now() - lifeTimes(c.env).recordMs,
     longestMs,
   };
-  const found: { status: string }[] = [];
+  const found: ListedTask[] = [];
   let hasMore = true;
   while (found.length <= limit && hasMore) {
     const page = { ...filters, after: cursor };
@@ -100,8 +106,13 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
     hasMore = rows.length > limit;
     cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
-    const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: { status: string } }>() ?? []));
-    found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));
+    const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: ListedTask }>() ?? []));
+    // What D1 does not have of a task yet, its place in the list cannot be filtered by.
+    found.push(
+      ...tasks
+        .map(({ data }) => data)
+        .filter((task) => (!status || task.status === status) && (!kind || task.metadata.kind === kind) && (!model || task.model === model)),
+    );
   }
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));
 }

@@ -394,7 +394,7 @@ test("the settlement's answer is lost: it is settled again and called back once"
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
   await deliver(id);
   await pass(id, 2);
-  failOnce(bindings.database(), "batch", true);
+  failOnce(wallet, "settle", true);
   await deliver(id);
   expect(await callbackOf(account, id)).toMatchObject({ state: "none" });
   await pass(id, 1);
