@@ -254,7 +254,7 @@ test("a refusal stands beside its field, in the language of the page, and what w
   expect(controls.get("quality")!.attributes["aria-invalid"]).toBeUndefined();
   expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
   expect(values).toMatchObject({ n: "9", quality: "hd" });
-  expect(await held(account)).toBeNull();
+  expect(await held(account)).toBe(0);
 });
 
 test("a refusal of an item stands beside its field and names the item", async () => {
