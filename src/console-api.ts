@@ -10,7 +10,7 @@ import { providerStates } from "./providers/index.ts";
 import type { WalletSums } from "./db/audit.ts";
 import type { Task } from "./tasks/record.ts";
 import type { WalletEntry } from "./tasks/wallet-book.ts";
-import type { WalletView } from "./tasks/wallet-object.ts";
+import type { WalletView } from "./tasks/wallet-limits.ts";
 import { auditWallet, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
 
 /** Passed to the console with each request, so that neither Worker needs an address that others could call. */

@@ -87,3 +87,9 @@ declare namespace Cloudflare {
     mainModule: typeof import("./worker.ts");
   }
 }
+
+/** A file that stands beside the script as text. */
+declare module "*.txt" {
+  const text: string;
+  export default text;
+}

@@ -11,7 +11,7 @@ import { secretsEqual } from "../ids.ts";
 import { audit } from "../db/audit.ts";
 import { openWallet, remaining, toUnits } from "../db/ledger.ts";
 import { auditWallet, changeQuota, readBalances } from "../tasks/wallets.ts";
-import type { WalletView } from "../tasks/wallet-object.ts";
+import type { WalletView } from "../tasks/wallet-limits.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";

@@ -20,7 +20,9 @@ export async function holdForChat(env: Env, charge: Charge, amount: number): Pro
   // A new stub each time: one that threw may stay broken.
   const wallet = () => env.WALLETS.getByName(charge.accountId);
   const settle = (charged: number | undefined) =>
-    retry("settle", charge.taskId, () => wallet().settle(charge, charged ?? 0, charged === undefined ? "provider_error" : "completed"));
+    retry("settle", charge.taskId, () =>
+      wallet().settle(charge, charged ?? 0, charged === undefined ? "provider_error" : "completed", amount),
+    );
   const deadline = Date.now() + chatDeadlineMs + graceMs;
   try {
     const held = await retry("reserve", charge.taskId, () => wallet().reserve(charge, amount, { deadline }));

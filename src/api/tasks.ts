@@ -111,7 +111,9 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
     found.push(
       ...tasks
         .map(({ data }) => data)
-        .filter((task) => (!status || task.status === status) && (!kind || task.metadata.kind === kind) && (!model || task.model === model)),
+        .filter(
+          (task) => (!status || task.status === status) && (!kind || task.metadata.kind === kind) && (!model || task.model === model),
+        ),
     );
   }
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));

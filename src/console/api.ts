@@ -6,7 +6,7 @@ import type { Routes } from "../catalog/routes.ts";
 import type { WalletSums } from "../db/audit.ts";
 import type { Task } from "../tasks/record.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
-import type { WalletView } from "../tasks/wallet-object.ts";
+import type { WalletView } from "../tasks/wallet-limits.ts";
 
 /** What the gateway asks, and as it stands. */
 export interface Upstreams {

@@ -17,7 +17,7 @@ import {
 import { readWallets } from "../db/ledger.ts";
 import { openTasksOf, withEntries, withSpending, withUses } from "../tasks/unwritten.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
-import type { WalletView } from "../tasks/wallet-object.ts";
+import type { WalletView } from "../tasks/wallet-limits.ts";
 import type { ConsoleContext } from "./frame.tsx";
 
 /** The balance of an account, or of one of its keys by its wallet. */

@@ -1,4 +1,4 @@
-/** D1's own ledger, which holds what was reserved before there were wallet objects; balances and what is charged for what. Amounts in millionths. */
+/** D1's own ledger, where what was reserved before there were wallet objects is settled; balances and what is charged for what. Amounts in millionths. */
 
 import type { FailureCode } from "../errors.ts";
 
@@ -28,43 +28,6 @@ export const toUnits = (millionths: number) => millionths / 1_000_000;
 export const openWallet = (db: D1Database, id: string, quota: number | null) =>
   db.prepare("INSERT INTO wallet (id, quota) SELECT ?1, ?2 WHERE changes() > 0").bind(id, quota);
 
-/**
- * Holds `amount` on both wallets. `reserved` also when an earlier call did it; `closed` when the task was given up in the
- * meantime, so that a late repeat can hold nothing; `too_many` when the account has `maxOpenTasks` open tasks, which chats do
- * not count as. Throws when D1 cannot tell; repeating is safe.
- */
-export async function reserve(
-  db: D1Database,
-  charge: Charge,
-  amount: number,
-  maxOpenTasks = Number.MAX_SAFE_INTEGER,
-): Promise<"reserved" | "insufficient" | "too_many" | "closed"> {
-  const isRoom = "(?5 = 'chat' OR (SELECT open_tasks FROM wallet WHERE id = ?2) < ?8)";
-  const { results } = await db
-    .prepare(
-      `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, at)
-       SELECT ?1, 'reserve', ?2, ?3, ?5, ?4, ?6, ?7
-       WHERE (SELECT count(*) FROM wallet WHERE id IN (?2, ?3) AND (quota IS NULL OR quota - reserved - used >= ?6)) = 2
-         AND ${isRoom} AND NOT EXISTS (SELECT 1 FROM entry WHERE task_id = ?1 AND step = 'close')
-       ON CONFLICT DO NOTHING RETURNING task_id`,
-    )
-    .bind(charge.taskId, charge.accountId, charge.keyId, charge.model, charge.kind, amount, Date.now(), maxOpenTasks)
-    .run();
-  if (results.length === 1) return "reserved";
-  const { results: earlier } = await db
-    .prepare(
-      `SELECT step FROM entry WHERE task_id = ?1
-       UNION ALL SELECT 'too_many' WHERE ?3 <> 'chat' AND (SELECT open_tasks FROM wallet WHERE id = ?2) >= ?4`,
-    )
-    .bind(charge.taskId, charge.accountId, charge.kind, maxOpenTasks)
-    .run<{ step: string }>();
-  const steps = new Set(earlier.map(({ step }) => step));
-  if (steps.has("close")) return "closed";
-  if (steps.has("reserve")) return "reserved";
-  return steps.has("too_many") ? "too_many" : "insufficient";
-}
-
-/**
 /** How a task or chat ended. `refused`: its submission was not accepted after all, so there is no task. */
 export type Outcome = "completed" | FailureCode | "refused";
 

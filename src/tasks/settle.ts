@@ -7,11 +7,11 @@ import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import type { Operation } from "../providers/provider.ts";
-import { type Charge, type Outcome, settle, reserve } from "../db/ledger.ts";
+import { type Charge, type Outcome, settle } from "../db/ledger.ts";
 import { insertReference } from "../db/references.ts";
 import { hasEndpoint } from "../db/webhooks.ts";
-import { currentRoute, type Task } from "./record.ts";
-import type { ReserveAnswer } from "./wallet-object.ts";
+import { currentRoute, isFinal, type Task } from "./record.ts";
+import type { ReserveAnswer } from "./wallet-limits.ts";
 
 const cancelTimeoutMs = 10_000;
 
@@ -39,33 +39,37 @@ const walletOf = (env: Env, { submission }: Task) => env.WALLETS.getByName(submi
 export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
-  const charge = toCharge(task);
-  const given: ReserveAnswer =
-    task.heldBy === "wallet"
-      ? await walletOf(env, task).reserve(charge, price, { maxOpenTasks: maxOpenTasks(env) })
-      : { answer: await reserve(env.DB, charge, price, maxOpenTasks(env)) };
+  const given = await walletOf(env, task).reserve(toCharge(task), price, { maxOpenTasks: maxOpenTasks(env) });
   if (given.answer === "reserved" && reference !== undefined)
     await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
   return given;
 }
 
 /** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
-const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome): Promise<void> =>
+const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, held?: number): Promise<void> =>
   task.heldBy === "wallet"
-    ? walletOf(env, task).settle(toCharge(task), charged, outcome)
+    ? walletOf(env, task).settle(toCharge(task), charged, outcome, held)
     : settle(env.DB, toCharge(task), charged, outcome);
 
 /** Gives back what may be held for a task that no caller was told of. */
 export const returnPrice = (task: Task, env: Env) => settlePrice(task, env, 0, "refused");
+
+const settleFinal = (task: Task, env: Env) => settlePrice(task, env, task.charged ?? 0, task.error ?? "completed", task.submission.price);
+
+/** Tells a wallet that lost its storage what this task holds, or what it was charged. */
+export async function tellWallet(task: Task, env: Env): Promise<void> {
+  if (isFinal(task)) await settleFinal(task, env);
+  else if (task.heldBy === "wallet") await walletOf(env, task).recover(toCharge(task), task.submission.price);
+}
 
 /**
  * Keeps the character that a task made, ends the task's hold, cancels at the provider where that is due, removes the inputs. Returns
  * whether there is an address to call back: the task's own, or its account's endpoint.
  */
 export async function settleTask(task: Task, env: Env): Promise<boolean> {
-  const { submission, charged = 0, error } = task;
+  const { submission, error } = task;
   await keepCharacter(task, env);
-  await settlePrice(task, env, charged, error ?? "completed");
+  await settleFinal(task, env);
   if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
   await removeInputs(task, env);
   return submission.callbackUrl !== undefined || hasEndpoint(env.DB, submission.accountId);

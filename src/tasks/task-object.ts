@@ -13,7 +13,7 @@ import { perform } from "./dispatch.ts";
 import { callReceiver, type CallbackWork } from "./notify.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
-import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
+import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleTask, tellWallet } from "./settle.ts";
 import * as transitions from "./task.ts";
 import { currentRoute, isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
@@ -50,7 +50,8 @@ export class TaskObject extends DurableObject<Env> {
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
     // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
-    if (this.#task?.step.do === "reserve" && this.#task.faults > 0) return { refused: "unavailable" };
+    // A record of the version before, which held money in D1, is given up too, by its alarm.
+    if (this.#task?.step.do === "reserve" && (this.#task.faults > 0 || !this.#task.heldBy)) return { refused: "unavailable" };
     if (this.#task && this.#task.step.do !== "reserve")
       return { task: this.#task, created: this.#task.submission.requestId === submission.requestId };
     this.#creating = this.#create(submission).finally(() => (this.#creating = undefined));
@@ -74,7 +75,7 @@ export class TaskObject extends DurableObject<Env> {
       if (this.#task === task) await this.#abandon(task);
       return { refused: "unavailable" };
     }
-    const accepted = this.#commit(transitions.reserved(task, Date.now()));
+    const accepted = this.#commit(transitions.reserved(task));
     await this.#send(accepted);
     return { task: accepted, created: true };
   }
@@ -102,7 +103,11 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   #answer(question: Question, task: Task): Promise<Answer | null> {
-    return answerTo(question, task, { secret: () => signingSecret(this.env), recordMs: lifeTimes(this.env).recordMs, now: Date.now() });
+    return answerTo(question, task, {
+      secret: () => signingSecret(this.env),
+      recordMs: () => lifeTimes(this.env).recordMs,
+      now: Date.now(),
+    });
   }
 
   /** Whether the step is still leased to this consumer: asked right before something is sent that costs money. */
@@ -200,6 +205,12 @@ export class TaskObject extends DurableObject<Env> {
     const begun = this.#commit(callbacks.callbackBegun(task, Date.now()));
     await this.#sendCallback(begun);
     return begun;
+  }
+
+  /** Tells the account's wallet, which lost its storage, what the task holds or was charged. */
+  async tellWallet(accountId: string): Promise<void> {
+    const task = this.#task;
+    if (task?.submission.accountId === accountId && task.step.do !== "reserve") await tellWallet(task, this.env);
   }
 
   /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */
@@ -376,16 +387,14 @@ export class TaskObject extends DurableObject<Env> {
     if (work) await this.reportCallback(work.lease, await callReceiver(work.task, this.env));
   }
 
-  /** Writes the record, and the alarm when the one that is set would come too late: one transaction. */
+  /** Writes the record, and the alarm when the one that is set would come too late. What is written without waiting in between is one transaction. */
   #commit(task: Task): Task {
-    this.ctx.storage.transactionSync(() => {
-      this.ctx.storage.kv.put("task", task);
-      const at = Math.max(wakeAt(task), Date.now() + 1);
-      if (this.#alarmAt === undefined || this.#alarmAt > at || this.#alarmAt <= Date.now()) {
-        void this.ctx.storage.setAlarm(at);
-        this.#alarmAt = at;
-      }
-    });
+    this.ctx.storage.kv.put("task", task);
+    const at = Math.max(wakeAt(task), Date.now() + 1);
+    if (this.#alarmAt === undefined || this.#alarmAt > at || this.#alarmAt <= Date.now()) {
+      void this.ctx.storage.setAlarm(at);
+      this.#alarmAt = at;
+    }
     this.#task = task;
     if (isFinal(task)) this.#release?.();
     return task;

@@ -5,10 +5,11 @@ import type { Operation } from "../providers/provider.ts";
 import { type CallbackDue, callbackDue } from "./callback.ts";
 import { currentRoute, isFinal, type Result, type Step, type Submission, type Task } from "./record.ts";
 
-const reserveWaitMs = 30_000;
 const resendMs = 30_000;
 /** A start that no consumer has taken after this long is done by the object itself: consumers are at most 250 a queue, alarms have no such limit. */
 const consumerWaitMs = 10_000;
+/** The same, so that the alarm that is set for the one is right for the other. */
+const reserveWaitMs = consumerWaitMs;
 const settleRetryMs = 30_000;
 const mostStartFaults = 5;
 /** With another route at hand a provider that does not answer is not waited for. */
@@ -63,8 +64,8 @@ export function due(task: Task, now: number): Due | undefined {
   return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
 }
 
-/** The ledger holds the price: the task is accepted. */
-export const reserved = (task: Task, now: number): Task => ({ ...task, step: { do: "start", at: now + consumerWaitMs, sent: 1 } });
+/** The wallet holds the price: the task is accepted. */
+export const reserved = (task: Task): Task => ({ ...task, step: { do: "start", at: task.createdAt + consumerWaitMs, sent: 1 } });
 
 /** The ledger did not answer and the submission was refused: what it may hold is given back, again and again until it says so. */
 export const abandoned = (task: Task, now: number): Task => ({

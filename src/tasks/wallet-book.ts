@@ -26,7 +26,7 @@ export interface End {
   n: number;
 }
 
-/** A row of the object's storage: so many entries share one, so that writing an entry and its end costs two rows, and its removal a part of one. */
+/** A row of the object's storage: so many entries share one, so that writing an entry and its end costs two rows, and its removal a part of one. More of them make each writing dearer. */
 export interface Page {
   seq: number;
   entries: WalletEntry[];
@@ -41,7 +41,7 @@ export interface Sums {
   tasks: number;
 }
 
-const pageSize = 32;
+const pageSize = 16;
 const nothing = (): Sums => ({ held: 0, owed: 0, tasks: 0 });
 
 export class WalletBook {

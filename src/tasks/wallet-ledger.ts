@@ -1,8 +1,6 @@
 /** A wallet object's side of D1: grants, batches of settled entries, quotas. One write at a time, each found out about when its answer is lost. */
 
 import {
-  beginRestore,
-  endRestore,
   fence,
   giveBack,
   grant,
@@ -16,24 +14,23 @@ import {
 } from "../db/grants.ts";
 import { alert } from "../log.ts";
 import { windowStart } from "./budget-window.ts";
-import { type Page, toSettled, type WalletBook } from "./wallet-book.ts";
-import { changed, newState, type QuotaChange, type RowCopy, takeOver, toCopy, type WalletState } from "./wallet-state.ts";
-
-/** What the ledger needs of the object's storage. */
-export interface WalletStorage {
-  /** Stores the state, in one transaction; the object wakes at `wakeAt` (milliseconds) at the latest. */
-  save(wakeAt?: number): void;
-  /** A stored page; undefined when there is none of this number. */
-  page(seq: number): Page | undefined;
-  drop(seq: number): void;
-}
+import type { WalletBook } from "./wallet-book.ts";
+import { dropHistory, writeAgain } from "./wallet-restore.ts";
+import {
+  changed,
+  newState,
+  type QuotaChange,
+  type RowCopy,
+  takeOver,
+  toCopy,
+  type WalletState,
+  type WalletStorage,
+} from "./wallet-state.ts";
 
 const retryMs = 10_000;
 export const batchSize = 100;
 /** How long an ended entry is known, so that a call that was under way meets it. */
 const rememberMs = 120_000;
-/** Settled entries are kept for a database that is restored. */
-const historyMs = 48 * 3_600_000;
 const maxAttempts = 5;
 
 export class WalletLedger {
@@ -172,7 +169,7 @@ export class WalletLedger {
     state.flushedTo = to;
     state.firstPage = this.#book.forget(Date.now() - rememberMs);
     this.#adoptKeys(keys, true);
-    this.#dropHistory(state);
+    dropHistory(state, this.#storage);
     this.#adopt({ isDone, row: account });
   }
 
@@ -256,29 +253,13 @@ export class WalletLedger {
     }
   }
 
-  /** Removes pages of settled entries that are older than any backup that would be restored. A few at a time. */
-  #dropHistory(state: WalletState): void {
-    const last = Math.min(state.firstPage, state.oldestPage + 8);
-    for (; state.oldestPage < last; state.oldestPage++) {
-      const page = this.#storage.page(state.oldestPage);
-      if (page?.entries.some(({ end }) => (end?.at ?? Infinity) > Date.now() - historyMs)) return;
-      if (page) this.#storage.drop(page.seq);
-    }
-  }
-
   /** D1 was restored: writes what it lost of the last two days again, then has it grant what the object holds. Repeats from the beginning after a fault. */
   async #restore(): Promise<void> {
     const state = this.state!;
     alert("settle", { account: state.accountId, outcome: "database_restored" });
     state.isRestoring = true;
     this.#storage.save(Date.now() + retryMs);
-    await beginRestore(this.#db, state.accountId, state.revision, state.quota);
-    for (let seq = state.oldestPage; seq <= this.#book.lastPage; seq++) {
-      const entries = this.#storage.page(seq)?.entries ?? [];
-      const written = entries.filter(({ end }) => end && end.n > 0 && end.n <= state.flushedTo).map(toSettled);
-      if (written.length > 0) await writeEntries(this.#db, state.accountId, state.revision, written, false);
-    }
-    const row = await endRestore(this.#db, state.accountId, state.granted, state.quota);
+    const row = await writeAgain(this.#db, state, this.#book, this.#storage);
     state.isRestoring = false;
     this.#adopt({ isDone: true, row });
   }

@@ -3,33 +3,12 @@
 import { DurableObject } from "cloudflare:workers";
 import type { WalletSums } from "../db/audit.ts";
 import { type Budget, readRows, setBudget } from "../db/grants.ts";
-import type { Balance, Charge } from "../db/ledger.ts";
+import type { Charge } from "../db/ledger.ts";
 import { alert } from "../log.ts";
-import { windowEnd, windowStart } from "./budget-window.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
-import type { QuotaChange, RowCopy, WalletState } from "./wallet-state.ts";
-
-/** A hold that exists, or why there is none. `closed`: the task was settled before. `budget`: until the window's end, milliseconds. */
-export interface ReserveAnswer {
-  answer: "reserved" | "insufficient" | "too_many" | "closed" | "budget" | "unavailable";
-  until?: number;
-}
-
-export interface ReserveRules {
-  /** Open tasks that the account may have; chats are not counted. */
-  maxOpenTasks?: number;
-  /** The same for the key, when it is narrowed. */
-  maxKeyTasks?: number;
-  /** When the hold is given back by itself, milliseconds: for chats, which have no object of their own. */
-  deadline?: number;
-}
-
-/** Money of an account or a key as callers see it: grants do not show. */
-export interface WalletView extends Balance {
-  budget: (Budget & { spent: number; until: number }) | null;
-  openTasks: number;
-}
+import { refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
+import type { QuotaChange, WalletState } from "./wallet-state.ts";
 
 const flushMs = 5_000;
 const retryMs = 10_000;
@@ -46,8 +25,8 @@ export class WalletObject extends DurableObject<Env> {
   readonly #ledger: WalletLedger;
   /** When the platform will wake us; undefined when we do not know. */
   #alarmAt: number | undefined;
-  /** What was reserved lately, for the size of grants. */
-  #recent: { at: number; amount: number }[] = [];
+  /** What was reserved in the last minute of the clock that something was, and in the one before it: the size of grants. */
+  #lately = { minute: 0, amount: 0, before: 0 };
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -82,19 +61,19 @@ export class WalletObject extends DurableObject<Env> {
         const state = isKnown ? undefined : await this.#ledger.load([charge.keyId], now);
         const known = this.#book.get(charge.taskId);
         if (known) return { answer: known.end ? "closed" : "reserved" };
-        const key = state?.keys[charge.keyId];
-        if (!state || !key) return { answer: "insufficient" };
-        const refusal = this.#refusal(state, key, charge, amount, rules, now);
-        if (refusal?.answer === "insufficient" && now - this.#ledger.readAt > staleMs) {
+        if (!state?.keys[charge.keyId]) return { answer: "insufficient" };
+        const refused = refusal(state, this.#book, charge, amount, rules, now);
+        if (refused?.answer === "insufficient" && now - this.#ledger.readAt > staleMs) {
           await this.#ledger.refresh([charge.keyId]);
           continue;
         }
-        if (refusal) return refusal;
+        if (refused) return refused;
         if (this.#ledger.free() >= amount) {
           this.#hold(charge, amount, rules.deadline, now);
           return { answer: "reserved" };
         }
-        if (!(await this.#ledger.inTurn(() => this.#ledger.grant(amount, this.#spentLately(now))))) return { answer: "insufficient" };
+        if (!(await this.#ledger.inTurn(() => this.#ledger.grant(amount, Math.max(this.#lately.amount, this.#lately.before)))))
+          return { answer: "insufficient" };
       }
     } catch (error) {
       alert("reserve", { task: charge.taskId, account: this.#accountId, outcome: "unavailable" }, error);
@@ -104,17 +83,20 @@ export class WalletObject extends DurableObject<Env> {
 
   #hold({ taskId, keyId, kind, model }: Charge, amount: number, deadline: number | undefined, now: number): void {
     const hold: WalletEntry = { taskId, keyId, kind, model, held: amount, at: now, ...(deadline !== undefined && { deadline }) };
-    this.#recent.push({ at: now, amount });
+    const minute = Math.floor(now / 60_000);
+    const { minute: last, amount: before } = this.#lately;
+    if (minute !== last) this.#lately = { minute, amount: 0, before: minute === last + 1 ? before : 0 };
+    this.#lately.amount += amount;
     this.#store(this.#book.add(hold), Math.min(now + idleMs, deadline ?? Infinity));
   }
 
-  #spentLately(now: number): number {
-    this.#recent = this.#recent.filter(({ at }) => at > now - idleMs);
-    return this.#recent.reduce((sum, { amount }) => sum + amount, 0);
-  }
-
-  /** Ends a hold: `charged` (millionths, never more than was held) is owed to D1, the rest is free again. The first call decides; a task that is not known can hold nothing any more. */
-  async settle(charge: Charge, charged: number, outcome: string): Promise<void> {
+  /**
+   * Ends a hold: `charged` (millionths, never more than was held) is owed to D1, the rest is free again. The first call decides; a task
+   * that is not known can hold nothing any more. `held` is what it holds by its own record, for a storage that was lost: throws
+   * when that needs D1, which does not answer.
+   */
+  async settle(charge: Charge, charged: number, outcome: string, held = 0): Promise<void> {
+    if (held > 0 && !this.#book.get(charge.taskId)) await this.recover(charge, held);
     const now = Date.now();
     const known = this.#book.get(charge.taskId);
     if (known?.end) return;
@@ -128,6 +110,16 @@ export class WalletObject extends DurableObject<Env> {
     this.ctx.waitUntil(this.#ledger.inTurn(() => this.#ledger.flush()).catch((error: unknown) => this.#failed(error)));
   }
 
+  /** Holds again what a storage that was lost may have held for a task, out of what was granted to it. */
+  async recover(charge: Charge, held: number): Promise<void> {
+    const now = Date.now();
+    const state = await this.#ledger.load([charge.keyId], now);
+    if (!state || state.lost < held || this.#book.get(charge.taskId)) return;
+    state.lost -= held;
+    this.#ledger.isStored = false; // stored with the hold
+    this.#hold(charge, held, undefined, now);
+  }
+
   /** The account's balance and those of these keys, by id; one that does not exist is missing. */
   async balances(keyIds: string[] = []): Promise<Record<string, WalletView>> {
     const now = Date.now();
@@ -135,19 +127,9 @@ export class WalletObject extends DurableObject<Env> {
     if (!state) return {};
     // What D1's own ledger still holds is settled there, without our knowing.
     if (state.legacy > 0 || keyIds.some((id) => (state!.keys[id]?.legacy ?? 0) > 0)) state = (await this.#ledger.refresh(keyIds))!;
-    const views: Record<string, WalletView> = { [this.#accountId]: this.#view(state, state, undefined, now) };
-    for (const id of keyIds) {
-      const key = state.keys[id];
-      if (key) views[id] = this.#view(state, key, id, now);
-    }
+    const views: Record<string, WalletView> = { [this.#accountId]: toView(state, this.#book, undefined, now) };
+    for (const id of keyIds) if (state.keys[id]) views[id] = toView(state, this.#book, id, now);
     return views;
-  }
-
-  #view(state: WalletState, row: RowCopy, keyId: string | undefined, now: number): WalletView {
-    const { held, owed, tasks } = this.#book.sums(keyId);
-    const spent = this.#spentInWindow(state, row, keyId, now);
-    const budget = row.budget && { ...row.budget, spent, until: windowEnd(row.budget.window, now) };
-    return { quota: row.quota, used: row.used + owed, reserved: row.legacy + held, budget, openTasks: tasks };
   }
 
   /** Writes to D1 what has ended and is not written yet. Throws when D1 does not answer. */
@@ -192,7 +174,7 @@ export class WalletObject extends DurableObject<Env> {
     });
   }
 
-  /** Gives back what was granted to an object that lost its storage. For operators: tasks that still run on it would cost nothing. */
+  /** Gives back what was granted to a storage that was lost and that no task has claimed: one that still runs costs nothing then. Millionths. */
   reconcile(): Promise<number> {
     return this.#ledger.inTurn(async () => {
       const state = await this.#ledger.certain();
@@ -242,38 +224,12 @@ export class WalletObject extends DurableObject<Env> {
     void this.ctx.storage.setAlarm(this.#alarmAt);
   }
 
-  /** One transaction: a page when one changed, else what is known of D1; and the alarm when the one that is set would come too late. */
+  /** A page when one changed, else what is known of D1; and the alarm when the one that is set would come too late. What is written without waiting in between is one transaction. */
   #store(page?: Page, wakeAt = Infinity): void {
     const { state, isStored } = this.#ledger;
-    this.ctx.storage.transactionSync(() => {
-      if (page) this.ctx.storage.kv.put(pageKey(page.seq), page);
-      if (!page || !isStored) this.ctx.storage.kv.put("wallet", state);
-      this.#arm(wakeAt);
-    });
+    if (page) this.ctx.storage.kv.put(pageKey(page.seq), page);
+    if (!page || !isStored) this.ctx.storage.kv.put("wallet", state);
+    this.#arm(wakeAt);
     this.#ledger.isStored ||= state !== undefined;
-  }
-
-  /** Why the amount cannot be held, as far as the account's grant is not the reason. */
-  #refusal(state: WalletState, key: RowCopy, charge: Charge, amount: number, rules: ReserveRules, now: number): ReserveAnswer | undefined {
-    const { keyId, kind } = charge;
-    const ofKey = this.#book.sums(keyId);
-    if (kind !== "chat" && this.#book.sums().tasks >= (rules.maxOpenTasks ?? Infinity)) return { answer: "too_many" };
-    if (kind !== "chat" && ofKey.tasks >= (rules.maxKeyTasks ?? Infinity)) return { answer: "too_many" };
-    if (key.quota !== null && key.quota - key.used - key.legacy - ofKey.held - ofKey.owed < amount) return { answer: "insufficient" };
-    for (const [row, id] of [
-      [state, undefined],
-      [key, keyId],
-    ] as const)
-      if (row.budget && this.#spentInWindow(state, row, id, now) + amount > row.budget.amount)
-        return { answer: "budget", until: windowEnd(row.budget.window, now) };
-    return undefined;
-  }
-
-  /** What was charged and is held in the window of the row's budget; 0 without one. */
-  #spentInWindow(state: WalletState, { budget }: RowCopy, keyId: string | undefined, now: number): number {
-    if (!budget) return 0;
-    const start = windowStart(budget.window, now);
-    const window = state.windows[keyId ?? this.#accountId];
-    return (window?.start === start ? window.charged : 0) + this.#book.spentSince(start, keyId);
   }
 }

@@ -1,6 +1,16 @@
 /** What a wallet object knows of D1's rows: a record that is stored, and how it is kept true. Pure. */
 
 import type { Budget, WalletRow } from "../db/grants.ts";
+import type { Page } from "./wallet-book.ts";
+
+/** What the ledger needs of the object's storage. */
+export interface WalletStorage {
+  /** Stores the state, in one transaction; the object wakes at `wakeAt` (milliseconds) at the latest. */
+  save(wakeAt?: number): void;
+  /** A stored page; undefined when there is none of this number. */
+  page(seq: number): Page | undefined;
+  drop(seq: number): void;
+}
 
 /** What the object knows of a row in D1. */
 export interface RowCopy {

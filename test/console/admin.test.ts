@@ -7,9 +7,10 @@ import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { admin } from "../../src/console/admin/pages.tsx";
 import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { markUnhealthy } from "../../src/providers/index.ts";
-import { settle, openWallet, reserve } from "../../src/db/ledger.ts";
+import { settle, openWallet } from "../../src/db/ledger.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, alarm, asAdmin, books, call, complete, deliver, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -276,7 +277,7 @@ test("looking at an overdue task sets its lost alarm again", async () => {
 test("a hold without a record is stuck, and has no page", async () => {
   const account = await newAccount(1);
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
-  await reserve(env.DB, charge, 30_000);
+  await reserveInD1(charge, 30_000);
   vi.setSystemTime(Date.now() + 61_000);
   expect(await browser.read(`${root}/tasks`)).toContain("it has no record");
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}`)).status).toBe(404);
@@ -287,7 +288,7 @@ test("a hold without a record is stuck, and has no page", async () => {
 test("the list of open tasks reads nothing of what was closed by accounts that hold nothing", async () => {
   const holding = await newAccount(1);
   const held = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: holding.id, keyId: holding.keyId, kind: "image", model: "imgA-4" };
-  await reserve(env.DB, held, 30_000);
+  await reserveInD1(held, 30_000);
   const rowsRead = async () => {
     const spy = spyOn(bindings.statement(), "run");
     await browser.read(`${root}/tasks`);
@@ -301,7 +302,7 @@ test("the list of open tasks reads nothing of what was closed by accounts that h
   const wallets = 2;
   for (let task = 0; task < 20; task++) {
     const charge = { taskId: `task_${unique()}`, accountId: quiet.id, keyId: quiet.keyId, kind: "image", model: "imgA-4" };
-    await reserve(env.DB, charge, 10);
+    await reserveInD1(charge, 10);
     await settle(env.DB, charge, 10, "completed");
   }
   expect(await rowsRead()).toBe(before + wallets);

@@ -5,7 +5,15 @@ import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { auditWallet, writeEnded } from "../../src/tasks/wallets.ts";
 import { allModels } from "../../src/catalog/models.ts";
 import { audit } from "../../src/db/audit.ts";
-import { listEntries, listGrantedAccounts, listOpenTasks, listTasks, readCost, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
+import {
+  listEntries,
+  listGrantedAccounts,
+  listOpenTasks,
+  listTasks,
+  readCost,
+  spentByDay,
+  startOfDays,
+} from "../../src/db/ledger-reports.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
