@@ -12,20 +12,34 @@ afterEach(() => vi.restoreAllMocks());
 
 const steps = 60;
 
-/** D1 as it is on a bad day: calls that fail before or after they take effect, and some that take effect long after. */
+type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
+
+/** D1 as it is on a bad day: batches and single statements that fail before or after they take effect, and some that take effect long after. */
 function storm(random: Random): { late: (() => Promise<unknown>)[]; end: () => void } {
   const late: (() => Promise<unknown>)[] = [];
-  const database = bindings.database() as unknown as { batch: (statements: D1PreparedStatement[]) => Promise<unknown> };
-  const original = database.batch;
-  const spy = vi.spyOn(database, "batch").mockImplementation(async function (this: unknown, statements) {
-    const fault = random.chance(0.25) ? random.pick(["before", "after", "late"]) : "none";
-    if (fault === "late") late.push(() => original.call(env.DB, statements));
-    if (fault === "before" || fault === "late") throw new Error("D1_ERROR: Network connection lost.");
-    const result = await original.call(this, statements);
-    if (fault === "after") throw new Error("D1_ERROR: D1 DB storage operation exceeded timeout.");
-    return result;
-  });
-  return { late, end: () => spy.mockRestore() };
+  const { batch } = bindings.database();
+  // The same once more, without the object that made it.
+  const again = ({ statement, params }: Statement) => env.DB.prepare(statement).bind(...params);
+  const watch = (
+    target: Record<string, (...values: unknown[]) => Promise<unknown>>,
+    method: string,
+    later: (self: Statement, values: unknown[]) => Statement[],
+  ) => {
+    const original = target[method]!;
+    return vi.spyOn(target, method).mockImplementation(async function (this: unknown, ...values: unknown[]) {
+      const statements = later(this as Statement, values);
+      const fault = state.isOn && random.chance(0.2) ? random.pick(["before", "after", "late"]) : "none";
+      if (fault === "late") late.push(() => batch!.call(env.DB, statements.map(again)));
+      if (fault === "before" || fault === "late") throw new Error("D1_ERROR: Network connection lost.");
+      const result = await original.apply(this, values);
+      if (fault === "after") throw new Error("D1_ERROR: D1 DB storage operation exceeded timeout.");
+      return result;
+    });
+  };
+  const state = { isOn: true };
+  watch(bindings.database(), "batch", (_, [statements]) => statements as Statement[]);
+  watch(bindings.statement(), "run", (self) => [self]);
+  return { late, end: () => (state.isOn = false) };
 }
 
 const seeds = Array.from({ length: 25 }, (_, at) => at + 1);
@@ -89,7 +103,7 @@ test.each(seeds)("seed %i", async (seed) => {
   try {
     for (let step = 0; step < steps; step++) {
       const name = random.pick([...names, "reserve", "reserve", "settle", "settle", "wake"]);
-      // A fault of D1 may reach whoever changes a quota or reads a balance for the first time; nothing else throws.
+      // A fault of D1 may reach whoever changes a quota; nothing else throws.
       const outcome = await actions[name]!().catch((error: unknown) => {
         if (!["raise", "lower"].includes(name) || !(error instanceof Error)) throw error;
         return error.message;
