@@ -1,8 +1,6 @@
 -- What the wallet object of an account holds of the account's quota, and what it needs to write to this table safely.
 ALTER TABLE wallet ADD COLUMN granted INTEGER NOT NULL DEFAULT 0 CHECK (granted BETWEEN 0 AND reserved); -- accounts: the part of `reserved` that the object spends from
 ALTER TABLE wallet ADD COLUMN revision INTEGER NOT NULL DEFAULT 0; -- accounts: how many times the object wrote; lower than the object's own count: the database was restored
-ALTER TABLE wallet ADD COLUMN budget INTEGER CHECK (budget >= 0); -- what may be spent in a window; NULL is no budget
-ALTER TABLE wallet ADD COLUMN budget_window TEXT CHECK (budget_window IN ('day', 'month')); -- UTC
 
 -- A deleted character keeps its row: a settlement that is repeated must not bring it back.
 ALTER TABLE character ADD COLUMN deleted_at INTEGER;
