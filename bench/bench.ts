@@ -1,4 +1,4 @@
-/** `npm run bench`: what a status query and a submission cost beside the least they could cost. Exits 1 when it is too much. */
+/** `npm run bench`: the cost of a status query and a submission, compared with the minimal platform operations. Exits 1 if it is above the gate. */
 
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";

@@ -10,7 +10,7 @@ import type { Operation } from "../providers/provider.ts";
 import { type Charge, type Outcome, settle } from "../db/ledger.ts";
 import { insertReference } from "../db/references.ts";
 import { hasEndpoint } from "../db/webhooks.ts";
-import { currentRoute, isFinal, type Task } from "./record.ts";
+import { currentRoute, type FinalTask, isFinal, type Task } from "./record.ts";
 import type { ReserveAnswer } from "./wallet-limits.ts";
 
 const cancelTimeoutMs = 10_000;
@@ -54,7 +54,7 @@ const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, he
 /** Gives back what may be held for a task that no caller was told of. */
 export const returnPrice = (task: Task, env: Env) => settlePrice(task, env, 0, "refused");
 
-const settleFinal = (task: Task, env: Env) => settlePrice(task, env, task.charged ?? 0, task.error ?? "completed", task.submission.price);
+const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.charged, task.error ?? "completed", task.submission.price);
 
 /** Tells a wallet that lost its storage what this task holds, or what it was charged. */
 export async function tellWallet(task: Task, env: Env): Promise<void> {
@@ -66,7 +66,7 @@ export async function tellWallet(task: Task, env: Env): Promise<void> {
  * Keeps the character that a task made, ends the task's hold, cancels at the provider where that is due, removes the inputs. Returns
  * whether there is an address to call back: the task's own, or its account's endpoint.
  */
-export async function settleTask(task: Task, env: Env): Promise<boolean> {
+export async function settleTask(task: FinalTask, env: Env): Promise<boolean> {
   const { submission, error } = task;
   await keepCharacter(task, env);
   await settleFinal(task, env);
@@ -76,7 +76,7 @@ export async function settleTask(task: Task, env: Env): Promise<boolean> {
 }
 
 /** Writes of their own before the settlement, each safe to repeat. A character that its account has deleted since stays deleted. */
-async function keepCharacter(task: Task, env: Env): Promise<void> {
+async function keepCharacter(task: FinalTask, env: Env): Promise<void> {
   const { submission, result } = task;
   if (result?.kind !== "character" || (await isCharacterDeleted(env.DB, result.id))) return;
   await copyAsset(env.ASSETS, result.picture, characterPicture(result.id));
@@ -88,7 +88,7 @@ async function keepCharacter(task: Task, env: Env): Promise<void> {
     model: submission.model,
     provider: currentRoute(task).provider,
     handle: result.handle ?? null,
-    createdAt: task.finalAt!,
+    createdAt: task.finalAt,
   });
 }
 
