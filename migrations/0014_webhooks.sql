@@ -7,6 +7,6 @@ CREATE TABLE webhook (
   rotated_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- An account's ended tasks in the order in which they ended: one row more to settle a task. The row of a submission that was refused after
--- all (outcome 'refused') only stops a late reservation; its caller was never given a task.
-CREATE INDEX entry_ended ON entry (account_id, at) WHERE step = 'close' AND kind <> 'chat' AND outcome <> 'refused';
+-- An account's ended tasks in the order in which they ended: one row more for each. The row of a submission that was refused after all
+-- (outcome 'refused') only stops a late reservation; its caller was never given a task.
+CREATE INDEX entry_ended ON entry (account_id, closed_at) WHERE step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused';

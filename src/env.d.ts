@@ -11,6 +11,7 @@ interface Env {
   NOTIFY: Queue<{ taskId: string }>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
+  WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
   SUBMISSIONS: RateLimit;
   READS: RateLimit;

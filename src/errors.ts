@@ -11,6 +11,7 @@ export const errorTable = {
   context_length_exceeded: [400, "invalid_request"],
   unauthorized: [401, "unauthorized"],
   insufficient_quota: [402, "insufficient_quota"],
+  budget_exceeded: [402, "insufficient_quota"],
   invalid_signature: [403, "unauthorized"],
   task_not_found: [404, "task_not_found"],
   webhook_not_found: [404, "invalid_request"],
@@ -84,6 +85,10 @@ export class ApiError extends Error {
     this.sentence = options.sentence;
   }
 }
+
+/** A budget is used up until the window's end (milliseconds). */
+export const budgetExceeded = (until = Date.now() + 60_000) =>
+  new ApiError("budget_exceeded", { retryAfter: Math.max(1, Math.ceil((until - Date.now()) / 1000)) });
 
 /** A request refused for one field. */
 export const invalid = (param: string, rule: string, values?: Violation["values"], allowed?: unknown) =>

@@ -25,6 +25,7 @@ import { consume } from "./tasks/dispatch.ts";
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
+export { WalletObject } from "./tasks/wallet-object.ts";
 
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
   return async (request: Request) => gateway.fetch(request, env, executionCtx);

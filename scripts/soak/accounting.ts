@@ -69,8 +69,8 @@ function walletFaults(name: string, { quota, used, reserved, remaining }: Wallet
 
 // One text for each: the output is short however long the run was.
 const question = `SELECT
-  (SELECT group_concat(task_id) FROM entry r WHERE step = 'reserve' AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')) AS held,
-  (SELECT group_concat(task_id) FROM entry WHERE step = 'close' AND kind = 'chat' AND charged = 0) AS free`;
+  (SELECT group_concat(task_id) FROM entry WHERE step = 'reserve' AND closed_at IS NULL) AS held,
+  (SELECT group_concat(task_id) FROM entry WHERE step = 'reserve' AND closed_at IS NOT NULL AND kind = 'chat' AND charged = 0) AS free`;
 const shape = z.array(z.object({ results: z.array(z.object({ held: z.nullable(z.string()), free: z.nullable(z.string()) })) }));
 
 /** Ids of what is still held, and of chats that were closed without a charge. */

@@ -5,7 +5,8 @@ import { cors } from "hono/cors";
 import { findCaller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
-import { readBalance, remaining, toUnits } from "../db/ledger.ts";
+import { remaining, toUnits } from "../db/ledger.ts";
+import { readBalances } from "../tasks/wallets.ts";
 import { bearerToken, countRequest } from "./auth.ts";
 import { sentences } from "./balance-sentences.ts";
 import { prepare } from "./errors.ts";
@@ -22,7 +23,9 @@ async function balance(c: AppContext, scope: Scope): Promise<Response> {
     if (!caller) return refuse(c, 401, unknown);
     c.set("caller", caller);
     await countRequest(c, "read");
-    const found = await readBalance(c.env.DB, scope === "key" ? caller.keyId : caller.accountId);
+    const { accountId, keyId } = caller;
+    const balances = await readBalances(c.env.WALLETS, accountId, scope === "key" ? [keyId] : []);
+    const found = balances[scope === "key" ? keyId : accountId];
     if (!found) return refuse(c, 401, unknown);
     const left = remaining(found);
     return c.json({

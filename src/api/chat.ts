@@ -9,9 +9,8 @@ import { pricesAndRoutes } from "../config.ts";
 import { toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { retry } from "../retry.ts";
 import { log } from "../log.ts";
-import { chatDeadlineMs } from "../tasks/hold-object.ts";
+import { chatDeadlineMs, holdForChat } from "./chat-hold.ts";
 import { admittedToSubmit } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
@@ -48,7 +47,8 @@ async function complete(c: AppContext): Promise<Response> {
   }
 
   const id = `chatcmpl-${newId("")}`;
-  const end = await hold(c, id, model.id, amount);
+  const { accountId, keyId } = c.get("caller");
+  const hold = await holdForChat(env, { taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
   const started = Date.now();
   const stop = new AbortController();
   const deadline = setTimeout(() => stop.abort(), chatDeadlineMs);
@@ -72,7 +72,7 @@ async function complete(c: AppContext): Promise<Response> {
       isSettled = true;
       clearTimeout(deadline);
       if (drain !== undefined) clearTimeout(drain);
-      await end(usage && chatPrice(prices, usage.promptTokens, usage.completionTokens));
+      await hold.settle(usage && chatPrice(prices, usage.promptTokens, usage.completionTokens));
       const outcome = usage ? "completed" : "failed";
       log("settle", {
         request: c.get("requestId"),
@@ -107,16 +107,6 @@ const toUpstreamBody = (body: ChatBody) => ({
   ...toForwarded(body),
   ...(body.stream === true && { stream: true, stream_options: { include_usage: true } }),
 });
-
-/** Reserves the amount. What comes back ends the hold: with the millionths to charge, or undefined for none. */
-async function hold(c: AppContext, id: string, model: string, amount: number): Promise<(charged: number | undefined) => Promise<void>> {
-  const { HOLDS } = c.env;
-  const { accountId, keyId } = c.get("caller");
-  const holdId = HOLDS.newUniqueId();
-  const held = await HOLDS.get(holdId).hold({ taskId: id, accountId, keyId, kind: "chat", model }, amount);
-  if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
-  return (charged) => retry("settle", id, () => HOLDS.get(holdId).end(charged));
-}
 
 /** Asks the upstream. `done` ends when the hold is settled. */
 async function start(

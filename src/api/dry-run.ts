@@ -1,8 +1,9 @@
 /** `?dry_run=true`: what a submission or chat would cost and what would be left, or the error that it would get. Nothing is reserved, stored or sent. */
 
 import { maxOpenTasks } from "../config.ts";
-import { previewReserve, toUnits } from "../db/ledger.ts";
-import { ApiError } from "../errors.ts";
+import { remaining, toUnits } from "../db/ledger.ts";
+import { ApiError, budgetExceeded } from "../errors.ts";
+import { readBalances } from "../tasks/wallets.ts";
 import { type AppContext, answer } from "./frame.ts";
 
 /** What would be submitted: `price` in millionths, `metadata` as the submission's answer would show it. */
@@ -16,8 +17,15 @@ interface Preview {
 
 /** Answers a dry run of what was checked. Throws what the reservation would be refused for. */
 export async function answerDryRun(c: AppContext, { kind, model, price, typicalSeconds, metadata }: Preview): Promise<Response> {
-  const { answer: reserved, left } = await previewReserve(c.env.DB, { ...c.get("caller"), kind }, price, maxOpenTasks(c.env));
-  if (reserved !== "reserved") throw new ApiError(reserved === "too_many" ? "too_many_open_tasks" : "insufficient_quota");
+  const { accountId, keyId } = c.get("caller");
+  const balances = await readBalances(c.env.WALLETS, accountId, [keyId]);
+  const [account, key] = [balances[accountId], balances[keyId]];
+  if (kind !== "chat" && (account?.openTasks ?? 0) >= maxOpenTasks(c.env)) throw new ApiError("too_many_open_tasks");
+  const limits = [account, key].map((wallet) => (wallet ? remaining(wallet) : 0)).filter((units) => units !== null);
+  const left = limits.length > 0 ? Math.min(...limits) : null;
+  if (left !== null && left < price) throw new ApiError("insufficient_quota");
+  for (const budget of [account?.budget, key?.budget])
+    if (budget && budget.spent + price > budget.amount) throw budgetExceeded(budget.until);
   return answer(c, {
     object: "generation.dry_run",
     model,

@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import type * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
+import { writeEnded } from "../tasks/wallets.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
@@ -18,7 +19,8 @@ export const events = new Hono<AppEnv>().get("/", admitted("read"), query(events
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
-  const { DB } = c.env;
+  const { DB, WALLETS } = c.env;
+  await writeEnded(WALLETS, accountId);
   let place: number | undefined;
   await requireRow(after, async (id) => {
     const taskId = eventTaskId(id);
@@ -40,5 +42,6 @@ async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof e
       return answer(c, toList(data, rows.length > limit));
     }
     await scheduler.wait(Math.min(waitStepMs, left));
+    await writeEnded(WALLETS, accountId);
   }
 }

@@ -5,7 +5,7 @@ import type { Caller } from "../db/callers.ts";
 import { assetBaseUrl } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
-import { type Language, chooseLanguage } from "../messages/index.ts";
+import { type Language, chooseLanguage } from "../messages/language.ts";
 
 export interface AppEnv {
   Bindings: Env;

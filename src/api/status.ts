@@ -16,6 +16,9 @@ import { waitField } from "./schema/queries.ts";
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
 const waitStepMs = 1_000;
+/** Ids of objects that were asked lately: callers ask for a task again and again, and an id costs as much as its answer's text. */
+const objectIds = new Map<string, DurableObjectId>();
+const maxObjectIds = 4_096;
 
 export const readQuestion = (c: AppContext, view: ViewName): Question => ({
   accountId: c.get("caller").accountId,
@@ -33,9 +36,11 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
     new Response(text, { headers: { ...answerHeaders(answer, language), ...commonHeaders(c.get("requestId"), c.get("limit")) } });
   const known = finals.get(key);
   if (known?.keptUntil !== undefined && known.keptUntil > Date.now()) return kept(known);
-  const id = toObjectId(c.env.TASKS, taskId);
+  const id = objectIds.get(taskId) ?? toObjectId(c.env.TASKS, taskId);
   const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`));
   if (!response?.ok) return undefined;
+  if (objectIds.size >= maxObjectIds) objectIds.clear();
+  objectIds.set(taskId, id!);
   const answer = await keptAnswer(response);
   if (!answer) return response;
   finals.set(key, answer, answer.text.length);

@@ -8,7 +8,7 @@ import { imagePrice, effectivePrice, taskPrice } from "../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../catalog/roles.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
 import { allowsPrivateNetwork, ownHosts, pricesAndRoutes } from "../config.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, budgetExceeded } from "../errors.ts";
 import { toObjectId, sha256Hex, toTaskId } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { isOn, providerNamed, unhealthyLast } from "../providers/index.ts";
@@ -97,13 +97,14 @@ async function create(
       ? await env.TASKS.get(objectId).create(complete)
       : await env.CLAIMS.getByName(claimName).submit(taskId, requestFingerprint, complete),
   );
-  if ("refused" in made) throw refusals[made.refused]();
+  if ("refused" in made) throw refusals[made.refused](made.until);
   return { task: made.task, isReplay: !made.created };
 }
 
 const refusals = {
   insufficient: () => new ApiError("insufficient_quota"),
   too_many: () => new ApiError("too_many_open_tasks"),
+  budget: (until?: number) => budgetExceeded(until),
   unavailable: () => new ApiError("unavailable"),
   conflict: () => new ApiError("idempotency_conflict"),
 };

@@ -7,6 +7,8 @@ import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
+import { withTasks } from "../tasks/unwritten.ts";
+import { readUnwritten } from "../tasks/wallets.ts";
 import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
@@ -41,14 +43,28 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
   return answer(c, JSON.parse(done.text) as object);
 }
 
+interface ListedTask {
+  status: string;
+  model: string;
+  metadata: { kind: string };
+}
+
 /**
  * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
  * object knows. So pages are filled from the ledger and each record is read.
  */
 async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof tasksQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
+  // Asked before D1: a task that is written there in between is in both, and listed once.
+  const unwritten = await readUnwritten(c.env.WALLETS, accountId);
   let cursor: Place | undefined;
-  await requireRow(after, async (id) => (cursor = await findPlace(c, id, reference)) !== undefined);
+  await requireRow(
+    after,
+    async (id) =>
+      (cursor =
+        unwritten.find((entry) => entry.taskId === id && entry.kind !== "chat" && reference === undefined) ??
+        (await findPlace(c, id, reference))) !== undefined,
+  );
   const model = modelNamed(name ?? "")?.id;
   const filters = {
     limit: limit + 1,
@@ -58,17 +74,26 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
     endedSince: Date.now() - lifeTimes(c.env).recordMs,
     longestMs,
   };
-  const found: { status: string }[] = [];
+  const found: ListedTask[] = [];
   let hasMore = true;
   while (found.length <= limit && hasMore) {
     const page = { ...filters, after: cursor };
     const rows =
-      reference === undefined ? await listTasks(c.env.DB, accountId, page) : await listReferenced(c.env.DB, accountId, reference, page);
+      reference === undefined
+        ? withTasks(unwritten, await listTasks(c.env.DB, accountId, page), page)
+        : await listReferenced(c.env.DB, accountId, reference, page);
     hasMore = rows.length > limit;
     cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
-    const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: { status: string } }>() ?? []));
-    found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));
+    const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: ListedTask }>() ?? []));
+    // What D1 does not have of a task yet, its place in the list cannot be filtered by.
+    found.push(
+      ...tasks
+        .map(({ data }) => data)
+        .filter(
+          (task) => (!status || task.status === status) && (!kind || task.metadata.kind === kind) && (!model || task.model === model),
+        ),
+    );
   }
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));
 }

@@ -10,7 +10,8 @@ import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
 import { Attempts, type Auth, authOf } from "./auth.ts";
-import { readBalance, remaining } from "../db/ledger.ts";
+import { remaining } from "../db/ledger.ts";
+import { balanceOf } from "./ledger.ts";
 import { postOf } from "./mail.ts";
 import { callerOf, memberOf, openAccount, type Person } from "./members.ts";
 import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
@@ -96,7 +97,7 @@ type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 50
 async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
-  const balance = account && (await readBalance(c.env.DB, account.id));
+  const balance = account && (await balanceOf(c, account.id));
   if (!user || !account || !balance) return undefined;
   return {
     email: user.email,

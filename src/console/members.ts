@@ -4,7 +4,7 @@ import { type Account, accountById, insertAccount } from "../db/accounts.ts";
 import { type Caller } from "../db/callers.ts";
 import { insertKey } from "../db/api-keys.ts";
 import { sha256Hex } from "../ids.ts";
-import { type Balance, openWallet, readBalance } from "../db/ledger.ts";
+import { openWallet } from "../db/ledger.ts";
 import { reachesPeople } from "./mail.ts";
 import { signup, signupQuota } from "./settings.ts";
 
@@ -66,13 +66,6 @@ export interface Person {
   email: string;
   emailVerified: boolean;
   name: string;
-}
-
-/** What an account or key has and used. Throws for one without a wallet, which there is none of. */
-export async function balanceOf(db: D1Database, walletId: string): Promise<Balance> {
-  const balance = await readBalance(db, walletId);
-  if (!balance) throw new Error(`${walletId} has no wallet`);
-  return balance;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Every sentence of the console: one table for each part of it, four languages in each. */
 
-import { type Language, chooseLanguage } from "../messages/index.ts";
+import { type Language, chooseLanguage } from "../messages/language.ts";
 import account from "./messages/account.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";

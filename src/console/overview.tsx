@@ -2,8 +2,9 @@
 
 import { Hono } from "hono";
 import { listKeys } from "../db/api-keys.ts";
-import { readBalance, remaining } from "../db/ledger.ts";
-import { spentByDay, startOfDays, usesByModel } from "../db/ledger-reports.ts";
+import { remaining } from "../db/ledger.ts";
+import { startOfDays } from "../db/ledger-reports.ts";
+import { balanceOf, spentOf, usesOf } from "./ledger.ts";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Money } from "./parts/money.tsx";
@@ -34,15 +35,14 @@ async function overviewPage(c: ConsoleContext) {
   const now = Date.now();
   const month = new Date(now).toISOString().slice(0, 7);
   const [balance, spent, latest, completed, failed, uses, isKeyed] = await Promise.all([
-    readBalance(c.env.DB, id),
-    spentByDay(c.env.DB, id, startOfDays(31, now)),
+    balanceOf(c, id),
+    spentOf(c, id, startOfDays(31, now)),
     tasksOf(c, `limit=${newest}`),
     tasksOf(c, `status=completed&limit=${recentShown}`),
     tasksOf(c, `status=failed&limit=${failuresShown}`),
-    usesByModel(c.env.DB, id, Date.parse(`${month}-01T00:00:00Z`)),
+    usesOf(c, id, Date.parse(`${month}-01T00:00:00Z`)),
     hasKeys(c),
   ]);
-  if (!balance) throw new Error("the account has no wallet");
   const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0)
     return page(c, say("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });

@@ -32,6 +32,17 @@ export interface Audit {
   startedAt: number;
 }
 
+/** What an account's wallet object says of itself: amounts in millionths, and whether D1 has granted what it holds. */
+export interface WalletSums {
+  granted: number;
+  isGrantRight: boolean;
+  held: number;
+  /** Open tasks and chats */
+  open: number;
+}
+
+type AskWallet = (accountId: string) => Promise<WalletSums>;
+
 interface Sums {
   /** Millionths charged, by the entries and by the sums of days. */
   entries: number;
@@ -75,23 +86,23 @@ const newWalk = (accountId: string, isSecond = false): Walk => ({
 });
 
 /**
- * Goes on with the audit, at most `slicesPerCall` slices, and begins a new round after a complete one. With `accountId` it
+ * Goes on with the audit (`askWallet` reaches the object of an account), at most `slicesPerCall` slices, and begins a new round after a complete one. With `accountId` it
  * checks that account alone, whole, and leaves the round as it is. Throws when D1 does not answer; nothing but the slices of
  * this call has to be repeated.
  */
-export async function audit(db: D1Database, accountId?: string): Promise<Audit> {
+export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string): Promise<Audit> {
   const stored = accountId === undefined ? await readState(db) : undefined;
   const state = stored && !stored.isComplete ? stored : newState(stored);
   if (accountId !== undefined) {
     const found = await db.prepare("SELECT id FROM account WHERE id = ?1").bind(accountId).first();
-    if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state);
+    if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, askWallet);
     return toAudit({ ...state, isComplete: true });
   }
   let slices = slicesPerCall;
   while (slices > 0 && !state.isComplete) {
     const ids = state.walk ? [state.walk.accountId] : await nextAccounts(db, state.after, slices);
     state.isComplete = ids.length === 0;
-    for (const id of ids) for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state);
+    for (const id of ids) for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state, askWallet);
   }
   await db
     .prepare("INSERT INTO audit_progress (id, state) VALUES (1, ?1) ON CONFLICT DO UPDATE SET state = excluded.state")
@@ -144,6 +155,7 @@ interface WalletRow {
   id: string;
   reserved: number;
   used: number;
+  granted: number;
 }
 interface OpenRow {
   keyId: string;
@@ -160,7 +172,7 @@ interface Slice {
 }
 
 /** Reads one slice of the account's rows in one transaction, and ends its walk when that was the last one. */
-async function slice(db: D1Database, state: State): Promise<void> {
+async function slice(db: D1Database, state: State, askWallet: AskWallet): Promise<void> {
   const walk = state.walk!;
   const read = await readSlice(db, walk);
   for (const [side, rows] of read.entries.entries()) {
@@ -175,7 +187,18 @@ async function slice(db: D1Database, state: State): Promise<void> {
     walk.day = last && read.days.length === pageRows ? { day: last.day, model: last.model, keyId: last.keyId } : "done";
   if (walk.day !== "done" || walk.places.some((place) => place !== "done")) return;
 
+  const account = read.wallets.find(({ id }) => id === walk.accountId);
   const drift = compare(walk, read);
+  // An object that D1 granted nothing holds nothing.
+  const wallet = account && account.granted > 0 ? await askWallet(walk.accountId) : undefined;
+  if (wallet && !wallet.isGrantRight)
+    drift.push({
+      id: walk.accountId,
+      reserved: account!.granted,
+      used: account!.used,
+      ledgerReserved: wallet.granted,
+      ledgerUsed: account!.used,
+    });
   if (drift.length > 0 && !walk.isSecond) {
     state.walk = newWalk(walk.accountId, true);
     return;
@@ -184,8 +207,8 @@ async function slice(db: D1Database, state: State): Promise<void> {
   state.drift.push(...drift);
   state.owners.push(...drift.map(() => walk.accountId));
   state.accounts++;
-  state.tasksOpen += read.open.reduce((sum, { tasks }) => sum + tasks, 0);
-  state.reserved += read.wallets.find(({ id }) => id === walk.accountId)?.reserved ?? 0;
+  state.tasksOpen += read.open.reduce((sum, { tasks }) => sum + tasks, wallet?.open ?? 0);
+  state.reserved += (account ? account.reserved - account.granted : 0) + (wallet?.held ?? 0);
   state.after = walk.accountId;
   state.walk = undefined;
 }
@@ -215,7 +238,7 @@ async function readSlice(db: D1Database, { accountId, until, places, day }: Walk
       )
       .bind(accountId, from.day, from.model, from.keyId, until),
     db
-      .prepare("SELECT id, reserved, used FROM wallet WHERE id = ?1 OR id IN (SELECT id FROM api_key WHERE account_id = ?1)")
+      .prepare("SELECT id, reserved, used, granted FROM wallet WHERE id = ?1 OR id IN (SELECT id FROM api_key WHERE account_id = ?1)")
       .bind(accountId),
     db
       .prepare(
@@ -259,7 +282,9 @@ function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice): Drif
   const ledger = new Map([whole, ...byKey].map((sums) => [sums.id, sums]));
   for (const { id } of wallets) if (!ledger.has(id)) ledger.set(id, { id, held: 0, days: 0, entries: 0 });
   return [...ledger.values()].flatMap(({ id, held, days, entries }) => {
-    const { reserved, used } = wallets.find((wallet) => wallet.id === id) ?? { reserved: 0, used: 0 };
+    const { reserved: all, used, granted } = wallets.find((wallet) => wallet.id === id) ?? { reserved: 0, used: 0, granted: 0 };
+    // What is granted to the account's object is its own to explain.
+    const reserved = all - granted;
     if (reserved === held && used === days && used === entries) return [];
     return [{ id, reserved, used, ledgerReserved: held, ledgerUsed: used === days ? entries : days }];
   });

@@ -37,10 +37,8 @@ export interface ModelUse {
 export async function usesByModel(db: D1Database, accountId: string, since: number): Promise<ModelUse[]> {
   const { results } = await db
     .prepare(
-      `SELECT r.model AS model, count(*) AS runs, sum(c.outcome = 'completed') AS completed, sum(c.charged) AS charged
-       FROM entry r JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
-       WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') IN (0, 1) AND r.at >= ?2
-       GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+      `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
+       WHERE account_id = ?1 AND day > ?2 - ${dayMs} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
     )
     .bind(accountId, since)
     .run<ModelUse>();
@@ -113,12 +111,12 @@ export interface OpenTask {
 }
 
 /**
- * A page of the open tasks of all accounts, oldest first, after the task `after`: those reserved after `since` (milliseconds),
+ * A page of the open tasks of all accounts in D1's own ledger, oldest first, after the one at `after`: those reserved after `since` (milliseconds),
  * without chats. Reads each wallet, and the open tasks of the accounts that have some: for operators, not for requests.
  */
 export async function listOpenTasks(
   db: D1Database,
-  page: { since: number; limit: number; after?: string | undefined },
+  page: { since: number; limit: number; after?: Place | undefined },
 ): Promise<OpenTask[]> {
   const { results } = await db
     .prepare(
@@ -126,13 +124,17 @@ export async function listOpenTasks(
       `SELECT r.task_id AS taskId, r.account_id AS accountId, r.kind, r.model, r.held, r.at
        FROM wallet w CROSS JOIN entry r INDEXED BY entry_open ON r.account_id = w.id
        WHERE w.open_tasks > 0 AND r.step = 'reserve' AND r.closed_at IS NULL AND (r.kind = 'chat') = 0 AND r.at > ?1
-         AND (?2 IS NULL OR (r.at, r.task_id) > (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve'))
-       ORDER BY r.at, r.task_id LIMIT ?3`,
+         AND (r.at, r.task_id) > (?2, ?3)
+       ORDER BY r.at, r.task_id LIMIT ?4`,
     )
-    .bind(page.since, page.after ?? null, page.limit)
+    .bind(page.since, page.after?.at ?? 0, page.after?.taskId ?? "", page.limit)
     .run<OpenTask>();
   return results;
 }
+
+/** Accounts whose wallet objects hold something. Reads each wallet: for operators, not for requests. */
+export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
+  (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
 
 /** Where a task of the account stands in its lists; undefined when the account has no such task. */
 export const readPlace = async (db: D1Database, accountId: string, taskId: string): Promise<Place | undefined> =>
@@ -142,7 +144,7 @@ export const readPlace = async (db: D1Database, accountId: string, taskId: strin
     .first<Place>()) ?? undefined;
 
 /** What lists of tasks can be filtered by. A closed set, so that each filter is a few walks along an index. */
-interface Sort {
+export interface Sort {
   model: string;
   kind: string;
 }

@@ -75,6 +75,6 @@ export async function rotateSecret(db: D1Database, accountId: string): Promise<s
 export const signingSecrets = ({ secret, oldSecret, rotatedAt }: Webhook, now: number): string[] =>
   oldSecret !== null && now < (rotatedAt ?? 0) + oldSecretMs ? [secret, oldSecret] : [secret];
 
-/** The statement that reads the account's endpoint (`url`); no row when it never had a webhook. */
-export const selectEndpoint = (db: D1Database, accountId: string) =>
-  db.prepare("SELECT url FROM webhook WHERE account_id = ?1 AND url IS NOT NULL").bind(accountId);
+/** Whether the account has an endpoint. */
+export const hasEndpoint = async (db: D1Database, accountId: string): Promise<boolean> =>
+  (await db.prepare("SELECT 1 FROM webhook WHERE account_id = ?1 AND url IS NOT NULL").bind(accountId).first()) !== null;

@@ -11,6 +11,7 @@ export default {
   unauthorized: "The API key is missing or not valid.",
   cost_limit_exceeded: "The price is higher than max_cost.",
   insufficient_quota: "The balance is insufficient.",
+  budget_exceeded: "The budget of this period is used up.",
   invalid_signature: "The signature of this URL is not valid.",
   task_not_found: "The task does not exist.",
   webhook_not_found: "There is no address to call: set an endpoint with PUT /v1/webhook or give the task a callback_url.",

@@ -12,6 +12,7 @@ export default {
   unauthorized: "API 密钥缺失或无效。",
   cost_limit_exceeded: "价格高于 max_cost。",
   insufficient_quota: "余额不足。",
+  budget_exceeded: "本周期的预算已用完。",
   invalid_signature: "该链接的签名无效。",
   task_not_found: "任务不存在。",
   webhook_not_found: "没有可回调的地址：请用 PUT /v1/webhook 设置端点，或为任务提供 callback_url。",

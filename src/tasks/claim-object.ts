@@ -14,7 +14,7 @@ interface Claim {
 
 const claimMs = 86_400_000;
 
-export type ClaimAnswer = CreateAnswer | { refused: "conflict" };
+export type ClaimAnswer = CreateAnswer | { refused: "conflict"; until?: number };
 
 export class ClaimObject extends DurableObject<Env> {
   #queue: Promise<unknown> = Promise.resolve();

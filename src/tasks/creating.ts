@@ -7,7 +7,10 @@ import { logFields, removeInputs, reservePrice, returnPrice } from "./settle.ts"
 import * as transitions from "./task.ts";
 
 /** The new task, or why there is none. */
-export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "unavailable" };
+export type CreateAnswer =
+  | { task: Task; created: boolean }
+  /** `until` is the end of the budget's window, milliseconds. */
+  | { refused: "insufficient" | "too_many" | "budget" | "unavailable"; until?: number };
 
 /** Writes the record, holds the price, and sends the message by `send`. */
 export async function createTask(
@@ -20,10 +23,12 @@ export async function createTask(
   const known = record.task;
   const task = record.commit(known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now()));
   try {
-    const answer = await reservePrice(task, env);
+    const given = await reservePrice(task, env);
+    const { answer } = given;
     if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
     if (answer !== "reserved") {
       await forget(task, record, env);
+      if (answer === "budget") return { refused: answer, until: given.until! };
       return { refused: answer === "closed" ? "unavailable" : answer };
     }
   } catch (error) {
@@ -32,7 +37,7 @@ export async function createTask(
     if (record.task === task) await abandon(task, record, env);
     return { refused: "unavailable" };
   }
-  const accepted = record.commit(transitions.reserved(task, Date.now()));
+  const accepted = record.commit(transitions.reserved(task));
   await send(accepted);
   return { task: accepted, created: true };
 }

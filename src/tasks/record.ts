@@ -85,6 +85,8 @@ export type Step = OpenStep | FinalStep;
 /** What every task has. */
 interface TaskBase {
   id: string;
+  /** Who holds the price. Without it, D1's own ledger: the task is older than the wallet objects. */
+  heldBy?: "wallet";
   submission: Submission;
   createdAt: number;
   deadline: number;

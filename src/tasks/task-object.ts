@@ -12,7 +12,7 @@ import { sendCallback, sendDispatch } from "./messages.ts";
 import type { CallbackWork } from "./notify.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
-import { cancelLate, logFields } from "./settle.ts";
+import { cancelLate, logFields, tellWallet } from "./settle.ts";
 import { canCancel, pollEarlier, type Poller, pollOperation, providerOf } from "./poll.ts";
 import { RecordStore } from "./record-store.ts";
 import * as outcomes from "./outcomes.ts";
@@ -41,7 +41,9 @@ export class TaskObject extends DurableObject<Env> {
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
     // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
-    if (this.#record.task?.step.do === "reserve" && this.#record.task.faults > 0) return { refused: "unavailable" };
+    // A record of the version before, which held money in D1, is given up too, by its alarm.
+    if (this.#record.task?.step.do === "reserve" && (this.#record.task.faults > 0 || !this.#record.task.heldBy))
+      return { refused: "unavailable" };
     if (this.#record.task && this.#record.task.step.do !== "reserve")
       return { task: this.#record.task, created: this.#record.task.submission.requestId === submission.requestId };
     const created = createTask(toTaskId(this.ctx.id), submission, this.#record, this.env, (task) => this.#send(task));
@@ -72,7 +74,11 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   #answer(question: Question, task: Task): Promise<Answer | null> {
-    return answerTo(question, task, { secret: () => signingSecret(this.env), recordMs: lifeTimes(this.env).recordMs, now: Date.now() });
+    return answerTo(question, task, {
+      secret: () => signingSecret(this.env),
+      recordMs: () => lifeTimes(this.env).recordMs,
+      now: Date.now(),
+    });
   }
 
   /** Whether the step is still leased to this consumer: asked right before something is sent that costs money. */
@@ -172,6 +178,12 @@ export class TaskObject extends DurableObject<Env> {
     const begun = this.#record.commit(callbacks.callbackBegun(task, Date.now()));
     await sendCallback(begun, this.#record, this.env);
     return begun;
+  }
+
+  /** Tells the account's wallet, which lost its storage, what the task holds or was charged. */
+  async tellWallet(accountId: string): Promise<void> {
+    const { task } = this.#record;
+    if (task?.submission.accountId === accountId && task.step.do !== "reserve") await tellWallet(task, this.env);
   }
 
   /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */

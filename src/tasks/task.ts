@@ -4,10 +4,11 @@ import { type CallbackDue, callbackDue } from "./callback.ts";
 import { nextEarlier } from "./hedge.ts";
 import { type FinalTask, isFinal, type OpenTask, type Step, type Submission, type Task } from "./record.ts";
 
-const reserveWaitMs = 30_000;
 export const resendMs = 30_000;
 /** A start that no consumer has taken after this long is done by the object itself: consumers are at most 250 a queue, alarms have no such limit. */
 const consumerWaitMs = 10_000;
+/** The same, so that the alarm that is set for the one is right for the other. */
+const reserveWaitMs = consumerWaitMs;
 
 /** 1, 2, 4, ... times `firstMs`, at most `mostMs`. */
 export const backoff = (faults: number, firstMs: number, mostMs: number) => Math.min(mostMs, firstMs * 2 ** faults);
@@ -15,6 +16,7 @@ export const backoff = (faults: number, firstMs: number, mostMs: number) => Math
 export function newTask(id: string, submission: Submission, now: number): OpenTask {
   return {
     id,
+    heldBy: "wallet",
     submission,
     createdAt: now,
     deadline: now + submission.deadlineSeconds * 1000,
@@ -70,8 +72,8 @@ export function due(task: Task, now: number): OpenDue | FinalDue | undefined {
   return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
 }
 
-/** The ledger holds the price: the task is accepted. */
-export const reserved = (task: OpenTask, now: number): OpenTask => ({ ...task, step: { do: "start", at: now + consumerWaitMs, sent: 1 } });
+/** The wallet holds the price: the task is accepted. */
+export const reserved = (task: OpenTask): OpenTask => ({ ...task, step: { do: "start", at: task.createdAt + consumerWaitMs, sent: 1 } });
 
 /** The ledger did not answer and the submission was refused: what it may hold is given back, again and again until it says so. */
 export const abandoned = (task: OpenTask, now: number): OpenTask => ({

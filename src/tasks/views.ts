@@ -202,7 +202,7 @@ const views: Record<ViewName, { kinds: Submission["kind"][]; view: typeof generi
 export async function answerTo(
   { view: name, language, base }: Question,
   task: Task,
-  { secret, recordMs, now }: { secret: () => string; recordMs: number; now: number },
+  { secret, recordMs, now }: { secret: () => string; recordMs: () => number; now: number },
 ): Promise<Answer | null> {
   const { kinds, view } = views[name];
   if (!kinds.includes(task.submission.kind)) return null;
@@ -212,7 +212,7 @@ export async function answerTo(
     etag: `W/"${task.status}-${progressAt(task, now)}-${task.finalAt ?? task.createdAt}-${language}"`,
     text: JSON.stringify(view(task, await signLinks(task, base, secret), language, now)),
     retryAfter: isOver ? undefined : pollSeconds[task.submission.kind],
-    keptUntil: isOver ? task.finalAt + recordMs : undefined,
+    keptUntil: isOver ? task.finalAt + recordMs() : undefined,
   };
 }
 

@@ -7,9 +7,10 @@ import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { admin } from "../../src/console/admin/pages.tsx";
 import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { markUnhealthy } from "../../src/providers/index.ts";
-import { settle, openWallet, reserve } from "../../src/db/ledger.ts";
+import { settle, openWallet } from "../../src/db/ledger.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, alarm, asAdmin, books, call, complete, deliver, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -276,7 +277,7 @@ test("opening an overdue task sets its lost alarm again", async () => {
 test("a hold without a task record is shown as stuck, and has no page", async () => {
   const account = await newAccount(1);
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
-  await reserve(env.DB, charge, 30_000);
+  await reserveInD1(charge, 30_000);
   vi.setSystemTime(Date.now() + 61_000);
   expect(await browser.read(`${root}/tasks`)).toContain("it has no record");
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}`)).status).toBe(404);
@@ -286,7 +287,8 @@ test("a hold without a task record is shown as stuck, and has no page", async ()
 
 test("the list of open tasks reads no settled rows of accounts without open tasks", async () => {
   const holding = await newAccount(1);
-  await submit(holding, images, image());
+  const held = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: holding.id, keyId: holding.keyId, kind: "image", model: "imgA-4" };
+  await reserveInD1(held, 30_000);
   const rowsRead = async () => {
     const spy = spyOn(bindings.statement(), "run");
     await browser.read(`${root}/tasks`);
@@ -300,10 +302,11 @@ test("the list of open tasks reads no settled rows of accounts without open task
   const wallets = 2;
   for (let task = 0; task < 20; task++) {
     const charge = { taskId: `task_${unique()}`, accountId: quiet.id, keyId: quiet.keyId, kind: "image", model: "imgA-4" };
-    await reserve(env.DB, charge, 10);
+    await reserveInD1(charge, 10);
     await settle(env.DB, charge, 10, "completed");
   }
   expect(await rowsRead()).toBe(before + wallets);
+  await settle(env.DB, held, 0, "cancelled");
 });
 
 test("the audit runs on request and names wallets that disagree", async () => {

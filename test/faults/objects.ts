@@ -7,10 +7,11 @@ import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { ClaimObject } from "../../src/tasks/claim-object.ts";
 import { HoldObject } from "../../src/tasks/hold-object.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { owners, type Scope, type Storm } from "./storm.ts";
 
-type Kind = "task" | "claim" | "hold";
+type Kind = "task" | "claim" | "hold" | "wallet";
 
 /** What an object has in its storage. */
 interface Stored {
@@ -38,6 +39,7 @@ const classes = {
   task: [TaskObject.prototype, env.TASKS],
   claim: [ClaimObject.prototype, env.CLAIMS],
   hold: [HoldObject.prototype, env.HOLDS],
+  wallet: [WalletObject.prototype, env.WALLETS],
 } as const;
 
 interface Instance {

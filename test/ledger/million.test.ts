@@ -2,9 +2,18 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { auditWallet, writeEnded } from "../../src/tasks/wallets.ts";
 import { allModels } from "../../src/catalog/models.ts";
 import { audit } from "../../src/db/audit.ts";
-import { listEntries, listOpenTasks, listTasks, readCost, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
+import {
+  listEntries,
+  listGrantedAccounts,
+  listOpenTasks,
+  listTasks,
+  readCost,
+  spentByDay,
+  startOfDays,
+} from "../../src/db/ledger-reports.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
@@ -116,23 +125,25 @@ test("a piece of the file of charges", async () => {
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
 });
 
-test("open tasks of all accounts, and a submission", async () => {
+test("open tasks of all accounts, a submission, and its end that its wallet writes", async () => {
   const rows = rowsRead();
   const body = { model: "imgA-4", prompt: unique() };
   const id = await submit(account, "/v1/images/generations", body);
-  const open = await listOpenTasks(env.DB, { since: 0, limit: 100 });
-  expect(open.map(({ taskId }) => taskId)).toContain(id);
-  expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
+  expect(await listOpenTasks(env.DB, { since: 0, limit: 100 })).toEqual([]); // those of D1's own ledger
+  expect(await listGrantedAccounts(env.DB, 100)).toContain(account.id);
   await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  await writeEnded(env.WALLETS, account.id);
+  expect(await readCost(env.DB, account.id, id)).toEqual({ held: 30_000, charged: 0 });
+  expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
 test("the audit goes on where it was, slice by slice, to the end", async () => {
   await newAccount();
   const rows = rowsRead();
-  const first = await audit(env.DB);
+  const first = await audit(env.DB, auditWallet(env.WALLETS));
   expect(first).toMatchObject({ isComplete: false, current: account.id, drift: [] });
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
-  const second = await audit(env.DB);
+  const second = await audit(env.DB, auditWallet(env.WALLETS));
   expect(second.entries).toBeGreaterThan(first.entries);
   expect(second.startedAt).toBe(first.startedAt);
 });

@@ -96,6 +96,9 @@ export async function pass(taskId: string, seconds: number): Promise<void> {
   await alarm(taskId);
 }
 
+/** Runs the alarm of the account's wallet if one is set: it writes to D1 what has ended. */
+export const wakeWallet = ({ id }: Account) => runDurableObjectAlarm(env.WALLETS.getByName(id));
+
 export async function submit(account: Account, path: string, body: object, headers: Record<string, string> = {}): Promise<string> {
   const answer = await call(path, { key: account.key, body, headers });
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);

@@ -23,7 +23,7 @@ const submission: Submission = {
   typicalSeconds: 10,
   deadlineSeconds: 120,
 };
-const queued = transitions.reserved(transitions.newTask("task_1", submission, start), start);
+const queued = transitions.reserved(transitions.newTask("task_1", submission, start));
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
 const settled = outcomes.settled(outcomes.failed(starting, "provider_error", start), day, 7 * day);
 const begun = callbacks.callbackBegun(settled, start);

@@ -6,6 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
 import {
   type Account,
@@ -27,6 +28,9 @@ import { callBack, callbackOf, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
+
+/** The wallet object's class: who spies on it sees every call. */
+const wallet = WalletObject.prototype as never;
 
 const price = 0.03;
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
@@ -90,7 +94,7 @@ test.each([
 ])("%s: the object dies, the Worker asks it again, and the task is there once", async (_, isDone) => {
   const account = await newAccount();
   const id = nextTaskId();
-  const stopped = stopAt(bindings.statement(), "run", isDone);
+  const stopped = stopAt(wallet, "reserve", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
   await crash(stubOf(await id));
@@ -125,7 +129,7 @@ test.each([
 ])("%s: everything dies, and what nobody was told of is given up and given back", async (_, isDone) => {
   const account = await newAccount();
   const id = nextTaskId();
-  const stopped = stopAt(bindings.statement(), "run", isDone);
+  const stopped = stopAt(wallet, "reserve", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
   expect(await books(account)).toMatchObject({ reserved: isDone ? price : 0 });
@@ -141,18 +145,17 @@ test.each([
 test("a reservation that lands after its task was given up holds nothing", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(bindings.statement(), "run");
+  failOnce(wallet, "reserve");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
-  const { reserve } = await import("../../src/db/ledger.ts");
   const charge = { taskId: await id, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
-  expect(await reserve(env.DB, charge, 30_000)).toBe("closed");
+  expect(await env.WALLETS.getByName(account.id).reserve(charge, 30_000, {})).toEqual({ answer: "closed" });
   await expectNothingLeft(account, await id);
 });
 
 test("the ledger commits but its answer is lost: the caller is told 503 and nothing is held", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(bindings.statement(), "run", true);
+  failOnce(wallet, "reserve", true);
   const answer = await call(path, { key: account.key, body: image(unique()) });
   expect(answer.status).toBe(503);
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
@@ -162,8 +165,8 @@ test("the ledger commits but its answer is lost: the caller is told 503 and noth
 test("a repeat of a submission that is being given up does not revive it, and holds nothing", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(bindings.statement(), "run");
-  failOnce(bindings.database(), "batch");
+  failOnce(wallet, "reserve");
+  failOnce(wallet, "settle");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
   const taskId = await id;
   const { submission } = await runInDurableObject(stubOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
@@ -334,7 +337,7 @@ test("after the end and before the books are closed: the alarm closes them", asy
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  const stopped = stopAt(bindings.database(), "batch", false);
+  const stopped = stopAt(wallet, "settle", false);
   const delivery = deliver(id);
   await stopped();
   await crash(stubOf(id));
@@ -349,7 +352,7 @@ test("after the books were closed and before their answer: closing them again ch
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  const stopped = stopAt(bindings.database(), "batch", true);
+  const stopped = stopAt(wallet, "settle", true);
   const delivery = deliver(id);
   await stopped();
   await crash(stubOf(id));
@@ -391,7 +394,7 @@ test("the settlement's answer is lost: it is settled again and called back once"
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
   await deliver(id);
   await pass(id, 2);
-  failOnce(bindings.database(), "batch", true);
+  failOnce(wallet, "settle", true);
   await deliver(id);
   expect(await callbackOf(account, id)).toMatchObject({ state: "none" });
   await pass(id, 1);

@@ -1,6 +1,7 @@
 /** A task's life: faults that pass, faults that do not, deadlines, dead letters. */
 
 import { afterEach, expect, test, vi } from "vitest";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
 
@@ -100,12 +101,12 @@ test("R2 that fails for a moment delays the task only", async () => {
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("D1 that fails when the books are to be closed is asked until it says yes", async () => {
+test("a wallet that does not answer when a task is settled is asked until it does", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  failOnce(bindings.database(), "batch");
+  failOnce(WalletObject.prototype as never, "settle");
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
   expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });

@@ -30,7 +30,7 @@ const asset = { key: "assets/x/0.png", type: "image/png", bytes: 1, digest: "d" 
 const images = (count: number) => ({ kind: "images" as const, images: Array.from({ length: count }, () => asset) });
 
 const reserving = newTask("task_1", submission, start);
-const queued = transitions.reserved(reserving, start);
+const queued = transitions.reserved(reserving);
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
 const unrepeatable = transitions.claimed(queued, "lease-1", 60_000, false, start)!;
 const polling = outcomes.accepted(starting, "op", 2_000, true, start + 100);
@@ -44,7 +44,7 @@ const forgettable = outcomes.erased(erasable, 604_800_000);
 
 test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
   // what               record        at (ms after start)        just before    then
-  ["reserving", reserving, 30_000, undefined, "abandon"],
+  ["reserving", reserving, 10_000, undefined, "abandon"],
   ["queued", queued, 10_000, undefined, "undertake"],
   ["queued, its message not taken", transitions.notSent(queued, start), 2_000, undefined, "undertake"],
   ["to be started again", lapsed, 60_000, undefined, "dispatch"],

@@ -4,11 +4,11 @@ import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { invite } from "../../db/invitations.ts";
-import { changeQuota } from "../../db/ledger.ts";
+import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { amountOf, quotaOf } from "../amounts.ts";
 import { postOf } from "../mail.ts";
-import { balanceOf, personOf } from "../members.ts";
+import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
@@ -17,7 +17,7 @@ import { Problem } from "../parts/note.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { signup } from "../settings.ts";
 
-type Change = Parameters<typeof changeQuota>[2];
+type Change = { quota: number | null } | { add: number };
 
 /** The change that a form asks for, or undefined. No limit is said by the choice alone: an empty field may be a slip. */
 function changeAsked(how: string, amount: string): Change | undefined {
@@ -34,8 +34,8 @@ async function setQuota(c: ConsoleContext, account: Account) {
   const field = await fieldsOf(c);
   const change = changeAsked(field("how"), field("amount"));
   if (!change) return accountPage(c, account, say("bad_quota"));
-  if ((await changeQuota(c.env.DB, account.id, change)) === "below_use") {
-    const { used, reserved } = await balanceOf(c.env.DB, account.id);
+  if ((await c.env.API.changeQuota(account.id, account.id, change)) === "below_use") {
+    const { used, reserved } = await balanceOf(c, account.id);
     return accountPage(c, account, say("admin_below_use", { amount: amountOf(c, used + reserved) }));
   }
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });

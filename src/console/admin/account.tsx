@@ -4,9 +4,10 @@ import { Hono } from "hono";
 import { readTasks } from "../answers.ts";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
-import { remaining, readWallets } from "../../db/ledger.ts";
+import { remaining } from "../../db/ledger.ts";
+import { balanceOf, walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { balanceOf, personOf } from "../members.ts";
+import { personOf } from "../members.ts";
 import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
@@ -21,7 +22,7 @@ import { balanceUnit, signup } from "../settings.ts";
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;
-  const balance = await balanceOf(DB, account.id);
+  const balance = await balanceOf(c, account.id);
   const person = await personOf(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
@@ -131,8 +132,9 @@ const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; proble
 async function keysOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const wallets = await readWallets(
-    c.env.DB,
+  const wallets = await walletsOf(
+    c,
+    account.id,
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));

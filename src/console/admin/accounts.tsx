@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../db/accounts.ts";
 import { openWallet, remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../members.ts";
+import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { quotaOf } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
@@ -29,9 +29,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
   const { say } = c.var;
   const text = (c.req.query("q") ?? "").trim();
   const found = await searchAccounts(c.env.DB, text, { limit: pageSize + 1, after: c.req.query("after") });
-  const rows = await Promise.all(
-    found.slice(0, pageSize).map(async (account) => ({ account, balance: await balanceOf(c.env.DB, account.id) })),
-  );
+  const rows = await Promise.all(found.slice(0, pageSize).map(async (account) => ({ account, balance: await balanceOf(c, account.id) })));
   const next = new URLSearchParams({ ...(text && { q: text }), after: rows.at(-1)?.account.id ?? "" });
   return adminPage(
     c,

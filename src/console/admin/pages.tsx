@@ -4,7 +4,7 @@ import { amountOf } from "../amounts.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Hono } from "hono";
-import { listOpenTasks } from "../../db/ledger-reports.ts";
+import { openTasks } from "../ledger.ts";
 import { type Audit, audit } from "../../db/audit.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
@@ -23,7 +23,7 @@ const most = 200;
 async function glance(c: ConsoleContext) {
   const { say } = c.var;
   const now = Date.now();
-  const [open, upstreams] = await Promise.all([listOpenTasks(c.env.DB, { since: now - dayMs, limit: most }), c.env.API.upstreams()]);
+  const [open, upstreams] = await Promise.all([openTasks(c, { since: now - dayMs, limit: most }), c.env.API.upstreams()]);
   const count = open.length === most ? say("admin_at_least", { count: most }) : open.length;
   return adminPage(
     c,
@@ -54,7 +54,7 @@ async function glance(c: ConsoleContext) {
 
 async function books(c: ConsoleContext) {
   const { say } = c.var;
-  const found = await audit(c.env.DB);
+  const found = await audit(c.env.DB, (accountId) => c.env.API.auditWallet(accountId));
   return adminPage(
     c,
     say("admin_books"),

@@ -3,7 +3,8 @@
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Hono } from "hono";
-import { listOpenTasks, type OpenTask } from "../../db/ledger-reports.ts";
+import type { OpenTask, Place } from "../../db/ledger-reports.ts";
+import { openTasks } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, stateOf } from "./task-state.ts";
@@ -57,11 +58,17 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   );
 };
 
+/** `{milliseconds}_{task}`, as the link to the next page has it. */
+function placeOf(text = ""): Place | undefined {
+  const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
+  return at && taskId ? { at: Number(at), taskId } : undefined;
+}
+
 async function list(c: ConsoleContext) {
   const { say } = c.var;
   const now = Date.now();
   const days = spans.find((span) => span === c.req.query("days")) ?? "1";
-  const found = await listOpenTasks(c.env.DB, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: c.req.query("after") });
+  const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: placeOf(c.req.query("after")) });
   // Reading a record wakes its object, and an alarm that was lost is set again by that.
   const rows = await Promise.all(
     found
@@ -110,7 +117,7 @@ async function list(c: ConsoleContext) {
         <p class="pager">
           <a
             class="btn sm push"
-            href={`/console/admin/tasks?${new URLSearchParams({ days, after: rows.at(-1)?.taskId ?? "" })}`}
+            href={`/console/admin/tasks?${new URLSearchParams({ days, after: `${rows.at(-1)?.at}_${rows.at(-1)?.taskId}` })}`}
             rel="next"
           >
             {say("admin_next")}

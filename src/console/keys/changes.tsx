@@ -2,8 +2,7 @@
 
 import { type Context, Hono } from "hono";
 import { deleteKey, renameKey, rotateKey } from "../../db/api-keys.ts";
-import { changeQuota } from "../../db/ledger.ts";
-import { balanceOf } from "../members.ts";
+import { balanceOf } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
@@ -20,7 +19,7 @@ const Back = ({ c }: { c: ConsoleContext }) => (
 );
 
 async function changePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { quota } = await balanceOf(c.env.DB, key.walletId);
+  const { quota } = await balanceOf(c, key.accountId, key.walletId);
   return page(
     c,
     c.var.say("change_key", { name: key.name }),
@@ -40,7 +39,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
 async function change(c: ConsoleContext, key: Key) {
   const given = nameAndQuota(c, await fieldsOf(c));
   if (typeof given === "string") return changePage(c, key, given);
-  if ((await changeQuota(c.env.DB, key.walletId, { quota: given.quota })) === "below_use")
+  if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
     return changePage(c, key, c.var.say("quota_below_use"));
   await renameKey(c.env.DB, key, given.name);
   return c.redirect("/console/keys", 303);

@@ -2,7 +2,8 @@
 
 import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
-import { openWallet, readWallets } from "../../db/ledger.ts";
+import { openWallet } from "../../db/ledger.ts";
+import { walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
@@ -28,8 +29,9 @@ const Expiry = ({ ms }: { ms: number | null }) => {
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { say } = c.var;
   const keys = await keysOf(c);
-  const wallets = await readWallets(
-    c.env.DB,
+  const wallets = await walletsOf(
+    c,
+    c.get("account").id,
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));

@@ -1,6 +1,6 @@
 /** What the catalog's fields are called, in four languages. A field without a line here is shown by its own name. */
 
-import type { Language } from "../../messages/index.ts";
+import type { Language } from "../../messages/language.ts";
 
 type Words = Record<string, string>;
 

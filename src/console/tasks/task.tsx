@@ -1,6 +1,6 @@
 /** One task's page: what came of it, what can be done with it, what was asked for; it renews itself while the task runs. */
 
-import { readCost } from "../../db/ledger-reports.ts";
+import { costOf } from "../ledger.ts";
 import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
 import { readTask } from "../answers.ts";
 import { isGone, isOpen, refusalOf, usableModels } from "./answers.ts";
@@ -28,7 +28,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   const record = await c.env.API.record(c.get("account").id, task.id);
   if (!record) return nothingHere(c);
   const models = record.result?.kind === "video" ? await usableModels(c) : [];
-  const cost = await readCost(c.env.DB, c.get("account").id, task.id);
+  const cost = await costOf(c, c.get("account").id, task.id);
   const path = `/console/tasks/${task.id}`;
   // A page at rest is renewed when its files expire.
   const renewal = isOpen(task) ? "every 2s" : task.expires_at !== undefined && !isGone(task) ? "expired" : undefined;

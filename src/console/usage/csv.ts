@@ -1,6 +1,6 @@
 /** The ledger as a file for spreadsheets (RFC 4180), read a part at a time while it is sent. */
 
-import { type Entry, listEntries, type Place } from "../../db/ledger-reports.ts";
+import type { Entry, Place } from "../../db/ledger-reports.ts";
 import { decimal } from "../amounts.ts";
 
 const rowsAtOnce = 600;
@@ -26,8 +26,11 @@ function field(text: string): string {
 
 const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
 
-/** All of an account's entries since `since` (milliseconds), newest first. What breaks while it is read breaks the download: no file is silently short. */
-export function csv(db: Env["DB"], accountId: string, since: number): ReadableStream<Uint8Array> {
+/** All entries that `read` pages through since `since` (milliseconds), newest first. What breaks while it is read breaks the download: no file is silently short. */
+export function csv(
+  read: (page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>,
+  since: number,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let after: Place | undefined;
   return new ReadableStream<Uint8Array>({
@@ -36,7 +39,7 @@ export function csv(db: Env["DB"], accountId: string, since: number): ReadableSt
       controller.enqueue(encoder.encode(`\ufeff${line(Object.keys(columns))}`));
     },
     async pull(controller) {
-      const entries = await listEntries(db, accountId, { since, after, limit: rowsAtOnce });
+      const entries = await read({ since, after, limit: rowsAtOnce });
       after = entries.at(-1);
       const rows = entries.map((entry) => line(Object.values(columns).map((text) => text(entry))));
       if (rows.length > 0) controller.enqueue(encoder.encode(rows.join("")));

@@ -1,9 +1,9 @@
 /** The usage page: what is left, what was charged by day and model, and the ledger one by one. */
 
 import { Hono } from "hono";
-import { listEntries, type Place, spentByDay, startOfDays } from "../../db/ledger-reports.ts";
+import { type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../members.ts";
+import { balanceOf, entriesOf, spentOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
@@ -29,11 +29,8 @@ async function usagePage(c: ConsoleContext) {
   const days = daysOf(c);
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
-  const [balance, spent, entries] = await Promise.all([
-    balanceOf(c.env.DB, account.id),
-    spentByDay(c.env.DB, account.id, since),
-    listEntries(c.env.DB, account.id, { since, after, limit: rowsOnPage + 1 }),
-  ]);
+  const [balance, spent, read] = await Promise.all([balanceOf(c, account.id), spentOf(c, account.id, since), entriesOf(c, account.id)]);
+  const entries = await read({ since, after, limit: rowsOnPage + 1 });
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
   const total = spent.reduce((sum, { charged }) => sum + charged, 0);
@@ -103,11 +100,11 @@ const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; has
 };
 
 /** Every entry of the period, as a file. */
-function download(c: ConsoleContext) {
+async function download(c: ConsoleContext) {
   const now = Date.now();
   const since = startOfDays(daysOf(c), now);
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  return c.body(csv(c.env.DB, c.var.account.id, since), 200, {
+  return c.body(csv(await entriesOf(c, c.var.account.id), since), 200, {
     "content-type": "text/csv; charset=utf-8; header=present",
     "content-disposition": `attachment; filename="charges-${day(since)}-${day(now)}.csv"`,
   });
