@@ -14,6 +14,9 @@ import { parseParameter, waitField } from "./query.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
+/** A task was deleted: its answers are not repeated. Other isolates keep theirs for a minute at most. */
+export const forgetAnswers = (taskId: string) => finals.deleteUnder(`${taskId} `);
+
 const waitStepMs = 1_000;
 
 export const readQuestion = (c: AppContext, view: ViewName): Question => ({

@@ -12,10 +12,11 @@ import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { isOpenAi } from "./openai.ts";
 import { referenceField } from "./options.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query } from "./query.ts";
-import { askTask, readQuestion } from "./status.ts";
+import { askTask, forgetAnswers, readQuestion } from "./status.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
@@ -38,6 +39,7 @@ const listQuery = z.object({
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
   .all("/", notAllowed("GET, HEAD"))
+  .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
@@ -45,7 +47,7 @@ export const tasks = new Hono<AppEnv>()
   .all(
     "/*",
     unknownPath([
-      [/\/tasks\/[^/]+$/, "GET, HEAD"],
+      [/\/tasks\/[^/]+$/, "GET, HEAD, DELETE"],
       [/\/cancel$/, "POST"],
       [/\/events$/, "GET, HEAD"],
       [/\/callback$/, "GET, HEAD, POST"],
@@ -62,6 +64,19 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
   return answer(c, JSON.parse(done.text) as object);
 }
 
+/** Deletes a final task's files and record; what it cost stays in the ledger. */
+async function remove(c: AppContext, taskId: string): Promise<Response> {
+  await readNoBody(c);
+  const id = toObjectId(c.env.TASKS, taskId);
+  const done = id && (await c.env.TASKS.get(id).remove(c.get("caller").accountId));
+  if (!done) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  if (done === "open") throw new ApiError("task_not_final");
+  if (done === "unavailable") throw new ApiError("unavailable");
+  forgetAnswers(taskId);
+  return c.body(null, 204);
+}
+
 /**
  * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
  * object knows. So pages are filled from the ledger and each record is read.
@@ -73,7 +88,10 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
   const model = modelNamed(name ?? "")?.id;
   const filters = {
     limit: limit + 1,
-    sorts: sorts.filter((sort) => (!kind || sort.kind === kind) && (!model || sort.model === model)),
+    // OpenAI's videos are both.
+    sorts: sorts.filter(
+      (sort) => (!kind || sort.kind === kind || (sort.kind === "remix" && isOpenAi(c.req.raw))) && (!model || sort.model === model),
+    ),
     isNarrowed: kind !== undefined || model !== undefined,
     outcome: status === "completed" || status === "failed" ? status : status && ("open" as const),
     endedSince: Date.now() - lifeTimes(c.env).recordMs,

@@ -115,6 +115,8 @@ export interface Task {
   expiresAt?: number;
   /** Set once the task is settled, if there is an address to call back. */
   callback?: Callback;
+  /** Deleted by its owner, for whom there is no such task any more. What is left stands against repeats of the submission and late starts. */
+  isDeleted?: boolean;
 }
 
 export const isFinal = (task: Task) => task.status === "completed" || task.status === "failed";

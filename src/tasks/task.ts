@@ -5,6 +5,8 @@ import type { Operation } from "../providers/provider.ts";
 import { type CallbackDue, callbackDue } from "./callback.ts";
 import { currentRoute, isFinal, type Result, type Step, type Submission, type Task } from "./record.ts";
 
+/** How long an idempotency key stands for its task. */
+export const claimMs = 86_400_000;
 const reserveWaitMs = 30_000;
 const resendMs = 30_000;
 /** A start that no consumer has taken after this long is done by the object itself: consumers are at most 250 a queue, alarms have no such limit. */
@@ -251,7 +253,24 @@ export function settled(task: Task, assetMs: number, recordMs: number): Task {
   return { ...task, step: { do: "erase", at: task.expiresAt ?? task.finalAt! + assetMs } };
 }
 
-export const erased = (task: Task, recordMs: number): Task => ({ ...task, step: { do: "forget", at: task.finalAt! + recordMs } });
+/**
+ * Deleted by its owner after the settlement: the files go now, with all that was asked for and made. The rest stays until no start can
+ * report an acceptance any more and no idempotency key leads here.
+ */
+export function deleted({ result: _result, callback: _callback, ...task }: Task, now: number): Task {
+  const { source: _source, reference: _reference, callbackUrl: _callbackUrl, ...submission } = task.submission;
+  return {
+    ...task,
+    submission: { ...submission, parameters: {}, inputs: [], characters: [] },
+    isDeleted: true,
+    step: { do: "erase", at: now },
+  };
+}
+
+export const erased = (task: Task, recordMs: number): Task => ({
+  ...task,
+  step: { do: "forget", at: task.isDeleted ? Math.max(task.deadline, task.createdAt + claimMs) + 60_000 : task.finalAt! + recordMs },
+});
 
 /** 0 to 99 while it runs, 100 when completed; never less than before. */
 export function progressAt(task: Task, now: number): number {
