@@ -47,6 +47,14 @@ export const refuseLike = (c: AppContext, status: number, code: string) =>
 export const refuseField = (c: AppContext, param: string, rule: string, values?: Record<string, string | number>) =>
   new OpenAiError(400, sayViolation(languageOf(c), param, rule, values), { param });
 
+/** Rethrows what the gateway has against a field under the name that OpenAI's callers know it by. */
+export const renameField = (rename: (param: string) => string | undefined) => (error: unknown) => {
+  if (!(error instanceof OpenAiError) || error.param === null) throw error;
+  const param = rename(error.param) ?? error.param;
+  const message = error.message.startsWith(error.param) ? param + error.message.slice(error.param.length) : error.message;
+  throw new OpenAiError(error.status, message, { ...error, param });
+};
+
 /** OpenAI's word for the kind of an error. */
 function toType({ status, code }: OpenAiError): string {
   if (code === "insufficient_quota") return "insufficient_quota";

@@ -1,7 +1,7 @@
 /** Server-sent events: the data of one stream becomes the text of another. */
 
-/** Puts `onData`'s text in the place of each event with one data line; `onEnd`'s follows when the stream ends. Comments, which keep connections alive, pass. */
-export function translateEvents(onData: (data: string) => string, onEnd: () => string = () => ""): TransformStream<Uint8Array, Uint8Array> {
+/** Puts `onData`'s text in the place of each event with one data line. Comments, which keep connections alive, pass. */
+export function translateEvents(onData: (data: string) => string): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   let rest = "";
@@ -17,7 +17,7 @@ export function translateEvents(onData: (data: string) => string, onEnd: () => s
       if (text) controller.enqueue(encoder.encode(text));
     },
     flush(controller) {
-      controller.enqueue(encoder.encode(translate(rest) + onEnd()));
+      controller.enqueue(encoder.encode(translate(rest)));
     },
   });
 }

@@ -3,7 +3,7 @@
 import { imagePixels } from "../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
-import { refuseField } from "./errors.ts";
+import { refuseField, renameField } from "./errors.ts";
 import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
 import { answerImages } from "./image-answer.ts";
 import { once } from "./once.ts";
@@ -76,6 +76,8 @@ function named(c: AppContext, { model = "dall-e-3" }: Fields): NamedModel {
   return resolveModel(c.env, model);
 }
 
+const rename = renameField((param) => (param === "reference" ? "X-Client-Request-Id" : param));
+
 const isTaken = (name: string) => dropped.includes(name);
 
 export async function generateImages(c: AppContext): Promise<Response> {
@@ -95,11 +97,12 @@ export async function editImages(c: AppContext): Promise<Response> {
   const { body, format } = toSubmission(c, fields);
   const all = { ...body, images: readPictures(c, images ?? image) };
   tellDropped(c, Object.keys(fields).filter(isTaken));
-  const made = await once(c, JSON.stringify(all), (headers) =>
-    ask(c, submissions, { body: all, headers }).then((sent) => awaitImages(c, sent)),
-  );
+  const made = await once(c, JSON.stringify(all), (headers) => submit(c, all, headers));
   return answerImages(c, made, format);
 }
+
+const submit = async (c: AppContext, body: object, headers: Record<string, string>) =>
+  awaitImages(c, await ask(c, submissions, { body, headers }).catch(rename));
 
 async function editForm(c: AppContext): Promise<Response> {
   let format: Asked["format"] = "url";
@@ -115,7 +118,7 @@ async function editForm(c: AppContext): Promise<Response> {
         tellDropped(c, Object.keys(fields).filter(isTaken));
         return asked.body;
       },
-    });
+    }).catch(rename);
     return awaitImages(c, sent);
   });
   return answerImages(c, made, format);

@@ -5,6 +5,7 @@ import type { WorkerBehind } from "../gateway-api.ts";
 import { modelEntry, modelList } from "./models.ts";
 import { complete } from "./chat.ts";
 import { onError, refuse } from "./errors.ts";
+import { respond } from "./responses/responses.ts";
 import { editImages, generateImages } from "./images.ts";
 import { createVideo, deleteVideo, downloadVideo, listVideos, remixVideo, retrieveVideo } from "./videos.ts";
 
@@ -25,6 +26,7 @@ export const paths = new Hono<AppEnv>({ strict: false })
   .onError(onError)
   .notFound(unknown)
   .post("/chat/completions", complete)
+  .post("/responses", respond)
   .get("/models", modelList)
   .get("/models/:id", modelEntry)
   .post("/images/generations", generateImages)

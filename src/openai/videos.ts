@@ -2,7 +2,7 @@
 
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { ask, openFile, readTask, type TaskData } from "./ask.ts";
-import { OpenAiError, refuse, refuseField } from "./errors.ts";
+import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
 import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
@@ -15,7 +15,7 @@ const defaultSeconds = 4;
 /** The clients' pollers ask again after so long. */
 const pollAfterMs = "2000";
 
-/** Fields of OpenAI's by the gateway's. */
+/** OpenAI's fields, by the gateway's. */
 const renamed: Record<string, string> = {
   duration: "seconds",
   "images[0]": "input_reference",
@@ -24,13 +24,7 @@ const renamed: Record<string, string> = {
   "metadata.first_frame_image": "input_reference",
 };
 
-/** The gateway's refusal about the fields that OpenAI's callers know. */
-function renameField(error: unknown): never {
-  const param = error instanceof OpenAiError && error.param !== null ? renamed[error.param] : undefined;
-  if (!(error instanceof OpenAiError) || param === undefined) throw error;
-  const message = error.message.startsWith(error.param!) ? param + error.message.slice(error.param!.length) : error.message;
-  throw new OpenAiError(error.status, message, { ...error, param });
-}
+const rename = renameField((param) => renamed[param]);
 
 /** Reads a request's fields into a submission's, without its picture. Throws 400. */
 function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: NamedModel } {
@@ -78,7 +72,7 @@ async function sendVideo(c: AppContext): Promise<Response> {
   const url: unknown = typeof picture === "object" && picture !== null && "image_url" in picture ? picture.image_url : picture;
   if (picture !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
   const body = url === undefined ? submission.body : withPicture(submission, url as string);
-  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(renameField);
+  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(rename);
 }
 
 function sendVideoForm(c: AppContext): Promise<Response> {
@@ -95,7 +89,7 @@ function sendVideoForm(c: AppContext): Promise<Response> {
         return typeof url === "string" ? withPicture(submission, url) : submission.body;
       },
     }),
-  ).catch(renameField);
+  ).catch(rename);
 }
 
 /** OpenAI's remix has a prompt alone: model, size and length are those of its source. */
@@ -112,7 +106,9 @@ export async function remixVideo(c: AppContext): Promise<Response> {
     reference: c.req.header("x-client-request-id"),
     max_cost,
   };
-  const sent = await once(c, JSON.stringify(body), (headers) => ask(c, `/v1/videos/${encodeURIComponent(id)}/remix`, { body, headers }));
+  const sent = await once(c, JSON.stringify(body), (headers) =>
+    ask(c, `/v1/videos/${encodeURIComponent(id)}/remix`, { body, headers }),
+  ).catch(rename);
   return answerSubmission(c, sent);
 }
 
