@@ -84,9 +84,7 @@ export async function generateImages(c: AppContext): Promise<Response> {
   const fields = await readFields(c);
   const { body, format } = toSubmission(c, fields);
   tellDropped(c, Object.keys(fields).filter(isTaken));
-  const made = await once(c, JSON.stringify(body), (headers) =>
-    ask(c, submissions, { body, headers }).then((sent) => awaitImages(c, sent)),
-  );
+  const made = await once(c, JSON.stringify(body), (headers) => submit(c, body, headers));
   return answerImages(c, made, format);
 }
 
