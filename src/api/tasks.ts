@@ -68,12 +68,14 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
 async function remove(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
   const id = toObjectId(c.env.TASKS, taskId);
-  const done = id && (await c.env.TASKS.get(id).remove(c.get("caller").accountId));
+  if (!id) throw new ApiError("task_not_found");
+  // Also when the object's own answer gets lost: it may have deleted it.
+  const removal = c.env.TASKS.get(id).remove(c.get("caller").accountId);
+  const done = await removal.finally(() => forgetAnswers(taskId));
   if (!done) throw new ApiError("task_not_found");
   c.set("task", taskId);
   if (done === "open") throw new ApiError("task_not_final");
   if (done === "unavailable") throw new ApiError("unavailable");
-  forgetAnswers(taskId);
   return c.body(null, 204);
 }
 
