@@ -1,4 +1,4 @@
-/** `npm run demo`: does the gateway's main job once, saves what it made under `demo-output/` and checks every file and the bill. */
+/** `npm run demo`: makes one of each, saves the files under `demo-output/` and checks every file and the bill. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { ProgressBoard } from "./support/progress-board.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
 
-// Where a test, or a second demo beside the first, does not want its files in the project.
+// Set by tests, and for a second demo in parallel, to keep files out of the project.
 const outputDir = resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output"));
 
 const stopping = stopSignal();
@@ -26,10 +26,10 @@ try {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
-// Requests of an interrupted run must not keep the process.
+// Pending requests of an interrupted run must not keep the process alive.
 if (stopping.aborted) process.exit();
 
-/** Runs the work against `BASE_URL`, or else against a gateway of its own with state that is thrown away. */
+/** Runs the work against `BASE_URL`, or against a gateway of its own with temporary state. */
 async function withGateway(work: (api: ApiClient, own: boolean) => Promise<string[]>): Promise<string[]> {
   const { BASE_URL: baseUrl, API_KEY: apiKey } = process.env;
   if (baseUrl) {
@@ -39,12 +39,12 @@ async function withGateway(work: (api: ApiClient, own: boolean) => Promise<strin
   const stateDir = await mkdtemp(join(tmpdir(), "gateway-demo-"));
   try {
     console.log("Starting a gateway for the demo ...");
-    // Of the environment only this: provider keys that lie in a shell must not make a demo spend money.
+    // Only this is read from the environment: provider keys in a shell must not make a demo spend money.
     const env = process.env["ASSET_TTL_S"] ? { ASSET_TTL_S: process.env["ASSET_TTL_S"] } : {};
     const gateway = await startGateway({ stateDir, env, quiet: true, signal: stopping });
     try {
       const faults = await work(new ApiClient(gateway.baseUrl, gateway.apiKey ?? ""), true);
-      // The gateway goes with its state: what it has to say about a fault is said now.
+      // The gateway's log is deleted with its state: print it now if something failed.
       if (faults.length > 0) console.error(`The end of the gateway's log:\n${gateway.log().slice(-4_000)}`);
       return faults;
     } finally {
@@ -63,7 +63,7 @@ function interrupted(): Promise<never> {
   });
 }
 
-/** Makes everything, prints the summary, and answers what was wrong. */
+/** Makes everything, prints the summary, and returns the faults. */
 async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
   const assetTtl = Number(process.env["ASSET_TTL_S"] || 86_400);
   const [prices, before] = await Promise.all([api.prices(), api.balances()]);
@@ -77,7 +77,7 @@ async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
   return [...run.faults, ...billFaults(before, after, cost)];
 }
 
-/** All of it, side by side as far as one thing does not need another. */
+/** Runs all steps, in parallel where one does not need another's result. */
 async function makeAll(run: DemoRun): Promise<void> {
   const videos = "/v1/videos/generations";
   const others = [
@@ -86,19 +86,19 @@ async function makeAll(run: DemoRun): Promise<void> {
     run.images("image", { model: "imgA-4", prompt: "A lighthouse at dawn, long exposure", size: "16:9" }, { width: 1792, height: 1024 }),
     run.images("image-pair", { model: "imgC-3-pro-image-preview", prompt: "A paper boat on a pond", n: 2 }, { width: 1024, height: 1024 }),
   ];
-  const film = await run.video("video", videos, {
+  const video = await run.video("video", videos, {
     model: "vidA-2",
     prompt: "A fox in a red scarf reads a letter aloud",
     duration: 10,
     metadata: { thumbnail: true },
   });
-  if (film) {
-    const remix = run.video("remix", `/v1/videos/${film.id}/remix`, {
+  if (video) {
+    const remix = run.video("remix", `/v1/videos/${video.id}/remix`, {
       model: "vidA-2",
       prompt: "The same scene in falling snow",
       duration: 10,
     });
-    const username = await run.character("character", { model: "vidA-2", from_task: film.id, timestamps: "1,3" });
+    const username = await run.character("character", { model: "vidA-2", from_task: video.id, timestamps: "1,3" });
     if (username) {
       const prompt = `@${username} opens the door of the lighthouse`;
       await run.video("video-with-character", videos, { model: "vidA-2", prompt, duration: 10, size: "9:16" });

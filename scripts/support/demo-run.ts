@@ -1,4 +1,4 @@
-/** The steps of the demo: makes one thing each, follows it, saves its files, checks them and notes the cost. */
+/** The steps of the demo: each makes one thing, polls it, saves its files, checks them and notes the cost. */
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { chatCost } from "./bill.ts";
 import { digestFaults, mp4Faults, pngFaults } from "./file-checks.ts";
 import type { ProgressBoard } from "./progress-board.ts";
 
-/** What a step made. */
+/** The result of a step. */
 export interface Made {
   name: string;
   model: string;
@@ -25,13 +25,13 @@ export interface DemoRunOptions {
   prices: PriceList;
   board: ProgressBoard;
   outputDir: string;
-  /** How long an asset lives, in seconds. */
+  /** The lifetime of an asset in seconds. */
   assetTtl: number;
   /** The longest wait for one task. */
   taskDeadlineMs: number;
 }
 
-/** A request body; only what the checks need is named. */
+/** A request body; only fields that the checks need are declared. */
 type Body<Known extends object = object> = { model: string; [field: string]: unknown } & Known;
 
 interface Step {
@@ -40,10 +40,10 @@ interface Step {
   made: Made;
 }
 
-/** Files that a run writes. Others in the directory belong to somebody else. */
+/** The names of files that a run writes. Other files in the directory are not touched. */
 const ownFile = /^(chat|image|video|character|remix)[a-z0-9-]*\.(txt|png|jpg|mp4)$/;
 
-/** One run of the demo. `made` and `faults` grow as its steps end; a step resolves to undefined when it failed. */
+/** One run of the demo. `made` and `faults` grow as its steps end; a step resolves to undefined if it failed. */
 export class DemoRun {
   readonly made: Made[] = [];
   readonly faults: string[] = [];
@@ -53,7 +53,7 @@ export class DemoRun {
     this.#options = options;
   }
 
-  /** Makes the output directory and takes an earlier run's files out of it. */
+  /** Creates the output directory and removes an earlier run's files from it. */
   async prepare(): Promise<void> {
     const { outputDir } = this.#options;
     await mkdir(outputDir, { recursive: true });
@@ -74,13 +74,13 @@ export class DemoRun {
     });
   }
 
-  /** One picture or several of these pixels; resolves to how many. */
+  /** One or more images of this size; resolves to their number. */
   images(name: string, body: Body<{ n?: number }>, pixels: { width: number; height: number }): Promise<number | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(step, "/v1/images/generations", body, "/v1/tasks", imageTask, (answer) => answer.data);
       const images = status.result?.images ?? [];
       const wanted = body.n ?? 1;
-      if (images.length !== wanted) step.fault(`${images.length} pictures were made, asked were ${wanted}`);
+      if (images.length !== wanted) step.fault(`${images.length} images were made, asked were ${wanted}`);
       for (const [index, image] of images.entries()) {
         this.#checkExpiry(step, status, image.expires_at);
         const download = await this.#download(step, image.url[0] ?? "");
@@ -91,21 +91,21 @@ export class DemoRun {
     });
   }
 
-  /** A film, generated or remixed. */
+  /** A video, generated or remixed. */
   video(name: string, path: string, body: Body<{ duration: number }>): Promise<VideoStatus | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(step, path, body, "/v1/videos/generations", videoStatus, (answer) => answer);
       this.#checkExpiry(step, status, status.expires_at);
       if (status.duration !== body.duration) step.fault(`the answer says ${status.duration} s, asked were ${body.duration}`);
-      const film = await this.#download(step, status.url ?? "");
-      for (const fault of await mp4Faults(film, status)) step.fault(fault);
-      await this.#save(step, `${name}.mp4`, film.bytes);
-      if (status.thumbnail) await this.#picture(step, `${name}-thumbnail`, status.thumbnail);
+      const video = await this.#download(step, status.url ?? "");
+      for (const fault of await mp4Faults(video, status)) step.fault(fault);
+      await this.#save(step, `${name}.mp4`, video.bytes);
+      if (status.thumbnail) await this.#saveImage(step, `${name}-thumbnail`, status.thumbnail);
       return status;
     });
   }
 
-  /** A character from a film; resolves to its user name. */
+  /** A character from a video; resolves to its username. */
   character(name: string, body: Body): Promise<string | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(
@@ -118,12 +118,12 @@ export class DemoRun {
       );
       const character = status.result?.data.characters[0];
       if (!character?.username) throw new Error("no character in the result");
-      await this.#picture(step, name, character.profile_picture_url);
+      await this.#saveImage(step, name, character.profile_picture_url);
       return character.username;
     });
   }
 
-  /** Runs one step; whatever goes wrong in it is a fault of the run, and the other steps go on. */
+  /** Runs one step; a fault in it is recorded, and the other steps continue. */
   async #step<T>(name: string, model: string, work: (step: Step) => Promise<T>): Promise<T | undefined> {
     const line = this.#options.board.begin(name);
     const started = Date.now();
@@ -151,7 +151,7 @@ export class DemoRun {
     return { text: pieces.join(""), usage };
   }
 
-  /** Submits, waits for the end, and notes the cost of what was completed: the rest costs nothing. */
+  /** Submits, polls until the end, and notes the cost of a completed task: other tasks cost nothing. */
   async #complete<A, S extends Status>(
     step: Step,
     path: string,
@@ -172,8 +172,8 @@ export class DemoRun {
     if (expiresAt !== expected) step.fault(`expires_at is ${expiresAt}, expected was ${expected}`);
   }
 
-  /** A small picture of unknown size: PNG or JPEG. */
-  async #picture(step: Step, name: string, url: string): Promise<void> {
+  /** A small image of unknown size: PNG or JPEG. */
+  async #saveImage(step: Step, name: string, url: string): Promise<void> {
     const download = await this.#download(step, url);
     const jpeg = download.type === "image/jpeg" && download.bytes[0] === 0xff && download.bytes[1] === 0xd8;
     if (!jpeg) for (const fault of pngFaults(download)) step.fault(fault);

@@ -3,8 +3,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../ids.ts";
 import type { Submission } from "./record.ts";
+import type { CreateAnswer } from "./creating.ts";
 import { claimMs } from "./task.ts";
-import type { CreateAnswer } from "./task-object.ts";
 
 interface Claim {
   taskId: string;

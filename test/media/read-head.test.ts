@@ -1,4 +1,4 @@
-/** The start of a body is read, and the rest after it is the rest. */
+/** Reading the start of a body leaves the rest to be read. */
 
 import { expect, test } from "vitest";
 import { readHead, readText } from "../../src/media/json-text.ts";
@@ -18,7 +18,7 @@ test.each([
   ["bytes", (whole: string) => new Blob([whole]).stream()],
   ["small chunks", (whole: string) => chunked(whole, 7)],
   ["one chunk", (whole: string) => chunked(whole, whole.length)],
-])("of a stream of %s", async (_, streamOf) => {
+])("for a stream of %s", async (_, streamOf) => {
   const small = await readHead(streamOf(text(1_000)), 1_000, wait);
   expect([small.isWhole, new TextDecoder().decode(small.head)]).toEqual([true, text(1_000)]);
   for (const length of [1_010, 400_000]) {
