@@ -201,7 +201,7 @@ export function deleted({ callback: _callback, ...task }: FinalTask, now: number
     isDeleted: true,
     step: { do: "erase" as const, at: now },
   };
-  return task.status === "completed" ? { ...task, ...rest, result: { kind: "images", images: [] } } : { ...task, ...rest };
+  return task.status === "completed" ? { ...task, ...rest, result: { kind: "images" as const, images: [] } } : { ...task, ...rest };
 }
 
 export const erased = (task: FinalTask, recordMs: number): FinalTask => ({
