@@ -52,7 +52,7 @@ export const renameField = (rename: (param: string) => string | undefined) => (e
   if (!(error instanceof OpenAiError) || error.param === null) throw error;
   const param = rename(error.param) ?? error.param;
   const message = error.message.startsWith(error.param) ? param + error.message.slice(error.param.length) : error.message;
-  throw new OpenAiError(error.status, message, { ...error, param });
+  throw new OpenAiError(error.status, message, { param, code: error.code, headers: error.headers });
 };
 
 /** OpenAI's word for the kind of an error. */

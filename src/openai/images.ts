@@ -23,7 +23,7 @@ const qualities: Record<string, string> = {
   high: "hd",
 };
 /** Fields that say how something is made and change no price: they are taken and named in `x-dropped-params`. */
-const dropped = ["user", "style", "moderation", "safety_identifier", "input_fidelity"];
+const dropped = new Set(["user", "style", "moderation", "safety_identifier", "input_fidelity"]);
 /** What else OpenAI takes, with the values that ask for nothing. */
 const neutral: Record<string, unknown[]> = {
   background: ["auto", "opaque"],
@@ -46,7 +46,7 @@ function toSubmission(c: AppContext, fields: Fields): Asked {
     const value = fields[name];
     if (value !== undefined && !(typeof value === "string" && words.includes(value)))
       throw refuseField(c, name, "not_one_of", { allowed: words.join(", ") });
-    return value as string | undefined;
+    return value;
   };
   for (const [name, values] of Object.entries(neutral))
     if (fields[name] !== undefined && !values.includes(fields[name])) throw refuseField(c, name, "not_supported");
@@ -78,7 +78,7 @@ function named(c: AppContext, { model = "dall-e-3" }: Fields): NamedModel {
 
 const rename = renameField((param) => (param === "reference" ? "X-Client-Request-Id" : param));
 
-const isTaken = (name: string) => dropped.includes(name);
+const isTaken = (name: string) => dropped.has(name);
 
 export async function generateImages(c: AppContext): Promise<Response> {
   const fields = await readFields(c);

@@ -53,7 +53,8 @@ function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: Nam
 /** OpenAI writes seconds as a text. */
 function readSeconds(c: AppContext, seconds: unknown): number | undefined {
   if (seconds === undefined) return undefined;
-  if (!/^[1-9]\d?$/.test(String(seconds))) throw refuseField(c, "seconds", "not_one_of", { allowed: `"4", "8", "12"` });
+  const isText = typeof seconds === "string" || typeof seconds === "number";
+  if (!isText || !/^[1-9]\d?$/.test(String(seconds))) throw refuseField(c, "seconds", "not_one_of", { allowed: `"4", "8", "12"` });
   return Number(seconds);
 }
 

@@ -10,7 +10,7 @@ export interface Account {
   baseURL: string;
   apiKey: string;
   /** What has been charged, in balance units. */
-  used(): Promise<number>;
+  used: () => Promise<number>;
 }
 
 async function ask<T extends z.ZodMiniType>(path: string, token: string, schema: T, body?: object): Promise<z.output<T>> {

@@ -3,7 +3,9 @@
 import os
 import time
 
-import litellm
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # no look-up on the network
+
+import litellm  # noqa: E402
 
 where = {"api_key": os.environ["API_KEY"], "api_base": os.environ["OPENAI_BASE"], "custom_llm_provider": "openai"}
 video = litellm.video_generation(model="openai/sora-2", prompt="A hare on a hill", seconds="4", size="1280x720", **where)
