@@ -206,3 +206,20 @@ test("edits, extensions and other accounts' videos are not found", async () => {
   await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "x" } });
   expect((await call(`${videos}/${await nextTask(account, [id])}`, { key: account.key })).status).toBe(404);
 });
+
+test("a route that cannot make exactly these seconds is passed over; where none can, the seconds are refused", async () => {
+  const account = await newAccount();
+  const other = { provider: "minimax", model: "MiniMax-Hailuo-02" };
+  const vars = (routes: object[]) => ({ MINIMAX_API_KEY: "key", OPENAI_API_KEY: "key", ROUTES: { "vidA-2": routes } });
+  const ask = (routes: object[]) =>
+    call(videos, { key: account.key, body: { model: "sora-2", prompt: "x", seconds: "8" }, vars: vars(routes) });
+  const { status, body } = await ask([other, { provider: "openai", model: "sora-2" }]);
+  expect([status, body.error]).toEqual([200, null]);
+  const routes = await runInDurableObject(
+    stubOf(body.id),
+    (_, ctx) => ctx.storage.kv.get<{ submission: { routes: { provider: string }[] } }>("task")!.submission.routes,
+  );
+  expect(routes.map(({ provider }) => provider)).toEqual(["openai"]);
+  const refused = await ask([other]);
+  expect([refused.status, refused.body.error.param]).toEqual([400, "seconds"]);
+});
