@@ -71,8 +71,8 @@ const gateway = async (bindings: Record<string, string>, more: object, main?: st
 const scripted = () => gateway({}, { serviceBindings: bound });
 
 /** The gateway with a Worker behind one of its paths, which `main` exports beside the gateway as `entrypoint`: asked over RPC as in a deployment. */
-const withWorker = (binding: string, entrypoint: string, main: string) =>
-  gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } } }, main);
+const withWorker = (binding: string, entrypoint: string, main: string, more: object = {}) =>
+  gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } }, ...more }, main);
 
 /** Functions that are tested without a gateway around them: their files need no runtime each. */
 const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
@@ -111,6 +111,7 @@ export default defineConfig(async () => ({
             "test/sandbox/**",
             "test/node/**",
             "test/deploy/**",
+            "test/clients/**",
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",
@@ -121,7 +122,11 @@ export default defineConfig(async () => ({
         },
       },
       {
-        plugins: [await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts")],
+        plugins: [
+          await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts", {
+            durableObjects: { ATTEMPTS: { className: "AttemptObject", useSQLite: true } },
+          }),
+        ],
         test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {

@@ -32,6 +32,11 @@ export class BoundedCache<T> {
     }
   }
 
+  /** Deletes every entry whose key begins so. */
+  deleteUnder(prefix: string): void {
+    for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.delete(key);
+  }
+
   delete(key: string): void {
     this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
     this.#entries.delete(key);

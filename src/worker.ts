@@ -12,6 +12,7 @@ import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { images, remixes, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
+import { markOpenAi } from "./api/openai.ts";
 import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
@@ -44,7 +45,10 @@ const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
   if (!worker) throw new ApiError("not_found");
   // The caller who hangs up hangs up on what is asked for him, too.
   const { signal } = c.req.raw;
-  const api = new GatewayApi((request) => ownAnswer(c)(new Request(request, { signal })));
+  const api = new GatewayApi((asked) => {
+    const request = new Request(asked, { signal });
+    return ownAnswer(c)(binding === "OPENAI" ? markOpenAi(request) : request);
+  });
   const response = await worker.open(c.req.raw, api);
   return new Response(response.body, response);
 };

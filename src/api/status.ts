@@ -15,6 +15,9 @@ import { waitField } from "./schema/queries.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
+/** A task was deleted: its answers are not repeated. Other isolates keep theirs for a minute at most. */
+export const forgetAnswers = (taskId: string) => finals.deleteUnder(`${taskId} `);
+
 const waitStepMs = 1_000;
 /** Ids of objects that were asked lately: callers ask for a task again and again, and an id costs as much as its answer's text. */
 const objectIds = new Map<string, DurableObjectId>();

@@ -20,6 +20,7 @@ import { readJson, smallBody } from "./body.ts";
 import { type AppContext, answer, assetBase } from "./frame.ts";
 import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
 import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
+import { isOpenAi } from "./openai.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
@@ -119,7 +120,7 @@ async function check(
   const { env } = c;
   const { body } = read;
   const { accountId, keyId } = c.get("caller");
-  const parsed = parseBody(body, endpoint);
+  const parsed = parseBody(body, endpoint, isOpenAi(c.req.raw));
   const { hostname: host } = new URL(c.req.url);
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
   const receiver = readReceiverUrl("callback_url", body["callback_url"], urlRules);

@@ -13,11 +13,12 @@ import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { isOpenAi } from "./openai.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { tasksQuery } from "./schema/queries.ts";
 import { taskKinds } from "./schema/words.ts";
-import { askTask, readQuestion } from "./status.ts";
+import { askTask, forgetAnswers, readQuestion } from "./status.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
@@ -28,6 +29,7 @@ const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000
 
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
+  .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
@@ -41,6 +43,21 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
   c.set("task", taskId);
   if (done === "final") throw new ApiError("task_already_final");
   return answer(c, JSON.parse(done.text) as object);
+}
+
+/** Deletes a final task's files and record; what it cost stays in the ledger. */
+async function remove(c: AppContext, taskId: string): Promise<Response> {
+  await readNoBody(c);
+  const id = toObjectId(c.env.TASKS, taskId);
+  if (!id) throw new ApiError("task_not_found");
+  // Also when the object's own answer gets lost: it may have deleted it.
+  const removal = c.env.TASKS.get(id).remove(c.get("caller").accountId);
+  const done = await removal.finally(() => forgetAnswers(taskId));
+  if (!done) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  if (done === "open") throw new ApiError("task_not_final");
+  if (done === "unavailable") throw new ApiError("unavailable");
+  return c.body(null, 204);
 }
 
 interface ListedTask {
@@ -68,7 +85,10 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
   const model = modelNamed(name ?? "")?.id;
   const filters = {
     limit: limit + 1,
-    sorts: sorts.filter((sort) => (!kind || sort.kind === kind) && (!model || sort.model === model)),
+    // OpenAI's videos are both.
+    sorts: sorts.filter(
+      (sort) => (!kind || sort.kind === kind || (sort.kind === "remix" && isOpenAi(c.req.raw))) && (!model || sort.model === model),
+    ),
     isNarrowed: kind !== undefined || model !== undefined,
     outcome: status === "completed" || status === "failed" ? status : status && ("open" as const),
     endedSince: Date.now() - lifeTimes(c.env).recordMs,

@@ -4,6 +4,7 @@ import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../ids.ts";
 import type { Submission } from "./record.ts";
 import type { CreateAnswer } from "./creating.ts";
+import { claimMs } from "./task.ts";
 
 interface Claim {
   taskId: string;
@@ -12,9 +13,7 @@ interface Claim {
   until: number;
 }
 
-const claimMs = 86_400_000;
-
-export type ClaimAnswer = CreateAnswer | { refused: "conflict"; until?: number };
+export type ClaimAnswer = CreateAnswer;
 
 export class ClaimObject extends DurableObject<Env> {
   #queue: Promise<unknown> = Promise.resolve();
@@ -47,7 +46,8 @@ export class ClaimObject extends DurableObject<Env> {
     }
     const id = toObjectId(this.env.TASKS, earlier?.taskId ?? taskId)!;
     const answer = await this.env.TASKS.get(id).create(submission);
-    if ("refused" in answer) await this.ctx.storage.deleteAll();
+    // A key whose task was deleted stays used: a late repeat must not make and charge another.
+    if ("refused" in answer && answer.refused !== "conflict") await this.ctx.storage.deleteAll();
     return answer;
   }
 

@@ -6,11 +6,11 @@ import type { RecordStore } from "./record-store.ts";
 import { logFields, removeInputs, reservePrice, returnPrice } from "./settle.ts";
 import * as transitions from "./task.ts";
 
-/** The new task, or why there is none. */
+/** The new task, or why there is none. `conflict`: its owner has deleted it. */
 export type CreateAnswer =
   | { task: Task; created: boolean }
   /** `until` is the end of the budget's window, milliseconds. */
-  | { refused: "insufficient" | "too_many" | "budget" | "unavailable"; until?: number };
+  | { refused: "insufficient" | "too_many" | "budget" | "unavailable" | "conflict"; until?: number };
 
 /** Writes the record, holds the price, and sends the message by `send`. */
 export async function createTask(

@@ -4,7 +4,7 @@ import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
 import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier } from "./hedge.ts";
 import { type CompletedTask, currentRoute, type FailedTask, type FinalTask, type OpenTask, type Result, type Task } from "./record.ts";
-import { backoff, progressAt, resendMs } from "./task.ts";
+import { backoff, claimMs, progressAt, resendMs } from "./task.ts";
 
 const settleRetryMs = 30_000;
 const mostStartFaults = 5;
@@ -190,4 +190,21 @@ export function settled(task: FinalTask, assetMs: number, recordMs: number): Fin
   return { ...task, step: { do: "erase", at: task.expiresAt ?? task.finalAt + assetMs } };
 }
 
-export const erased = (task: FinalTask, recordMs: number): FinalTask => ({ ...task, step: { do: "forget", at: task.finalAt + recordMs } });
+/**
+ * Deleted by its owner after the settlement: the files go now, with all that was asked for and made. The rest stays until no start can
+ * report an acceptance any more and no idempotency key leads here.
+ */
+export function deleted({ callback: _callback, ...task }: FinalTask, now: number): FinalTask {
+  const { source: _source, reference: _reference, callbackUrl: _callbackUrl, ...submission } = task.submission;
+  const rest = {
+    submission: { ...submission, parameters: {}, inputs: [], characters: [] },
+    isDeleted: true,
+    step: { do: "erase" as const, at: now },
+  };
+  return task.status === "completed" ? { ...task, ...rest, result: { kind: "images" as const, images: [] } } : { ...task, ...rest };
+}
+
+export const erased = (task: FinalTask, recordMs: number): FinalTask => ({
+  ...task,
+  step: { do: "forget", at: task.isDeleted ? Math.max(task.deadline, task.createdAt + claimMs) + 60_000 : task.finalAt + recordMs },
+});

@@ -124,6 +124,7 @@ export interface OpenTask extends TaskBase {
   charged?: never;
   expiresAt?: never;
   callback?: never;
+  isDeleted?: never;
 }
 
 /** What every task has that has ended. */
@@ -134,6 +135,8 @@ interface FinalBase extends TaskBase {
   charged: number;
   /** Set once the task is settled, if there is an address to call back. */
   callback?: Callback;
+  /** Deleted by its owner, for whom there is no such task any more. What is left stands against repeats of the submission and late starts. */
+  isDeleted?: boolean;
 }
 
 export interface CompletedTask extends FinalBase {

@@ -40,6 +40,7 @@ export class TaskObject extends DurableObject<Env> {
    */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
+    if (this.#record.task?.isDeleted) return { refused: "conflict" };
     // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
     // A record of the version before, which held money in D1, is given up too, by its alarm.
     if (this.#record.task?.step.do === "reserve" && (this.#record.task.faults > 0 || !this.#record.task.heldBy))
@@ -55,8 +56,8 @@ export class TaskObject extends DurableObject<Env> {
   async read(accountId: string): Promise<Task | null> {
     // While the books are being closed for the first time, wait: who sees "completed" may look at the balance next.
     if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
-    const task = this.#record.task;
-    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
+    const task = this.#ownedBy(accountId);
+    if (!task) return null;
     if (transitions.wakeAt(task) < Date.now() - 5_000) await this.#record.rearm(task);
     return task;
   }
@@ -88,11 +89,33 @@ export class TaskObject extends DurableObject<Env> {
 
   /** Ends the task at its owner's request. null when there is none, "final" when it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
-    const task = this.#record.task;
-    if (!task || task.submission.accountId !== question.accountId || task.step.do === "reserve") return null;
+    const task = this.#ownedBy(question.accountId);
+    if (!task) return null;
     if (isFinal(task)) return "final";
     const rules = { chargesAccepted: chargesCancelled(this.env), canCancel: canCancel(task, this.env) };
     return this.#answer(question, await this.#end(outcomes.cancelled(task, rules, Date.now())));
+  }
+
+  /**
+   * Deletes a final task's files and record for its owner; its rows in the ledger stay. null when there is none, "open" when it has not
+   * ended, "unavailable" when its settlement does not come through. Files that do not go at once go by alarm.
+   */
+  async remove(accountId: string): Promise<"removed" | "open" | "unavailable" | null> {
+    const read = await this.read(accountId);
+    if (read && isFinal(read) && read.step.do === "settle") await settleEnded(read, this.#record, this.env);
+    const task = this.#ownedBy(accountId);
+    if (!task) return null;
+    if (!isFinal(task)) return "open";
+    if (task.step.do === "settle") return "unavailable";
+    this.#record.commit(outcomes.deleted(task, Date.now()));
+    await this.alarm();
+    return "removed";
+  }
+
+  /** The task as its owner may know it. */
+  #ownedBy(accountId: string): Task | undefined {
+    const { task } = this.#record;
+    return task && task.submission.accountId === accountId && task.step.do !== "reserve" && !task.isDeleted ? task : undefined;
   }
 
   /** What waits for a consumer, leased to the caller; null for a message that came twice or too late. */
@@ -172,8 +195,8 @@ export class TaskObject extends DurableObject<Env> {
 
   /** Calls the receiver of a final task once more, at its owner's request. null when there is no such task, "open" when it is not final. */
   async repeatCallback(accountId: string): Promise<Task | "open" | null> {
-    const task = this.#record.task;
-    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
+    const task = this.#ownedBy(accountId);
+    if (!task) return null;
     if (!isFinal(task)) return "open";
     const begun = this.#record.commit(callbacks.callbackBegun(task, Date.now()));
     await sendCallback(begun, this.#record, this.env);

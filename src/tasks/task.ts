@@ -4,6 +4,8 @@ import { type CallbackDue, callbackDue } from "./callback.ts";
 import { nextEarlier } from "./hedge.ts";
 import { type FinalTask, isFinal, type OpenTask, type Step, type Submission, type Task } from "./record.ts";
 
+/** How long an idempotency key stands for its task. */
+export const claimMs = 86_400_000;
 export const resendMs = 30_000;
 /** A start that no consumer has taken after this long is done by the object itself: consumers are at most 250 a queue, alarms have no such limit. */
 const consumerWaitMs = 10_000;

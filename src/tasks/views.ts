@@ -9,6 +9,8 @@ import { progressAt, remainingSeconds } from "./task.ts";
 import { type Language, t } from "../messages/index.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
+/** A deleted task is gone in every isolate after so long. */
+const keptMs = 60_000;
 
 /** The three status queries: of every task, of films, of characters. */
 export type ViewName = "generic" | "video" | "character";
@@ -29,7 +31,7 @@ export interface Answer {
   text: string;
   /** Seconds to wait before asking again; undefined when there will be nothing new. */
   retryAfter?: number | undefined;
-  /** Until when a final record, which never changes, is kept; undefined while it is not final. */
+  /** Until when a final answer, which changes only when its task is deleted, may be repeated; undefined while it is not final. */
   keptUntil?: number | undefined;
 }
 
@@ -212,7 +214,7 @@ export async function answerTo(
     etag: `W/"${task.status}-${progressAt(task, now)}-${task.finalAt ?? task.createdAt}-${language}"`,
     text: JSON.stringify(view(task, await signLinks(task, base, secret), language, now)),
     retryAfter: isOver ? undefined : pollSeconds[task.submission.kind],
-    keptUntil: isOver ? task.finalAt + recordMs() : undefined,
+    keptUntil: isOver ? Math.min(task.finalAt + recordMs(), now + keptMs) : undefined,
   };
 }
 

@@ -41,7 +41,7 @@ export async function call(path: string, { key, method, body, headers, vars }: C
       ...(body !== undefined && { "content-type": "application/json" }),
       ...headers,
     },
-    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: typeof body === "string" || body instanceof ArrayBuffer ? body : JSON.stringify(body) }),
   });
   const response = vars ? await worker.fetch(request, { ...env, ...vars }, createExecutionContext()) : await exports.default.fetch(request);
   const type = response.headers.get("content-type") ?? "";

@@ -40,6 +40,8 @@ const completed = outcomes.completed(collecting, images(2), 86_400_000, start + 
 const lapsed = outcomes.leaseExpired(starting, start + 60_000) as OpenTask;
 const failed = outcomes.failed(polling, "provider_error", start + 3_000);
 const erasable = outcomes.settled(completed, 86_400_000, 604_800_000);
+const deleted = outcomes.deleted(erasable, start + 5_000);
+const tombstone = outcomes.erased(deleted, 604_800_000);
 const forgettable = outcomes.erased(erasable, 604_800_000);
 
 test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
@@ -66,6 +68,8 @@ test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]
   ["failed, books open", failed, 33_000, undefined, "settle"],
   ["completed", erasable, 3_000 + 86_400_000, undefined, "erase"],
   ["erased", forgettable, 3_000 + 604_800_000, undefined, "forget"],
+  ["deleted", deleted, 5_000, undefined, "erase"],
+  ["deleted and erased", tombstone, 86_460_000, undefined, "forget"],
 ])("%s: its alarm and what is due then", (_, task, at, before, then) => {
   expect(transitions.wakeAt(task)).toBe(start + at);
   expect(due(task, start + at - 1)).toBe(before);

@@ -68,6 +68,16 @@ export const tasks: Operations = {
     },
     errors: ["task_not_found", "task_already_final"],
   },
+  "DELETE /v1/tasks/{task_id}": {
+    id: "deleteTask",
+    tag: "tasks",
+    summary: "Delete a task",
+    description: "Removes the files and the record of a final task. What it cost stays in the ledger.",
+    security: "token",
+    body: "none",
+    answers: { 204: { description: "The task is deleted." } },
+    errors: ["task_not_found", "task_not_final", "unavailable"],
+  },
   "GET /v1/tasks/{task_id}/events": {
     id: "streamTask",
     tag: "tasks",
