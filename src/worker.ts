@@ -6,7 +6,7 @@ import { assets } from "./api/assets.ts";
 import { balances } from "./api/balance.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
-import { onError, pathNotFound } from "./api/errors.ts";
+import { notAllowed, onError, pathNotFound } from "./api/errors.ts";
 import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
@@ -17,20 +17,30 @@ import { tasks } from "./api/tasks.ts";
 import { usage } from "./api/usage.ts";
 import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
-import { ApiError } from "./errors.ts";
 import { consume } from "./tasks/dispatch.ts";
 
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
 
-/** The pages are another Worker's, so that the API never loads them. */
+/** What is another Worker's, so that the API never loads it: pages, and descriptions for programs. */
+const consolePaths = ["/console", "/console/*", "/docs", "/docs/*", "/llms.txt", "/robots.txt", "/favicon.svg"];
+
 async function toConsole(c: AppContext): Promise<Response> {
-  if (!c.env.CONSOLE) throw new ApiError("not_found");
+  if (!c.env.CONSOLE) throw pathNotFound(c);
   const { env, executionCtx } = c;
   const api = new ConsoleApi(env, async (request) => gateway.fetch(request, env, executionCtx));
   const response = await c.env.CONSOLE.open(c.req.raw, api);
   return new Response(response.body, response);
+}
+
+/** A page for people; where to go on for programs. */
+function root(c: AppContext): Response | Promise<Response> {
+  if (c.env.CONSOLE && c.req.header("accept")?.includes("text/html")) return toConsole(c);
+  const { origin } = new URL(c.get("url"));
+  c.header("vary", "Accept");
+  const links = c.env.CONSOLE && { docs: `${origin}/docs`, openapi: `${origin}/openapi.json`, llms: `${origin}/llms.txt` };
+  return c.json({ object: "gateway", api: `${origin}/v1`, models: `${origin}/v1/models`, health: `${origin}/healthz`, ...links });
 }
 
 // Not strict: a trailing slash is the same path.
@@ -56,8 +66,9 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/assets", assets)
   .route("/characters", assets)
   .route("/admin", admin)
-  .all("/console", toConsole)
-  .all("/console/*", toConsole)
+  .get("/", root)
+  .all("/", notAllowed("GET, HEAD"))
+  .on("ALL", consolePaths, toConsole)
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 

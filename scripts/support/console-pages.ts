@@ -78,7 +78,7 @@ export const otherLanguages = ["zh", "ja"] as const;
 /** Opens the page that a browser is on in another language; what a form answered stays as it is. */
 export async function speak(page: Page, language: string): Promise<void> {
   const { pathname, search } = new URL(page.url());
-  await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/console" }]);
+  await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/" }]);
   await page.goto(pathname + search);
 }
 

@@ -41,7 +41,7 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 export const languageCookie = "gateway_language";
 
 /** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is an image that a person has just picked. */
-const policy = (assets: string, logins: string) =>
+export const policy = (assets = "", logins = "") =>
   `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'${logins}; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Where the buttons of logins elsewhere lead to: browsers hold redirects after a form to the policy, too. */
@@ -65,14 +65,19 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
     .map((login) => loginOrigins[login])
     .join("");
   c.header("content-security-policy", policy(assets === undefined ? "" : ` ${new URL(assets).origin}`, logins));
-  const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from; the cookies' SameSite is the second lock.
-  if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
+  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("say")("forbidden"), null, 403);
+  startAuth(c);
+  return next();
+};
+
+/** Prepares signing in for this request. */
+export function startAuth(c: ConsoleContext): void {
+  const { origin } = new URL(c.req.url);
   const attempts = new Attempts(c.env.DB);
   c.set("attempts", attempts);
   c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
-  return next();
-};
+}
 
 /** Lets in who is signed in, with or without an account; all others to the sign-in page. */
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {

@@ -1,0 +1,2 @@
+export const tags: { name: string }[] = [];
+export const tagPath = (name: string) => `/docs/reference/${name}`;
