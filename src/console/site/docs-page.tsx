@@ -7,7 +7,7 @@ import { contents, docPath } from "./contents.ts";
 import { type Doc, docs } from "./docs.ts";
 import { Html } from "./html.tsx";
 import { publicPage } from "./layout.tsx";
-import { tags, tagPath } from "./openapi.ts";
+import { tagPath, tags, tagTitle } from "./openapi.ts";
 
 interface Place {
   path: string;
@@ -33,8 +33,8 @@ function groups(c: ConsoleContext): Group[] {
     {
       title: say("docs_reference"),
       places: [
-        { path: "/docs/reference", title: say("docs_reference") },
-        ...tags.map(({ name }) => ({ path: tagPath(name), title: name })),
+        { path: "/docs/reference", title: "API reference" },
+        ...tags.map(({ name }) => ({ path: tagPath(name), title: tagTitle(name) })),
       ],
     },
   ];

@@ -9,6 +9,7 @@ import { docNamed } from "./docs.ts";
 import { docsPage, writtenPage } from "./docs-page.tsx";
 import { landing } from "./landing.tsx";
 import { modelList, modelPage } from "./models.tsx";
+import { referenceIndex, referencePage } from "./reference.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
 /** Language and protective headers. Pages differ by language, theme and deployment: browsers ask again each time. */
@@ -71,5 +72,7 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/docs", written)
   .get("/docs/models", modelList)
   .get("/docs/models/:model", async (c) => (await modelPage(c, c.req.param("model"))) ?? missing(c))
+  .get("/docs/reference", referenceIndex)
+  .get("/docs/reference/:tag", (c) => referencePage(c, c.req.param("tag")) ?? missing(c))
   .get("/docs/:name", written)
   .get("/docs/*", elsewhere);
