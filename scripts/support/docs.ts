@@ -25,7 +25,7 @@ export interface RenderedDoc {
   sections: { id: string; title: string }[];
 }
 
-export const docsFolder = new URL("../../src/console/site/docs/", import.meta.url);
+const docsFolder = new URL("../../src/console/site/docs/", import.meta.url);
 
 const read = (name: string) => readFile(new URL(`${name}.md`, docsFolder), "utf8");
 
@@ -34,6 +34,22 @@ export async function renderDocs(): Promise<{ pages: RenderedDoc[]; landing: str
   const pages = await Promise.all(pageNames.map(async (name) => renderDoc(name, await read(name))));
   const { html } = renderDoc("landing", await read("landing"));
   return { pages, landing: html.slice(html.indexOf('<div class="code"')) };
+}
+
+/** A program of a page: to be run in the order of the page, or a file that others use. */
+export interface Sample {
+  language: "sh" | "python" | "js";
+  file: string | undefined;
+  code: string;
+}
+
+/** Every program of a page, in order. Blocks of other languages are to be read. */
+export async function readSamples(name: string): Promise<Sample[]> {
+  const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
+  return fences.flatMap((block) => {
+    const { language, file } = fence(block);
+    return language === "sh" || language === "python" || language === "js" ? [{ language, file, code: block.text }] : [];
+  });
 }
 
 const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
@@ -50,7 +66,7 @@ const fence = ({ lang = "" }: Tokens.Code) => {
 const classes: Record<string, string> = { keyword: "k", built_in: "k", attr: "k", string: "s", comment: "c" };
 
 /** Code as HTML with those classes. */
-export function highlight(code: string, language: string): string {
+function highlight(code: string, language: string): string {
   if (!hljs.getLanguage(language)) return escape(code);
   const open: boolean[] = [];
   return hljs.highlight(code, { language }).value.replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
@@ -85,7 +101,7 @@ const sheet = (block: Tokens.Code) =>
 const textOf = (tokens: Token[]): string =>
   tokens.map((token) => ("tokens" in token && token.tokens ? textOf(token.tokens) : "text" in token ? String(token.text) : "")).join("");
 
-export const slug = (title: string) =>
+const slug = (title: string) =>
   title
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, "-")

@@ -124,7 +124,9 @@ export function fieldsOf(schema: Schema, prefix = "", depth = 0): Field[] {
   return Object.entries(properties).flatMap(([key, property]) => {
     const name = prefix + key;
     const found = resolve(property);
-    const field = { name, schema: { ...found, ...property }, isRequired: required.includes(key) };
+    const description = property.description ?? found.description ?? found.items?.description;
+    const shown = { ...found, ...(description !== undefined && { description }) };
+    const field = { name, schema: shown, isRequired: required.includes(key) };
     if (depth >= maxDepth) return [field];
     const inner = found.items ? resolve(found.items) : found;
     const below = fieldsOf(inner, found.items ? `${name}[].` : `${name}.`, depth + 1);
