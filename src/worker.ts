@@ -23,8 +23,8 @@ export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
 
-/** What is another Worker's, so that the API never loads it: pages, and descriptions for programs. */
-const consolePaths = ["/console", "/console/*", "/docs", "/docs/*", "/llms.txt", "/robots.txt", "/favicon.svg"];
+/** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
+const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg"];
 
 async function toConsole(c: AppContext): Promise<Response> {
   if (!c.env.CONSOLE) throw pathNotFound(c);
@@ -67,8 +67,9 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/characters", assets)
   .route("/admin", admin)
   .get("/", root)
-  .all("/", notAllowed("GET, HEAD"))
-  .on("ALL", consolePaths, toConsole)
+  .on("ALL", ["/console", "/console/*"], toConsole)
+  .on("GET", readPaths, toConsole)
+  .on("ALL", ["/", ...readPaths], notAllowed("GET, HEAD"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 

@@ -64,7 +64,7 @@ export const service: Operations = {
     answers: {
       200: {
         description: "OpenAPI 3.1.",
-        headers: ["etag", "cache-control", "access-control-allow-origin", "vary"],
+        headers: ["etag", "cache-control", "access-control-allow-origin"],
         content: { "application/json": {} },
       },
       304: { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control"] },

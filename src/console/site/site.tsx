@@ -5,6 +5,7 @@ import { getCookie } from "hono/cookie";
 import gate from "../files/gate.svg";
 import { type ConsoleContext, type ConsoleEnvironment, languageCookie, policy, recognize, startAuth } from "../frame.tsx";
 import { chooseLanguage, speakerOf } from "../messages.ts";
+import { describeApi } from "./description.ts";
 import { docNamed } from "./docs.ts";
 import { docsPage, writtenPage } from "./docs-page.tsx";
 import { landing } from "./landing.tsx";
@@ -68,6 +69,7 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/favicon.svg", (c) => c.body(gate, 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }))
   .get("/robots.txt", robotsText)
   .get("/llms.txt", llmsText)
+  .get("/openapi.json", (c) => describeApi(c.req.raw))
   .get("/docs/*", publicFrame)
   .get("/docs", written)
   .get("/docs/models", modelList)
