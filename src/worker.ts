@@ -17,6 +17,8 @@ import { tasks } from "./api/tasks.ts";
 import { usage } from "./api/usage.ts";
 import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
+import { ApiError } from "./errors.ts";
+import { GatewayApi } from "./gateway-api.ts";
 import { consume } from "./tasks/dispatch.ts";
 
 export { ClaimObject } from "./tasks/claim-object.ts";
@@ -26,13 +28,26 @@ export { TaskObject } from "./tasks/task-object.ts";
 /** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
 const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg"];
 
+const ownAnswer = ({ env, executionCtx }: AppContext) => {
+  return async (request: Request) => gateway.fetch(request, env, executionCtx);
+};
+
 async function toConsole(c: AppContext): Promise<Response> {
   if (!c.env.CONSOLE) throw pathNotFound(c);
-  const { env, executionCtx } = c;
-  const api = new ConsoleApi(env, async (request) => gateway.fetch(request, env, executionCtx));
-  const response = await c.env.CONSOLE.open(c.req.raw, api);
+  const response = await c.env.CONSOLE.open(c.req.raw, new ConsoleApi(c.env, ownAnswer(c)));
   return new Response(response.body, response);
 }
+
+/** Hands requests to the Worker of a binding, and with them the API as callers have it; 404 where it is not deployed. */
+const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
+  const worker = c.env[binding];
+  if (!worker) throw new ApiError("not_found");
+  // The caller who hangs up hangs up on what is asked for him, too.
+  const { signal } = c.req.raw;
+  const api = new GatewayApi((request) => ownAnswer(c)(new Request(request, { signal })));
+  const response = await worker.open(c.req.raw, api);
+  return new Response(response.body, response);
+};
 
 /** A page for people; where to go on for programs. */
 function root(c: AppContext): Response | Promise<Response> {
@@ -70,6 +85,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .on("ALL", ["/console", "/console/*"], toConsole)
   .on("GET", readPaths, toConsole)
   .on("ALL", ["/", ...readPaths], notAllowed("GET, HEAD"))
+  .all("/openai/*", toWorker("OPENAI"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 

@@ -5,6 +5,7 @@
 
 import { dereference, type Schema, validate } from "@cfworker/json-schema";
 import { expect } from "vitest";
+import * as z from "zod/mini";
 import document from "../../src/console/site/openapi.json";
 
 interface Ref {
@@ -103,10 +104,27 @@ function bodyProblems(text: string, type: string, { content = {}, "x-error-codes
   });
 }
 
+/** OpenAI's own form of an error; its answers are checked by its clients' types where they are asked for. */
+const openAiError = z.strictObject({
+  error: z.strictObject({
+    message: z.string().check(z.minLength(1)),
+    type: z.enum(["invalid_request_error", "insufficient_quota", "requests", "server_error"]),
+    param: z.nullable(z.string()),
+    code: z.nullable(z.string()),
+  }),
+});
+
+function conformOpenAi(call: string, status: number, body: string | undefined): void {
+  const result = status >= 400 && body ? openAiError.safeParse(JSON.parse(body)) : undefined;
+  if (result && !result.success) expect.fail(`${call}: ${JSON.stringify(result.error.issues)}\n${body?.slice(0, 2000)}`);
+}
+
 /** Fails the test when the answer is not one that the document allows. */
 export function conform(method: string, url: string, { status, headers, body }: Received): void {
   const path = decoded(new URL(url).pathname);
-  if (path.startsWith("/console")) return;
+  // Pages for people, and text for programs: their own tests look at them.
+  if (/^\/(?:console(?:\/.*)?|docs(?:\/.*)?|llms\.txt|robots\.txt|favicon\.svg)?$/.test(path) && status < 400) return;
+  if (path.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${path} ${status}`, status, body);
   const response = allowed(method, path, status);
   const problems: string[] = [];
   if (typeof response === "string") problems.push(response);
