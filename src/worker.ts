@@ -52,10 +52,10 @@ const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
 /** A page for people; where to go on for programs. */
 function root(c: AppContext): Response | Promise<Response> {
   if (c.env.CONSOLE && c.req.header("accept")?.includes("text/html")) return toConsole(c);
-  const { origin } = new URL(c.get("url"));
   c.header("vary", "Accept");
-  const links = c.env.CONSOLE && { docs: `${origin}/docs`, openapi: `${origin}/openapi.json`, llms: `${origin}/llms.txt` };
-  return c.json({ object: "gateway", api: `${origin}/v1`, models: `${origin}/v1/models`, health: `${origin}/healthz`, ...links });
+  const at = (path: string) => new URL(path, c.get("url")).href;
+  const pages = c.env.CONSOLE && { docs: at("/docs"), openapi: at("/openapi.json"), llms: at("/llms.txt") };
+  return c.json({ object: "gateway", api: at("/v1"), models: at("/v1/models"), health: at("/healthz"), ...pages });
 }
 
 // Not strict: a trailing slash is the same path.

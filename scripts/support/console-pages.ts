@@ -1,4 +1,4 @@
-/** The console's pages, how a browser gets to each, and the looks in which each has to be good. A new page is a line here. */
+/** The public pages and the console's, how a browser gets to each, and the looks in which each has to be good. A new page is a line here. */
 
 import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
@@ -22,6 +22,16 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
   { name: "forgot", as: "nobody", reach: at("/console/forgot") },
   { name: "reset", as: "nobody", reach: at("/console/reset?token=unknown") },
+  { name: "landing", as: "nobody", reach: at("/") },
+  { name: "docs", as: "nobody", reach: at("/docs") },
+  { name: "docs-tasks", as: "nobody", reach: at("/docs/tasks") },
+  { name: "docs-images", as: "nobody", reach: at("/docs/images") },
+  { name: "docs-models", as: "nobody", reach: at("/docs/models") },
+  { name: "docs-model-image", as: "nobody", reach: at("/docs/models/imgC-3-pro-image-preview") },
+  { name: "docs-model-video", as: "nobody", reach: at("/docs/models/vidA-2") },
+  { name: "docs-reference", as: "nobody", reach: at("/docs/reference") },
+  { name: "docs-reference-generations", as: "nobody", reach: at("/docs/reference/generations") },
+  { name: "docs-unknown", as: "nobody", status: 404, reach: at("/docs/unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
   { name: "models", as: "demo", reach: at("/console/models") },
