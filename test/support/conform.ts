@@ -114,17 +114,19 @@ const openAiError = z.strictObject({
   }),
 });
 
-function conformOpenAi(call: string, status: number, body: string | undefined): void {
-  const result = status >= 400 && body ? openAiError.safeParse(JSON.parse(body)) : undefined;
-  if (result && !result.success) expect.fail(`${call}: ${JSON.stringify(result.error.issues)}\n${body?.slice(0, 2000)}`);
+function conformOpenAi(call: string, { status, headers, body }: Received): void {
+  if (status < 400 || !body || !headers.get("content-type")?.startsWith("application/json")) return;
+  const result = openAiError.safeParse(JSON.parse(body));
+  if (!result.success) expect.fail(`${call} ${status}: ${JSON.stringify(result.error.issues)}\n${body.slice(0, 2000)}`);
 }
 
 /** Fails the test when the answer is not one that the document allows. */
-export function conform(method: string, url: string, { status, headers, body }: Received): void {
+export function conform(method: string, url: string, received: Received): void {
+  const { status, headers, body } = received;
   const path = decoded(new URL(url).pathname);
   // Pages for people, and text for programs: their own tests look at them.
-  if (/^\/(?:console(?:\/.*)?|docs(?:\/.*)?|llms\.txt|robots\.txt|favicon\.svg)?$/.test(path) && status < 400) return;
-  if (path.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${path} ${status}`, status, body);
+  if (/^\/(?:console|docs|llms\.txt|robots\.txt|favicon\.svg)(?:\/|$)/.test(path)) return;
+  if (path.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${path}`, received);
   const response = allowed(method, path, status);
   const problems: string[] = [];
   if (typeof response === "string") problems.push(response);
