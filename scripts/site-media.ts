@@ -85,7 +85,7 @@ async function shrink(page: Page, name: string, url: string, cut: Cut, rows: rea
       const x = (width - cut.width * scale) * (cut.at ?? 0.5);
       const y = height * top + (room - cut.height * scale) / 2;
       context.drawImage(source, x, y, cut.width * scale, cut.height * scale, 0, 0, cut.width, cut.height);
-      return canvas.toDataURL("image/webp", 0.82).split(",")[1]!;
+      return canvas.toDataURL("image/webp", 0.82).replace(/^.*,/, "");
     },
     { url, cut, rows },
   );
@@ -97,22 +97,22 @@ const image = (model: string, prompt: string, size: string, n = 4) =>
 
 async function makeAll(page: Page): Promise<void> {
   for (const [at, [prompt, which, size, cut]] of wall.entries())
-    await shrink(page, `wall-${at + 1}`, (await image("imgA-4", prompt, size))[which]!, cut, wordless[size]);
+    await shrink(page, `wall-${at + 1}`, (await image("imgA-4", prompt, size)).at(which) ?? "", cut, wordless[size]);
   for (const [at, url] of (await image("imgA-4", "A lighthouse at dawn", "16:9")).entries())
     await shrink(page, `lighthouse-${at + 1}`, url, whole);
   for (const [model, prompt] of [
     ["imgB-4o-image", "Tea fields in spring"],
     ["imgC-3-pro-image-preview", "Northern lights"],
   ] as const)
-    await shrink(page, `sample-${model}`, (await image(model, prompt, "16:9", 1))[0]!, whole);
+    await shrink(page, `sample-${model}`, (await image(model, prompt, "16:9", 1)).at(0) ?? "", whole);
   const videos = "/v1/videos/generations";
   const clip = { model: "vidC-1-0-pro-fast", prompt: "Waves break over the rocks", duration: 4, metadata: { resolution: "480p" } };
-  const [url] = (await make(videos, clip)).result.videos![0]!.url;
+  const url = (await make(videos, clip)).result.videos?.at(0)?.url[0] ?? "";
   await shrink(page, "waves", url, { width: 680, height: 382 });
   files.set("waves.mp4", Buffer.from(await (await fetch(url)).arrayBuffer()));
   const { id } = await make(videos, { model: "vidA-2", prompt: "A gardener waters her plants" });
   const { result } = await make(videos, { model: "vidA-2", from_task: id, timestamps: "1,3" });
-  await shrink(page, `wall-${wall.length + 1}`, result.data!.characters[0]!.profile_picture_url, small);
+  await shrink(page, `wall-${wall.length + 1}`, result.data?.characters.at(0)?.profile_picture_url ?? "", small);
 }
 
 try {

@@ -56,11 +56,11 @@ export async function runSchemathesis(of: {
   const settings = join(of.stateDir, "schemathesis.toml");
   await writeFile(settings, `base-url = "${of.baseUrl}"\nheaders = { Authorization = "Bearer ${of.token}" }\n`);
   const options = [
-    ...["--include-path-regex", of.paths],
-    ...["--checks", checks.join(",")],
-    ...["--max-time", String(of.seconds)],
-    ...["--request-timeout", "30"],
-    ...["--warnings", "off"],
+    `--include-path-regex=${of.paths}`,
+    `--checks=${checks.join(",")}`,
+    `--max-time=${of.seconds}`,
+    "--request-timeout=30",
+    "--warnings=off",
     "--generation-deterministic",
   ];
   return run(of.program, ["--config-file", settings, "run", of.file, ...options], of.signal);

@@ -84,11 +84,11 @@ const copyButton = (id: string, title: string) =>
 function codeTabs(blocks: Tokens.Code[], id: string): string {
   const titles = blocks.map((block) => {
     const { language, file } = fence(block);
-    return file ?? languageTitles[language]!;
+    return file ?? languageTitles[language] ?? language;
   });
   const tabs = blocks.map((block, at) => {
     const code = `${id}-${fence(block).language}`;
-    const title = escape(titles[at]!);
+    const title = escape(titles.at(at) ?? "");
     return `<label class="lang"><input type="radio" name="${id}" value="${fence(block).language}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlight(block.text, fence(block).language)}</code></pre></div>`;
   });
   return `<div class="code" role="group" aria-label="${escape(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
@@ -160,12 +160,12 @@ export function renderDoc(name: string, markdown: string): RenderedDoc {
             })
             .join("");
         const body = rows.map((row) => `<tr>${cells("td", row)}</tr>`).join("");
-        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${textOf(header[0]!.tokens)}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
+        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${textOf(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
       },
       link({ href, tokens }) {
-        const [file, anchor] = href.split("#");
-        const isPage = file!.endsWith(".md");
-        const to = isPage ? docPath(file!.slice(0, -".md".length)) + (anchor ? `#${anchor}` : "") : href;
+        const [file = "", anchor] = href.split("#");
+        const isPage = file.endsWith(".md");
+        const to = isPage ? docPath(file.slice(0, -".md".length)) + (anchor ? `#${anchor}` : "") : href;
         return `<a href="${escape(to)}">${this.parser.parseInline(tokens)}</a>`;
       },
     },

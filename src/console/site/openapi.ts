@@ -96,7 +96,7 @@ export const operationsOf = (tag: string): Place[] => [...asked, ...sent].filter
 export function resolve<Value extends { $ref?: string }>(value: Value): Value {
   if (value.$ref === undefined) return value;
   const [section = "", name = ""] = value.$ref.replace("#/components/", "").split("/");
-  return document.components[section]![name] as Value;
+  return document.components[section]?.[name] as Value;
 }
 
 /** The last part of a reference: `VidCRequest`. */
@@ -156,6 +156,6 @@ export function words(schema: Schema): string {
 /** Examples of a body as JSON text, or as they are where they are text. */
 export const examplesOf = ({ examples = {} }: Content): string[] =>
   Object.values(examples)
-    .map((example) => resolve(example as { $ref?: string; value?: unknown }).value)
+    .map((example) => resolve(example).value)
     .filter((value) => value !== undefined)
     .map((value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2)));

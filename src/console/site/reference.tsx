@@ -13,10 +13,10 @@ const Meaning = ({ schema, isRequired }: { schema: api.Schema; isRequired: boole
   <>
     {isRequired && <strong>required </strong>}
     {schema.description !== undefined && <Html html={sentence(schema.description)} />}
-    {schema.default !== undefined && typeof schema.default !== "object" && (
+    {["string", "number", "boolean"].includes(typeof schema.default) && (
       <span class="muted">
         {" Default "}
-        <code>{String(schema.default)}</code>
+        <code>{typeof schema.default === "string" ? schema.default : JSON.stringify(schema.default)}</code>
       </span>
     )}
   </>
