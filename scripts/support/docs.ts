@@ -123,7 +123,7 @@ function joinFences(tokens: Token[]): Token[] {
 }
 
 /** Renders one page. Throws for a page without a title or a first paragraph. */
-export function renderDoc(name: string, markdown: string): RenderedDoc {
+function renderDoc(name: string, markdown: string): RenderedDoc {
   const sections: RenderedDoc["sections"] = [];
   let boxes = 0;
   let heading = "";

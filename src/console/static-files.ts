@@ -69,7 +69,6 @@ export function staticFile(hashedName: string, range?: string): Response {
   const headers = {
     "content-type": file.type,
     "cache-control": file.hashedName === hashedName ? "public, max-age=31536000, immutable" : "no-store",
-    "x-content-type-options": "nosniff",
   };
   return typeof file.body === "string" ? new Response(file.body, { headers }) : partOf(file.body, range, headers);
 }

@@ -30,7 +30,7 @@ interface Content {
   examples?: Record<string, { value?: unknown; $ref?: string }>;
 }
 
-export interface Parameter {
+interface Parameter {
   $ref?: string;
   name: string;
   in: string;
@@ -45,7 +45,7 @@ export interface Answer {
   content?: Record<string, Content>;
 }
 
-export interface Operation {
+interface Operation {
   operationId: string;
   tags: string[];
   summary: string;

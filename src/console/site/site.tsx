@@ -3,7 +3,7 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import gate from "../files/gate.svg";
-import { type ConsoleContext, type ConsoleEnvironment, languageCookie, policy, recognize, startAuth } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize, startAuth } from "../frame.tsx";
 import { chooseLanguage, speakerOf } from "../messages.ts";
 import { describeApi } from "./description.ts";
 import { docNamed } from "./docs.ts";
@@ -13,15 +13,12 @@ import { modelList, modelPage } from "./models.tsx";
 import { referenceIndex, referencePage } from "./reference.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
-/** Language and protective headers. Pages differ by language, theme and deployment: browsers ask again each time. */
+/** The language. Pages differ by language, theme and deployment: browsers ask again each time. */
 const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("say", speakerOf(language));
   await next();
-  c.header("content-security-policy", policy());
-  c.header("referrer-policy", "same-origin");
-  c.header("x-content-type-options", "nosniff");
   c.header("cache-control", "no-cache");
   c.header("vary", "Accept, Accept-Language, Cookie");
 };
