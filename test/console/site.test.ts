@@ -191,6 +191,21 @@ test("a trailing slash leads to the page without it, an unknown page is 404 with
   expect(await missing.text()).toContain('href="/docs/tasks"');
 });
 
+test("nothing of an address is markup in a public page or a header of its answer", async () => {
+  const script = `"'><script>alert(1)</script>`;
+  for (const path of [
+    "/",
+    "/docs",
+    `/docs/${encodeURIComponent(script)}`,
+    "/docs/models/x",
+    `/docs/reference/${encodeURIComponent(script)}`,
+  ]) {
+    const response = await ask(`${path}?language=${encodeURIComponent(`${script}\r\nx-made: up`)}`);
+    expect(response.headers.has("x-made")).toBe(false);
+    expect(await response.text()).not.toContain("<script>alert");
+  }
+});
+
 test("a video is served in ranges", async () => {
   const [path = ""] = /\/console\/static\/waves\.[0-9a-f]{10}\.mp4/.exec(await (await ask("/")).text())!;
   const whole = new Uint8Array(await (await ask(path, {})).arrayBuffer());
