@@ -17,21 +17,21 @@ const absent = () => new Response(null, { status: 404 });
 /** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
 const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never };
 
-/** Styles, scripts and drawings that the console serves are text to it, fonts bytes, as its wrangler.toml says. */
+/** Styles, scripts, drawings and Markdown that the console serves are text to it, fonts and media bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
 const servedFiles: Plugin = {
   name: "served-files",
   enforce: "pre",
   async resolveId(source, importer) {
-    if (!/\.(?:css|min\.js|svg|woff2)$|\/client\/\w+\.js$/.test(source)) return null;
+    if (!/\.(?:css|min\.js|svg|woff2|webp|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
     return found && `\0served:${found.id}.served`;
   },
   load: (id) => {
     if (!id.startsWith("\0served:")) return null;
     const path = id.slice("\0served:".length, -".served".length);
-    return path.endsWith(".woff2")
+    return /\.(?:woff2|webp|mp4)$/.test(path)
       ? `export default Uint8Array.fromBase64("${readFileSync(path, "base64")}").buffer`
       : `export default ${JSON.stringify(readFileSync(path, "utf8"))}`;
   },

@@ -28,13 +28,15 @@ export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
 export { WalletObject } from "./tasks/wallet-object.ts";
 
+/** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
+const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg"];
+
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
   return async (request: Request) => gateway.fetch(request, env, executionCtx);
 };
 
-/** The pages are another Worker's, so that the API never loads them. */
 async function toConsole(c: AppContext): Promise<Response> {
-  if (!c.env.CONSOLE) throw new ApiError("not_found");
+  if (!c.env.CONSOLE) throw pathNotFound(c);
   const response = await c.env.CONSOLE.open(c.req.raw, new ConsoleApi(c.env, ownAnswer(c)));
   return new Response(response.body, response);
 }
@@ -55,6 +57,15 @@ const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
 
 /** Every route, listed for answers to wrong methods. */
 const routes = new Hono<AppEnv>();
+
+/** A page for people; where to go on for programs. */
+function root(c: AppContext): Response | Promise<Response> {
+  if (c.env.CONSOLE && c.req.header("accept")?.includes("text/html")) return toConsole(c);
+  c.header("vary", "Accept");
+  const at = (path: string) => new URL(path, c.get("url")).href;
+  const pages = c.env.CONSOLE && { docs: at("/docs"), openapi: at("/openapi.json"), llms: at("/llms.txt") };
+  return c.json({ object: "gateway", api: at("/v1"), models: at("/v1/models"), health: at("/healthz"), ...pages });
+}
 
 // Not strict: a trailing slash is the same path.
 const app = new Hono<AppEnv>({ strict: false })
@@ -79,9 +90,9 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/assets", assets)
   .route("/characters", assets)
   .route("/admin", admin)
-  .all("/console", toConsole)
-  .all("/console/*", toConsole)
-  .get("/openapi.json", toConsole)
+  .get("/", root)
+  .on("ALL", ["/console", "/console/*"], toConsole)
+  .on("GET", readPaths, toConsole)
   .all("/openai/*", toWorker("OPENAI"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);

@@ -37,8 +37,23 @@ declare module "*.svg" {
   export default text;
 }
 
-/** Fonts are bytes. */
+declare module "*.md" {
+  const text: string;
+  export default text;
+}
+
+/** Fonts, images and videos are bytes. */
 declare module "*.woff2" {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}
+
+declare module "*.webp" {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}
+
+declare module "*.mp4" {
   const bytes: ArrayBuffer;
   export default bytes;
 }

@@ -47,14 +47,19 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("say", speakerOf(language));
   // Never cache pages with personal data.
   c.header("cache-control", "no-store");
-  const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from, and where a script's JSON does, which hono's `csrf` lets pass; the cookies' SameSite is the second lock.
-  if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
+  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("say")("forbidden"), null, 403);
+  startAuth(c);
+  return next();
+};
+
+/** Prepares signing in for this request. */
+export function startAuth(c: ConsoleContext): void {
+  const { origin } = new URL(c.req.url);
   const attempts = new Attempts(c.env.DB);
   c.set("attempts", attempts);
   c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
-  return next();
-};
+}
 
 /** Lets in who is signed in, with or without an account; all others to the sign-in page. */
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {

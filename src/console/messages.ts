@@ -12,6 +12,7 @@ import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
+import site from "./messages/site.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
 
@@ -35,6 +36,7 @@ export const parts = [
   part(admin),
   part(adminTasks),
   part(adminProviders),
+  part(site),
 ] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;

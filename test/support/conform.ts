@@ -124,7 +124,8 @@ function conformOpenAi(call: string, { status, headers, body }: Received): void 
 export function conform(method: string, url: string, received: Received): void {
   const { status, headers, body } = received;
   const path = decoded(new URL(url).pathname);
-  if (path.startsWith("/console")) return;
+  // Pages for people, and text for programs: their own tests look at them.
+  if (/^\/(?:console|docs|llms\.txt|robots\.txt|favicon\.svg)(?:\/|$)/.test(path)) return;
   if (path.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${path}`, received);
   const response = allowed(method, path, status);
   const problems: string[] = [];

@@ -94,3 +94,16 @@ addEventListener("pageshow", () => {
 addEventListener("pagehide", () => {
   for (const part of document.querySelectorAll("[data-htmx-powered]")) part.dispatchEvent(new Event("htmx:abort"));
 });
+
+/** A language that is chosen in one block of code is chosen in all, also on the next page. @param {string} language */
+function chooseCode(language) {
+  for (const input of document.querySelectorAll(".lang input"))
+    if (input instanceof HTMLInputElement && input.value === language) input.checked = true;
+}
+
+chooseCode(localStorage.getItem("code-language") ?? "");
+document.addEventListener("change", ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || !target.closest(".lang")) return;
+  chooseCode(target.value);
+  localStorage.setItem("code-language", target.value);
+});
