@@ -1,0 +1,96 @@
+/** The models as `/v1/models` lists them, and one input schema for all models that a tool can name. */
+
+import { BoundedCache } from "../bounded-cache.ts";
+import { sha256Hex } from "../ids.ts";
+import type { ApiClient } from "./api-client.ts";
+
+export interface Schema {
+  properties?: Record<string, Schema>;
+  required?: string[];
+  [keyword: string]: unknown;
+}
+
+export interface ModelEntry {
+  id: string;
+  kind: "chat" | "image" | "video";
+  aliases: string[];
+  parameters: Schema;
+  actions?: { character?: Schema; remix?: Schema };
+  price: Record<string, number>;
+}
+
+export type Action = "image" | "video" | "remix" | "character";
+
+/** Deleted keys are refused within ten seconds, as everywhere. */
+const knownMs = 10_000;
+const known = new BoundedCache<{ list: List; until: number }>(1024 * 1024);
+/** The newest list: callers who get the same one share it. */
+let newest: List | undefined;
+
+interface List {
+  etag: string | null;
+  models: ModelEntry[];
+}
+
+/**
+ * The models that the caller may use, or the gateway's refusal of the caller: 401 without a good key, 429, 503. Asked again after ten
+ * seconds.
+ */
+export async function readModels(client: ApiClient, authorization: string | null): Promise<ModelEntry[] | Response> {
+  const key = await sha256Hex(authorization ?? "");
+  const kept = known.get(key);
+  if (kept && kept.until > Date.now()) return kept.list.models;
+  const response = await client.send("/v1/models");
+  if (!response.ok) return response;
+  const etag = response.headers.get("etag");
+  const { data } = await response.json<{ data: ModelEntry[] }>();
+  if (!newest || newest.etag !== etag) newest = { etag, models: data };
+  known.set(key, { list: newest, until: Date.now() + knownMs }, 100);
+  return newest.models;
+}
+
+const schemaFor = (model: ModelEntry, action: Action): Schema | undefined =>
+  action === "remix" || action === "character" ? model.actions?.[action] : model.kind === action ? model.parameters : undefined;
+
+/** The model of a name or alias. */
+export const modelNamed = (models: ModelEntry[], name: unknown) =>
+  models.find(({ id, aliases }) => id === name || aliases.includes(name as string));
+
+/**
+ * The properties of an action's body for all models together. A property that differs between models says for each form which models
+ * take it: callers' language models read no conditions between properties.
+ */
+export function mergedProperties(models: ModelEntry[], action: Action): { properties: Record<string, Schema>; required: string[] } {
+  const forms = new Map<string, Map<string, string[]>>();
+  const required = new Map<string, number>();
+  const able = models.flatMap((model) => schemaFor(model, action) ?? []);
+  for (const model of models) {
+    const schema = schemaFor(model, action);
+    for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+      if (name === "model") continue;
+      const texts = forms.get(name) ?? forms.set(name, new Map()).get(name)!;
+      const text = JSON.stringify(property);
+      texts.set(text, [...(texts.get(text) ?? []), model.id]);
+    }
+    for (const name of schema?.required ?? []) required.set(name, (required.get(name) ?? 0) + 1);
+  }
+  const properties = Object.fromEntries(
+    [...forms].map(([name, texts]) => {
+      const isSame = texts.size === 1 && [...texts.values()][0]!.length === able.length;
+      return [name, isSame ? (JSON.parse([...texts.keys()][0]!) as Schema) : oneForm(texts)];
+    }),
+  );
+  const names = able.flatMap((schema: Schema) => (schema.properties?.["model"]?.["enum"] as string[] | undefined) ?? []);
+  return {
+    properties: { model: { type: "string", enum: names }, ...properties },
+    required: [...required].filter(([, count]) => count === able.length).map(([name]) => name),
+  };
+}
+
+function oneForm(texts: Map<string, string[]>): Schema {
+  const forms = [...texts].map(([text, models]) => {
+    const { description, ...form } = JSON.parse(text) as Schema;
+    return { description: `${models.join(", ")}${typeof description === "string" ? `: ${description}` : ""}`, ...form };
+  });
+  return forms.length === 1 ? forms[0]! : { anyOf: forms };
+}

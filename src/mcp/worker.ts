@@ -1,0 +1,12 @@
+/** The MCP Worker: the gateway's tools for agents at /mcp. The gateway hands it each request, and its own API with it. */
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import type { WorkerBehind } from "../gateway-api.ts";
+import type { Api } from "./api-client.ts";
+import { serve } from "./http.ts";
+
+export default class Mcp extends WorkerEntrypoint<unknown> implements WorkerBehind {
+  open(request: Request, api: Api): Promise<Response> {
+    return serve(request, api);
+  }
+}
