@@ -20,6 +20,7 @@ const gatewayParts = [
   "gateway-dead",
   "gateway-dispatch",
   "gateway-notify",
+  "gateway-openai",
   "gateway-sandbox",
   "gateway-starts",
 ];
@@ -70,6 +71,7 @@ test("the first deployment creates everything, makes an image with the sandbox, 
   expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
     ["gateway-sandbox", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
+    ["gateway-openai", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET"], true],
   ]);
   // The sandbox's image came through the queue, the objects and the bucket, over the address that was printed.
