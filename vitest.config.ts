@@ -15,7 +15,7 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 const absent = () => new Response(null, { status: 404 });
 
 /** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
-const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never };
+const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never, MCP: absent as never };
 
 /** Styles, scripts and drawings that the console serves are text to it, fonts bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
@@ -108,6 +108,7 @@ export default defineConfig(async () => ({
             "test/upstreams/**",
             "test/console/**",
             "test/openai/**",
+            "test/mcp/**",
           ],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
@@ -116,6 +117,10 @@ export default defineConfig(async () => ({
       {
         plugins: [await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts")],
         test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+      },
+      {
+        plugins: [await withWorker("MCP", "Mcp", "./test/mcp/gateway.ts")],
+        test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [await scripted()],

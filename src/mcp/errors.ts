@@ -26,12 +26,15 @@ export function describeError(body: unknown, retryAfter: string | null): string 
   if (!error) return message ?? "The gateway answered with an error.";
   const fields = (error.details ?? []).map((detail) => {
     const allowed = detail.allowed === undefined ? "" : ` (allowed: ${JSON.stringify(detail.allowed)})`;
-    return `- ${detail.param}: ${detail.message}${allowed}`;
+    return `- ${toArgument(detail.param)}: ${detail.message}${allowed}`;
   });
   return [
-    `${error.code}: ${error.message}`,
+    `${error.code}: ${toArgument(error.message)}`,
     ...fields,
     ...(error.code in advice ? [advice[error.code]!] : []),
     ...(retryAfter === null ? [] : [`Try again in ${retryAfter} seconds.`]),
   ].join("\n");
 }
+
+/** A remix's source stands in the API's path as `video_id`, and is an argument of a tool as `task_id`. */
+const toArgument = (text: string) => text.replace(/^video_id\b/, "task_id");

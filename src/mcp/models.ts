@@ -61,34 +61,32 @@ export const modelNamed = (models: ModelEntry[], name: unknown) =>
  * take it: callers' language models read no conditions between properties.
  */
 export function mergedProperties(models: ModelEntry[], action: Action): { properties: Record<string, Schema>; required: string[] } {
-  const forms = new Map<string, Map<string, string[]>>();
-  const required = new Map<string, number>();
-  const able = models.flatMap((model) => schemaFor(model, action) ?? []);
-  for (const model of models) {
-    const schema = schemaFor(model, action);
-    for (const [name, property] of Object.entries(schema?.properties ?? {})) {
-      if (name === "model") continue;
-      const texts = forms.get(name) ?? forms.set(name, new Map()).get(name)!;
-      const text = JSON.stringify(property);
-      texts.set(text, [...(texts.get(text) ?? []), model.id]);
+  const able = models.map((model) => ({ id: model.id, schema: schemaFor(model, action) })).filter(hasSchema);
+  const names = [...new Set(able.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))].filter((name) => name !== "model");
+  const properties = names.map((name) => {
+    const forms = new Map<string, string[]>();
+    for (const { id, schema } of able) {
+      const form = schema.properties?.[name] && JSON.stringify(schema.properties[name]);
+      if (form) forms.set(form, [...(forms.get(form) ?? []), id]);
     }
-    for (const name of schema?.required ?? []) required.set(name, (required.get(name) ?? 0) + 1);
-  }
-  const properties = Object.fromEntries(
-    [...forms].map(([name, texts]) => {
-      const isSame = texts.size === 1 && [...texts.values()][0]!.length === able.length;
-      return [name, isSame ? (JSON.parse([...texts.keys()][0]!) as Schema) : oneForm(texts)];
-    }),
-  );
-  const names = able.flatMap((schema: Schema) => (schema.properties?.["model"]?.["enum"] as string[] | undefined) ?? []);
+    const [[form, ids] = ["{}", []]] = forms;
+    return [name, ids.length === able.length ? (JSON.parse(form) as Schema) : eachForm(forms)] as const;
+  });
   return {
-    properties: { model: { type: "string", enum: names }, ...properties },
-    required: [...required].filter(([, count]) => count === able.length).map(([name]) => name),
+    properties: {
+      model: { type: "string", enum: able.flatMap(({ schema }) => schema.properties?.["model"]?.["enum"] ?? []) },
+      ...Object.fromEntries(properties),
+    },
+    required: names.filter((name) => able.every(({ schema }) => schema.required?.includes(name))),
   };
 }
 
-function oneForm(texts: Map<string, string[]>): Schema {
-  const forms = [...texts].map(([text, models]) => {
+const hasSchema = (model: { id: string; schema: Schema | undefined }): model is { id: string; schema: Schema } =>
+  model.schema !== undefined;
+
+/** One property in its forms, each with the models that take it. */
+function eachForm(byText: Map<string, string[]>): Schema {
+  const forms = [...byText].map(([text, models]) => {
     const { description, ...form } = JSON.parse(text) as Schema;
     return { description: `${models.join(", ")}${typeof description === "string" ? `: ${description}` : ""}`, ...form };
   });

@@ -20,6 +20,7 @@ const gatewayParts = [
   "gateway-dead",
   "gateway-dispatch",
   "gateway-notify",
+  "gateway-mcp",
   "gateway-openai",
   "gateway-sandbox",
   "gateway-starts",
@@ -72,6 +73,7 @@ test("the first deployment creates everything, makes an image with the sandbox, 
     ["gateway-sandbox", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway-openai", [], false],
+    ["gateway-mcp", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET"], true],
   ]);
   // The sandbox's image came through the queue, the objects and the bucket, over the address that was printed.

@@ -78,7 +78,7 @@ function conformOpenAi(call: string, status: number, body: unknown): void {
 export function conform(method: string, url: string, status: number, body: unknown): void {
   const { pathname: path, searchParams } = new URL(url);
   const pathname = decoded(path);
-  if (pathname.startsWith("/console")) return;
+  if (pathname.startsWith("/console") || pathname === "/mcp") return;
   if (pathname.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${pathname} ${status}`, status, body);
   const isDryRun = method === "POST" && searchParams.get("dry_run") === "true" && status === 200;
   const found = isDryRun ? schema.dryRun : find(method, pathname, status);
