@@ -57,7 +57,10 @@ export function addTaskMethods(server: Server, { client }: Caller): void {
   server.setRequestHandler("tasks/get", { params }, async ({ taskId }) => {
     const data = await ask(taskId, "");
     const task = protocolTask(data);
-    return { ...task, ...(isFinal(data) && task.status === "completed" && { result: await taskResult(client, data) }) };
+    return {
+      ...task,
+      ...(isFinal(data) && task.status === "completed" && { result: { resultType: "complete", ...(await taskResult(client, data)) } }),
+    };
   });
   server.setRequestHandler("tasks/cancel", { params }, async ({ taskId }) => {
     // A task that has ended is cancelled in vain: the extension takes the request as a wish.
