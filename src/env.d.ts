@@ -42,6 +42,8 @@ interface Env {
   ACCOUNT_READS_PER_MINUTE: string;
   /** "full": cancelling costs the price when the provider has accepted the task and cannot cancel it; "none" (default): it costs nothing */
   CANCEL_CHARGE?: string;
+  /** When a provider that accepted a task gives way to the next route: "off", "failed" (default; also when silent for a minute), "slow" (also past twice the usual time) */
+  HEDGE?: string;
   /** "on" or "off": whether callers' URLs may point at private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
   /** Where asset URLs point, without a slash at the end; the gateway's own host by default */
@@ -79,6 +81,8 @@ interface Env {
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;
+  /** The secret before a rotation: URLs signed with it stay valid while it is set, which they are for a day at most */
+  ASSET_SIGNING_SECRET_OLD?: string;
   ADMIN_TOKEN?: string;
 }
 

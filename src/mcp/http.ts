@@ -24,7 +24,7 @@ export async function serve(request: Request, api: Api): Promise<Response> {
   const session = request.headers.get(sessionHeader);
   const caller = { client, models, session: session ?? (await sha256Hex(authorization!)) };
   const handler = createMcpHandler(() => createServer(caller), { maxRequestBodySize: maxBodyBytes });
-  const response = await handler.fetch(read ? new Request(request, { body: read.text }) : request);
+  const response = await handler.fetch(read ? new Request(request, { method: "POST", body: read.text }) : request);
   if (session !== null || !read || !isInitialize(read.text) || !response.ok) return response;
   // It stands for nothing that is kept: it tells apart the sessions of one key when idempotency keys are derived.
   const headers = new Headers(response.headers);

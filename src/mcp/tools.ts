@@ -190,7 +190,7 @@ export const tools: Record<string, Tool> = {
     run: async (args, { client }) => {
       const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
       const query = new URLSearchParams(given.map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]));
-      const { body } = await client.ask<{ data: TaskData[]; has_more: boolean }>(`/v1/tasks?${query}`);
+      const { body } = await client.ask<{ data: TaskData[]; has_more: boolean }>(`/v1/tasks?${query.toString()}`);
       return structured(`${body.data.length} tasks${body.has_more ? ", and more after them" : ""}.`, {
         ...body,
         data: body.data.map(toRecord),

@@ -1,4 +1,4 @@
-/** Each missing condition of a deployment: a sentence that says what, a remedy without a link, and nothing is changed. */
+/** Each missing precondition of a deployment gives a message with a remedy and without a link, and nothing is changed. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -125,7 +125,7 @@ test.each(Object.entries(cases))("%s", async (_, { settings, args = [], variable
   expect(output).not.toMatch(/https?:\/\/(?!gateway\.)|\bat .*\.ts:\d/);
 });
 
-test("a host that something else uses is not taken over", async () => {
+test("a host that is used by something else is refused", async () => {
   cloud.account.records.add("www.example.com");
   cloud.account.domains.set("shop.example.com", "shop");
   const record = await cloud.npm("deploy", ["--yes", "--domain", "www.example.com"]);
@@ -134,7 +134,7 @@ test("a host that something else uses is not taken over", async () => {
   expect([worker.code, worker.output]).toEqual([1, expect.stringContaining("shop.example.com is the domain of another Worker, shop.")]);
 });
 
-test("the login of `wrangler login` is as good as a token", async () => {
+test("the login of `wrangler login` is accepted like a token", async () => {
   const folder = join(cloud.checkout, "../.config/.wrangler/config");
   await mkdir(folder, { recursive: true });
   await writeFile(
@@ -145,7 +145,7 @@ test("the login of `wrangler login` is as good as a token", async () => {
   expect([code, output]).toEqual([0, expect.stringContaining("account: Acme")]);
 });
 
-test("the Free plan can be tried, and a plan that cannot be read is said", async () => {
+test("the Free plan is accepted with a warning, and a plan that cannot be read is reported", async () => {
   cloud.account.settings.plan = "free";
   const free = await cloud.npm("deploy", ["--dry-run", "--free"]);
   expect([free.code, free.output]).toEqual([0, expect.stringContaining("10,000 queue operations a day")]);
@@ -154,7 +154,7 @@ test("the Free plan can be tried, and a plan that cannot be read is said", async
   expect([unknown.code, unknown.output]).toEqual([0, expect.stringContaining("plan: not readable with these credentials")]);
 });
 
-test("an API that cannot be reached is a sentence too", async () => {
+test("an API that cannot be reached gives a message too", async () => {
   const { code, output } = await cloud.npm("deploy", [], { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:9/client/v4" });
   expect([code, output]).toEqual([1, expect.stringContaining("Cloudflare's API cannot be reached")]);
   expect(output).toContain("HTTPS_PROXY");

@@ -1,7 +1,7 @@
 /** Agents: the official SDK's client, which asks the gateway over its real transport. */
 
 import { exports } from "cloudflare:workers";
-import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 
 export const address = new URL("https://gateway.example/mcp");
@@ -16,7 +16,7 @@ export async function connect(key: string, era: Era = "legacy"): Promise<Client>
     { versionNegotiation: { mode: era === "legacy" ? "legacy" : { pin: "2026-07-28" } } },
   );
   const transport = new StreamableHTTPClientTransport(address, {
-    fetch: (url, init) => exports.default.fetch(new Request(url, init as RequestInit)),
+    fetch: (url, init) => exports.default.fetch(new Request(url, init)),
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   });
   await client.connect(transport);
@@ -26,7 +26,7 @@ export async function connect(key: string, era: Era = "legacy"): Promise<Client>
 
 /** Calls a tool; its result, with the text of its content. */
 export async function callTool(client: Client, name: string, args: Record<string, unknown> = {}) {
-  const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
+  const result = await client.callTool({ name, arguments: args });
   const text = result.content.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n");
   // oxlint-disable-next-line typescript/no-explicit-any -- records are looked at field by field
   return { ...result, text, record: result.structuredContent as any };

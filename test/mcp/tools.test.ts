@@ -1,8 +1,10 @@
 /** What the tools of /mcp take and answer, as agents with the official SDK's client see it, in both revisions of the protocol. */
 
+import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { ApiClient } from "../../src/mcp/api-client.ts";
 import { type Account, books, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
-import { callTool, connect, type Era } from "./client.ts";
+import { address, callTool, connect, type Era } from "./client.ts";
 
 holdTime();
 
@@ -73,7 +75,7 @@ test.each<Era>(["legacy", "modern"])("images come as links, and small ones thems
     urls.map((uri, at) => ({ type: "resource_link", uri, name: `image-${at + 1}`, mimeType: "image/png" })),
   );
   const file = await call(urls[0]!);
-  expect(made.content.filter(({ type }) => type === "image")[0]).toEqual({
+  expect(made.content.find(({ type }) => type === "image")).toEqual({
     type: "image",
     data: new Uint8Array(file.body).toBase64(),
     mimeType: "image/png",
@@ -214,4 +216,18 @@ test("errors name each field and what it may be, and what to do", async () => {
     "Unknown tool: generate_song. There are list_models,",
   );
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test("an image is shown itself only below the limit", async () => {
+  const account = await newAccount();
+  const made = await make(account, "legacy", "generate_image", { model: "imgA-4", prompt: unique() });
+  const url: string = made.record.result.images[0].url[0];
+  const { byteLength } = (await call(url)).body as ArrayBuffer;
+  const client = new ApiClient({ fetch: (request) => exports.default.fetch(request) }, new Request(address));
+  expect(await client.file(url, byteLength)).toBeUndefined();
+  expect(await client.file(url, byteLength + 1)).toMatchObject({ type: "image/png", bytes: { byteLength } });
+  // Where files have an address of their own they are still the gateway's.
+  const moved = url.replace("https://gateway.example", "https://files.example/made");
+  expect(await client.file(moved, byteLength + 1)).toMatchObject({ type: "image/png" });
+  expect(await client.file(url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** All Workers bundle as they are deployed, and the gateway's script stays small: every caller pays for its start-up. */
+/** All Workers bundle as they are deployed, and the gateway's script stays small, because its size adds to every cold start. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, stat } from "node:fs/promises";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Bundles a Worker as `wrangler deploy` would; tells the bytes of its script. */
+/** Bundles a Worker like `wrangler deploy`; returns the size of its script in bytes. */
 async function bundle(config: string): Promise<number> {
   const outdir = join(folder, config.replaceAll("/", "-"));
   const options = ["deploy", "--dry-run", "--minify", "-c", config, "--outdir", outdir];
