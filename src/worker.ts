@@ -6,7 +6,7 @@ import { assets } from "./api/assets.ts";
 import { balances } from "./api/balance.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
-import { onError, pathNotFound } from "./api/errors.ts";
+import { notAllowed, onError, pathNotFound } from "./api/errors.ts";
 import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
@@ -74,6 +74,8 @@ const app = new Hono<AppEnv>({ strict: false })
   .all("/console/*", toConsole)
   .all("/openai/*", toWorker("OPENAI"))
   .all("/mcp", toWorker("MCP"))
+  .get("/openapi.json", toConsole)
+  .all("/openapi.json", notAllowed("GET, HEAD"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 

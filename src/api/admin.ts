@@ -1,7 +1,7 @@
 /** `/admin`: the operator's accounts, keys and books. */
 
 import { Hono, type MiddlewareHandler } from "hono";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import * as accounts from "../db/accounts.ts";
 import * as apiKeys from "../db/api-keys.ts";
 import { limitsRates } from "../config.ts";
@@ -15,7 +15,9 @@ import { readFields, readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query } from "./query.ts";
+import { query } from "./query.ts";
+import { accountChange, newAccount, newKey } from "./schema/bodies.ts";
+import { accountsQuery, auditQuery } from "./schema/queries.ts";
 
 /** Addresses that guessed too often, and until when this isolate does not listen to them. */
 const guessers = new Map<string, number>();
@@ -37,40 +39,6 @@ const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
 };
 
 const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfter: secondsLeft(now) });
-
-/** Balance units with at most six decimals, kept as whole millionths. */
-const units = (least: number) =>
-  z.pipe(
-    z.number().check(
-      z.refine((amount) => amount >= least && amount <= 1e9 && Math.abs(amount * 1e6 - Math.round(amount * 1e6)) < 1e-3, {
-        params: { rule: "bad_amount" },
-      }),
-    ),
-    z.transform((amount: number) => Math.round(amount * 1e6)),
-  );
-const quota = () => z.nullable(units(0));
-
-const newAccount = z.object({
-  email: z.string().check(z.refine((text) => text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text), { params: { rule: "bad_email" } })),
-  name: z.optional(z.string().check(z.maxLength(200))),
-  quota: quota(),
-});
-const accountChange = z.object({
-  quota: z.optional(quota()),
-  add: z.optional(units(-1e9)),
-  disabled: z.optional(z.boolean()),
-  admin: z.optional(z.boolean()),
-});
-const newKey = z.object({
-  name: z.string().check(z.minLength(1), z.maxLength(200)),
-  quota: quota(),
-  expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
-});
-
-const accountsQuery = z.object({ ...pageFields, email: z.optional(z.string()) });
-
-/** Only this account. */
-const auditQuery = z.object({ account: z.optional(z.string()) });
 
 export const admin = new Hono<AppEnv>()
   .use(isOperator)

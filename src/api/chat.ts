@@ -20,10 +20,11 @@ import { notAllowed, toErrorObject } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
-import { dryRunQuery } from "./query.ts";
+import { query } from "./query.ts";
+import { submissionQuery } from "./schema/queries.ts";
 
 export const chat = new Hono<AppEnv>()
-  .post("/completions", admittedToSubmit, dryRunQuery, complete)
+  .post("/completions", admittedToSubmit, query(submissionQuery), complete)
   .all("/completions", notAllowed("POST"));
 
 /** After its caller has hung up the platform lets a Worker go on for thirty seconds; the rest of them is for settling. */

@@ -3,10 +3,11 @@
 import type { ErrorHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ApiError, type ErrorCode, type Violation, statusAndType } from "../errors.ts";
+import { ApiError, type ErrorCode } from "../errors.ts";
 import { alert } from "../log.ts";
+import { errorBody } from "./error-body.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
-import { type Language, t } from "../messages/index.ts";
+import type { Language } from "../messages/index.ts";
 
 const byStatus: Record<number, ErrorCode> = {
   400: "invalid_request",
@@ -27,29 +28,6 @@ function toApiError(error: unknown, requestId: string): ApiError {
     (("retryable" in error && error.retryable) || ("overloaded" in error && error.overloaded));
   alert("request", { request: requestId, outcome: passing ? "unavailable" : "internal_error" }, error);
   return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
-}
-
-const describeViolation = (language: Language, violation: Violation) => t(language, violation.rule, violation.values);
-
-/** The `error` object: the first violation gives message and param, all of them stand in the details. */
-function errorBody(error: ApiError, language: Language) {
-  const [first] = error.violations;
-  const isAboutField = first && error.code !== "model_not_available";
-  return {
-    message: isAboutField
-      ? t(language, "violated", { param: first.param, reason: describeViolation(language, first) })
-      : t(language, error.sentence?.key ?? error.code, error.sentence?.values),
-    type: statusAndType(error.code).type,
-    code: error.code,
-    param: first?.param ?? null,
-    ...(error.violations.length > 0 && {
-      details: error.violations.map((violation) => ({
-        param: violation.param,
-        message: describeViolation(language, violation),
-        ...(violation.allowed !== undefined && { allowed: violation.allowed }),
-      })),
-    }),
-  };
 }
 
 /** Prepares an answer's status and headers; the family gives the body. */

@@ -4,8 +4,11 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { admittedToSubmit } from "./auth.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import type { AppEnv } from "./frame.ts";
-import { dryRunQuery } from "./query.ts";
+import { query } from "./query.ts";
+import { submissionQuery } from "./schema/queries.ts";
 import { submit } from "./submit.ts";
+
+const dryRunQuery = query(submissionQuery);
 
 export const images = new Hono<AppEnv>()
   .post("/generations", admittedToSubmit, dryRunQuery, (c) => submit(c, "image"))

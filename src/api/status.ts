@@ -10,7 +10,8 @@ import { admit } from "./auth.ts";
 import { onError } from "./errors.ts";
 import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
-import { parseParameter, waitField } from "./query.ts";
+import { parseParameter } from "./query.ts";
+import { waitField } from "./schema/queries.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);

@@ -1,8 +1,8 @@
 /** `/v1/tasks`: the list, cancelling; what else there is of a task has files of its own. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
-import { allModels, deadlineSeconds, modelNamed, modelNames } from "../catalog/models.ts";
+import type * as z from "zod/mini";
+import { allModels, deadlineSeconds, modelNamed } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
@@ -12,31 +12,21 @@ import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { referenceField } from "./options.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query } from "./query.ts";
+import { query } from "./query.ts";
+import { tasksQuery } from "./schema/queries.ts";
+import { taskKinds } from "./schema/words.ts";
 import { askTask, readQuestion } from "./status.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
-const statuses = ["queued", "in_progress", "completed", "failed"] as const;
-const kinds = ["image", "video", "character", "remix"] as const;
-
 /** Every kind of task that a model can make. */
-const sorts = allModels().flatMap(({ id, actions }) => kinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
+const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
 /** The longest that a task may take, with the time that its settlement may be late. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
-const listQuery = z.object({
-  ...pageFields,
-  status: z.optional(z.enum(statuses)),
-  kind: z.optional(z.enum(kinds)),
-  model: z.optional(z.enum(modelNames)),
-  reference: z.optional(referenceField),
-});
-
 export const tasks = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
+  .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
   .all("/", notAllowed("GET, HEAD"))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
@@ -66,7 +56,7 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
  * object knows. So pages are filled from the ledger and each record is read.
  */
-async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof listQuery>): Promise<Response> {
+async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof tasksQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
   let cursor: Place | undefined;
   await requireRow(after, async (id) => (cursor = await findPlace(c, id, reference)) !== undefined);

@@ -89,7 +89,7 @@ const handled = {
 };
 
 /** Changes neither the price nor the kind of output: taken, not sent, and named in `x-dropped-params`. */
-const dropped = [
+export const droppedNames = [
   "audio", // how a spoken answer sounds; only with `modalities`, which is refused then
   "metadata",
   "prediction",
@@ -110,7 +110,7 @@ const refused = {
 } satisfies Record<string, (value: unknown) => boolean>;
 
 /** All of them; `model` is the gateway's own. A test compares it with the client's types. */
-export type ChatField = "model" | keyof typeof forwarded | keyof typeof handled | (typeof dropped)[number] | keyof typeof refused;
+export type ChatField = "model" | keyof typeof forwarded | keyof typeof handled | (typeof droppedNames)[number] | keyof typeof refused;
 
 export const chatBody = z.object({ ...forwarded, ...handled });
 
@@ -124,7 +124,7 @@ export const refusedFields = (body: Record<string, unknown>): Violation[] =>
 
 /** The names of what a raw body has that is taken but not sent. */
 export function droppedFields(body: Record<string, unknown>): string[] {
-  const names: string[] = dropped.filter((field) => body[field] !== undefined);
+  const names: string[] = droppedNames.filter((field) => body[field] !== undefined);
   const { stream_options: options, messages } = body;
   if (typeof options === "object" && options !== null && "include_obfuscation" in options && options.include_obfuscation === true)
     names.push("stream_options.include_obfuscation");

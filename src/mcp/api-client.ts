@@ -58,12 +58,11 @@ export class ApiClient {
     // Where the operator serves files at an address of their own, the path and signature are the same.
     const at = url.search(/\/(?:assets|characters)\//);
     if (at === -1) return undefined;
-    const response = await this.#api.fetch(new Request(this.#origin + url.slice(at)));
-    const length = Number(response.headers.get("content-length") ?? Infinity);
-    if (!response.ok || length >= maxBytes) {
-      await response.body?.cancel();
-      return undefined;
-    }
+    const address = this.#origin + url.slice(at);
+    const head = await this.#api.fetch(new Request(address, { method: "HEAD" }));
+    if (!head.ok || Number(head.headers.get("content-length") ?? Infinity) >= maxBytes) return undefined;
+    const response = await this.#api.fetch(new Request(address));
+    if (!response.ok) return undefined;
     return { type: response.headers.get("content-type") ?? "application/octet-stream", bytes: await response.bytes() };
   }
 }
