@@ -104,6 +104,7 @@ export default defineConfig(async () => ({
             "test/sandbox/**",
             "test/node/**",
             "test/deploy/**",
+            "test/packages/**",
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",
