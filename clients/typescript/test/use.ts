@@ -40,7 +40,7 @@ console.log(
   JSON.stringify({
     image: { status: image.status, charged: image.cost.charged, types: files.map(({ type }) => type) },
     again: again.id === image.id,
-    video: { duration: video.result && "videos" in video.result && video.result.videos[0]!.duration, bytes: film!.bytes.length > 10_000 },
+    video: { duration: video.result && "videos" in video.result && video.result.videos[0].duration, bytes: film.bytes.length > 10_000 },
     refused: {
       status: refused.status,
       params: (refused.body as { error: { details: { param: string }[] } }).error.details.map(({ param }) => param).sort(),
