@@ -5,7 +5,7 @@ import type { ModelEntry } from "./models.ts";
 
 export type Arguments = Record<string, unknown>;
 
-/** Who calls: the API in the name of the key, the models it may use, and what tells its calls from those of other sessions. */
+/** The caller: the API with its key, the models that it may use, and its session, which is part of idempotency keys. */
 export interface Caller {
   client: ApiClient;
   models: ModelEntry[];
@@ -15,10 +15,10 @@ export interface Caller {
 /** One call of a tool. */
 export interface Context extends Caller {
   tool: string;
-  /** Tells the client how far a task is, in percent; undefined when it did not ask for it. */
+  /** Sends a progress notification, in percent; undefined when the client gave no progressToken. */
   report?: (progress: number, message: string) => Promise<void>;
-  /** Whether the client has given the call up. The task goes on. */
+  /** Whether the client has cancelled the call. The task continues. */
   isCancelled: () => boolean;
-  /** The client takes a task in place of a result. */
+  /** The client declared the tasks extension: return a task instead of waiting for the result. */
   asTask: boolean;
 }

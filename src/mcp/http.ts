@@ -26,7 +26,7 @@ export async function serve(request: Request, api: Api): Promise<Response> {
   const handler = createMcpHandler(() => createServer(caller), { maxRequestBodySize: maxBodyBytes });
   const response = await handler.fetch(read ? new Request(request, { method: "POST", body: read.text }) : request);
   if (session !== null || !read || !isInitialize(read.text) || !response.ok) return response;
-  // It stands for nothing that is kept: it tells apart the sessions of one key when idempotency keys are derived.
+  // Nothing is stored for a session. Its id only separates the idempotency keys of sessions with the same API key.
   const headers = new Headers(response.headers);
   headers.set(sessionHeader, crypto.randomUUID());
   return new Response(response.body, { status: response.status, headers });

@@ -57,8 +57,8 @@ export const modelNamed = (models: ModelEntry[], name: unknown) =>
   models.find(({ id, aliases }) => id === name || aliases.includes(name as string));
 
 /**
- * The properties of an action's body for all models together. A property that differs between models says for each form which models
- * take it: callers' language models read no conditions between properties.
+ * The properties of an action's body for all models together. Where models differ, a property has one form for each group of
+ * models, which its description names: language models ignore conditions between properties.
  */
 export function mergedProperties(models: ModelEntry[], action: Action): { properties: Record<string, Schema>; required: string[] } {
   const able = models.map((model) => ({ id: model.id, schema: schemaFor(model, action) })).filter(hasSchema);

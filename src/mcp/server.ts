@@ -7,7 +7,7 @@ import { addTaskMethods, tasksExtension, wantsTask } from "./task-methods.ts";
 import { tools } from "./tools.ts";
 
 const instructions = `Generates images and videos. A generate tool submits a task and waits for it; when it returns before the end, call
-wait_for_task with the task_id. Each task costs balance units: estimate tells the price beforehand, max_cost limits it, failed tasks cost
+wait_for_task with the task_id. Each task costs balance units: estimate returns the price beforehand, max_cost limits it, failed tasks cost
 nothing. The same call with the same arguments is made and paid once; give variation another value to make it again. File links expire
 after 24 hours.`.replaceAll("\n", " ");
 

@@ -63,7 +63,7 @@ export function addTaskMethods(server: Server, { client }: Caller): void {
     };
   });
   server.setRequestHandler("tasks/cancel", { params }, async ({ taskId }) => {
-    // A task that has ended is cancelled in vain: the extension takes the request as a wish.
+    // In the extension, cancelling a task that has ended changes nothing and is not an error.
     if (!isFinal(await ask(taskId, ""))) await ask(taskId, "/cancel", "POST");
     return {};
   });

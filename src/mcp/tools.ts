@@ -45,7 +45,7 @@ const options: Record<string, Schema> = {
 };
 
 const spending =
-  "Costs balance units (estimate tells how many). Waits for the task up to 50 seconds; call wait_for_task when it is not finished by then. " +
+  "Costs balance units (estimate returns how many). Waits for the task up to 50 seconds; call wait_for_task when it is not finished by then. " +
   "A repeated call with the same arguments returns the same task and is charged once.";
 
 /** A tool that submits a task of one kind. `path` is where its body goes. */
@@ -101,7 +101,7 @@ export const tools: Record<string, Tool> = {
   estimate: {
     title: "Estimate the price",
     description:
-      "Checks a request and tells its price and what would be left, or what is wrong with it. Nothing is made or charged. Takes the " +
+      "Checks a request and returns its price and what would be left, or what is wrong with it. Nothing is made or charged. Takes the " +
       "arguments of the tool that would make it, with its kind: image (generate_image), video (generate_video), remix (remix_video), " +
       "character (create_character), or chat (messages as the HTTP API takes them).",
     input: (models) => ({
