@@ -42,8 +42,7 @@ export const headers = {
     example: "private, no-cache",
   },
   location: {
-    description: "The path of the generic status query of the task.",
-    required: true,
+    description: "The path of the generic status query of the task; absent with `dry_run=true`.",
     schema: { type: "string", format: "uri-reference" },
     example: "/v1/tasks/task_3FKqS2mV0bWmXv7oLz5R1A",
   },

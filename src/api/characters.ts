@@ -7,7 +7,6 @@ import { characterById, deleteCharacter, listCharacters } from "../db/characters
 import { lifeTimes, signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppEnv, answer, assetBase } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
@@ -39,7 +38,6 @@ export const characters = new Hono<AppEnv>()
     );
     return answer(c, toList(data, found.length > page.limit));
   })
-  .all("/", notAllowed("GET, HEAD"))
   .delete("/:id", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
     const id = c.req.param("id");
@@ -49,5 +47,4 @@ export const characters = new Hono<AppEnv>()
     await removeAssets(c.env.ASSETS, [characterPicture(id)]);
     await deleteCharacter(db, accountId, id);
     return c.body(null, 204);
-  })
-  .all("/*", unknownPath([[/\/characters\/[^/]+$/, "DELETE"]]));
+  });

@@ -41,7 +41,8 @@ export function prepare(c: AppContext, thrown: unknown): { error: ApiError; stat
 
 function inLanguage(c: AppContext): Language {
   c.header("content-language", c.get("language"));
-  c.header("vary", "Accept-Language", { append: true });
+  // A finished answer is the 404 that becomes a 405: it varies already.
+  if (!c.finalized) c.header("vary", "Accept-Language", { append: true });
   return c.get("language");
 }
 
@@ -69,15 +70,5 @@ export function pathNotFound(c: AppContext): ApiError {
 }
 
 /** For paths that exist, but not with this method. */
-export const notAllowed = (allow: string) => () => {
-  throw new ApiError("method_not_allowed", { headers: { allow } });
-};
-
-/**
- * The end of a family: its paths that exist, each with its methods, and 404 for all others. One handler for the whole
- * family, for a route of its own beside each path would keep hono from its fast router.
- */
-export const unknownPath = (known: [path: RegExp, allow: string][]) => (c: AppContext) => {
-  const allow = known.find(([path]) => path.test(c.req.path))?.[1];
-  throw allow === undefined ? pathNotFound(c) : new ApiError("method_not_allowed", { headers: { allow } });
-};
+export const onMethodNotAllowed = (c: AppContext, methods: string[]) =>
+  onError(new ApiError("method_not_allowed", { headers: { allow: methods.join(", ") } }), c);

@@ -6,7 +6,6 @@ import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
@@ -15,10 +14,7 @@ import { eventsQuery } from "./schema/queries.ts";
 /** D1 is asked this often while a caller waits: one row, or none. */
 const waitStepMs = 2_000;
 
-export const events = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"))
-  .all("/*", unknownPath([]));
+export const events = new Hono<AppEnv>().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
   const { accountId } = c.get("caller");

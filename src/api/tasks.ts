@@ -10,7 +10,6 @@ import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
 import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
@@ -27,20 +26,10 @@ const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000
 
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
-  .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")))
-  .all(
-    "/*",
-    unknownPath([
-      [/\/tasks\/[^/]+$/, "GET, HEAD"],
-      [/\/cancel$/, "POST"],
-      [/\/events$/, "GET, HEAD"],
-      [/\/callback$/, "GET, HEAD, POST"],
-    ]),
-  );
+  .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")));
 
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);

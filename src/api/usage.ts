@@ -7,7 +7,6 @@ import { toUnits } from "../db/ledger.ts";
 import { type Column, readReferencedUsage, readUsage, type Span, type Used } from "../db/usage.ts";
 import { invalid } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed } from "./errors.ts";
 import { focusTable } from "./focus.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { query } from "./query.ts";
@@ -19,9 +18,7 @@ const defaultDays = 30;
 /** Tasks with a reference that one answer reads. */
 const mostReferenced = 20_000;
 
-export const usage = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"));
+export const usage = new Hono<AppEnv>().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
 
 async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<typeof usageQuery>): Promise<Response> {
   const span = toSpan(from, to);
@@ -51,7 +48,7 @@ function toSpan(from: number | undefined, to: number | undefined): Span {
 }
 
 const toRow = (group: Column, used: Used) => ({
-  [group]: group === "day" ? toDate(used.day!) : used[group],
+  [group]: group === "day" ? toDate(used.day ?? 0) : used[group],
   charged: toUnits(used.charged),
   returned: toUnits(used.returned),
   completed: used.completed,

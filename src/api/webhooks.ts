@@ -8,7 +8,6 @@ import { newId } from "../ids.ts";
 import { post } from "../tasks/notify.ts";
 import { admitted } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { readReceiverUrl } from "./references.ts";
 import { webhookChange } from "./schema/bodies.ts";
@@ -16,17 +15,14 @@ import { webhookChange } from "./schema/bodies.ts";
 export const webhook = new Hono<AppEnv>()
   .get("/", admitted("read"), async (c) => answer(c, { url: (await readWebhook(c.env.DB, accountOf(c))).url }))
   .put("/", admitted("read"), setUrl)
-  .all("/", notAllowed("GET, HEAD, PUT"))
-  .post("/test", admitted("submission"), sendTest)
-  .all("/*", unknownPath([[/\/webhook\/test\/?$/, "POST"]]));
+  .post("/test", admitted("submission"), sendTest);
 
 export const webhookSecret = new Hono<AppEnv>()
   .get("/", admitted("read"), async (c) => privately(c, (await readWebhook(c.env.DB, accountOf(c))).secret))
   .post("/", admitted("read"), async (c) => {
     await readNoBody(c);
     return privately(c, await rotateSecret(c.env.DB, accountOf(c)));
-  })
-  .all("/", notAllowed("GET, HEAD, POST"));
+  });
 
 const accountOf = (c: AppContext) => c.get("caller").accountId;
 

@@ -44,7 +44,7 @@ test.each<[what: string, method: string, url: string, answer: ReturnType<typeof 
   ["an error's code", "POST", images, received(409, error("conflict")), /code conflict is not documented/],
   ["another family's error", "GET", `${origin}/v1/tasks/task_a`, received(404, error("task_not_found")), /code/],
   ["a media type", "POST", images, received(200, submission, { "content-type": "text/html" }), /text\/html is not documented/],
-  ["the lack of a header", "POST", images, received(200, submission, { location: undefined }), /location is missing/],
+  ["the lack of a header", "POST", images, received(200, submission, { "x-request-id": undefined }), /x-request-id is missing/],
   ["a method", "PATCH", images, received(200, submission), /PATCH is not documented/],
   ["a path", "GET", `${origin}/v1/secrets`, received(200, {}), /path is not documented/],
   [

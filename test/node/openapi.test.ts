@@ -6,6 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
 import { descriptionFile, descriptionText } from "../../scripts/openapi/file.ts";
+import { errorTable } from "../../src/errors.ts";
 
 interface Media {
   schema?: object;
@@ -115,4 +116,11 @@ test("every reference leads somewhere, and every component is used", () => {
   const there = Object.entries(components).flatMap(([kind, entries]) => Object.keys(entries).map((name) => `${kind}/${name}`));
   expect([...used].filter((path) => !there.includes(path))).toEqual([]);
   expect(there.filter((path) => !used.has(path) && !path.startsWith("securitySchemes/"))).toEqual([]);
+});
+
+test("every error code is documented; 405 answers every method that a path does not have", () => {
+  const documented = new Set(
+    [...text.matchAll(/"x-error-codes": (\[[^\]]*\])/g)].flatMap(([, codes = "[]"]) => JSON.parse(codes) as string[]),
+  );
+  expect(Object.keys(errorTable).filter((code) => !documented.has(code))).toEqual(["method_not_allowed"]);
 });
