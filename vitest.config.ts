@@ -15,7 +15,7 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 const absent = () => new Response(null, { status: 404 });
 
 /** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
-const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never };
+const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never, MCP: absent as never };
 
 /** Styles, scripts, drawings and Markdown that the console serves are text to it, fonts and media bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
@@ -112,10 +112,12 @@ export default defineConfig(async () => ({
             "test/node/**",
             "test/deploy/**",
             "test/clients/**",
+            "test/packages/**",
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",
             "test/openai/**",
+            "test/mcp/**",
           ],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
@@ -128,6 +130,10 @@ export default defineConfig(async () => ({
           }),
         ],
         test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+      },
+      {
+        plugins: [await withWorker("MCP", "Mcp", "./test/mcp/gateway.ts")],
+        test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [await scripted()],

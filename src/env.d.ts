@@ -24,6 +24,8 @@ interface Env {
   CONSOLE?: { open(request: Request, api: import("./console/api.ts").Api): Promise<Response> };
   /** OpenAI's API at /openai/v1; a deployment may leave it out */
   OPENAI?: import("./gateway-api.ts").WorkerBehind;
+  /** The Model Context Protocol at /mcp; a deployment may leave it out */
+  MCP?: import("./gateway-api.ts").WorkerBehind;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
   /** Media transformations: stills of films, for characters and thumbnails */

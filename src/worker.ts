@@ -42,7 +42,7 @@ async function toConsole(c: AppContext): Promise<Response> {
 }
 
 /** Hands requests to the Worker of a binding, and with them the API as callers have it; 404 where it is not deployed. */
-const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
+const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   const worker = c.env[binding];
   if (!worker) throw new ApiError("not_found");
   // The caller who hangs up hangs up on what is asked for him, too.
@@ -94,6 +94,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .on("ALL", ["/console", "/console/*"], toConsole)
   .on("GET", readPaths, toConsole)
   .all("/openai/*", toWorker("OPENAI"))
+  .all("/mcp", toWorker("MCP"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 
