@@ -1,4 +1,4 @@
-/** The account's characters: their pictures and user names, and forgetting one. */
+/** The account's characters: their images and usernames, and deleting one. */
 
 import { Hono } from "hono";
 import { characterById } from "../db/characters.ts";
@@ -9,7 +9,7 @@ import { Icon } from "./parts/icon.tsx";
 import { Moment } from "./parts/moment.tsx";
 import { Problem } from "./parts/note.tsx";
 
-/** An element of `GET /v1/characters`. Its picture's address is signed anew with each answer. */
+/** An element of `GET /v1/characters`. Its image's URL is signed anew with each answer. */
 interface CharacterRow {
   id: string;
   username: string;

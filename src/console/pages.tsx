@@ -1,4 +1,4 @@
-/** Every page of the console, at /console: rendered here, and whole without script. */
+/** All pages of the console, at /console: rendered on the server, usable without script. */
 
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
@@ -19,13 +19,13 @@ import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
 import { usage } from "./usage/page.tsx";
 
-/** The page of the console whose link was followed: path and query on this very host, or undefined. */
+/** The page of the console that contained the link: path and query on this host, or undefined. */
 function cameFrom({ url, headers }: Request): string | undefined {
   const from = URL.parse(headers.get("referer") ?? "");
   return from?.origin === new URL(url).origin && /^\/console(\/|$)/.test(from.pathname) ? from.pathname + from.search : undefined;
 }
 
-/** How a choice of looks is kept: a year, by this browser. */
+/** The theme is stored for a year in this browser. */
 const kept = { path: "/console", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } as const;
 
 export const pages = new Hono<ConsoleEnvironment>()

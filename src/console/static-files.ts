@@ -1,4 +1,4 @@
-/** The files that pages load: styles, scripts, fonts, drawings. A name has a hash of what is in it, so browsers keep it for ever. */
+/** The files that pages load: styles, scripts, fonts, images. A name contains a hash of the content, so browsers cache it permanently. */
 
 import { createHash } from "node:crypto";
 import mono from "@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2";
@@ -37,7 +37,7 @@ function add(name: string, body: string | ArrayBuffer): void {
   files.set(name, { body, type: types[extension], hashedName: `${name.slice(0, dot)}.${hash}.${extension}` });
 }
 
-/** The path of a file by its plain name. Throws for names that are not served. */
+/** The path of a file by its plain name. Throws for unknown names. */
 export function pathOf(name: string): string {
   const file = files.get(name);
   if (!file) throw new Error(`no static file ${name}`);
@@ -58,7 +58,7 @@ add("art.svg", art);
 
 const hashed = /^(.+)\.[0-9a-f]{10}(\.\w+)$/;
 
-/** Answers a request for a file. A name with another hash is of another deployment: it gets today's file, kept nowhere. */
+/** Answers a request for a file. A name with another hash belongs to another deployment: it gets the current file, which is not cached. */
 export function staticFile(hashedName: string): Response {
   const file = files.get(hashedName.replace(hashed, "$1$2"));
   if (!file || !hashed.test(hashedName)) return new Response("not found", { status: 404 });

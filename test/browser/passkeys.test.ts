@@ -31,7 +31,7 @@ test("a passkey is added on the account page, signs in, and is deleted", async (
   await signOut(page);
   await browser.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
   await page.getByRole("button", { name: "Continue with a passkey" }).click();
-  await page.getByRole("alert").getByText("That did not work.").waitFor();
+  await page.getByRole("alert").getByText("The passkey was not accepted.").waitFor();
   await browser.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
   await page.getByRole("button", { name: "Continue with a passkey" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();

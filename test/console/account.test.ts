@@ -87,7 +87,7 @@ test("sessions are listed without their secrets, and ended one by one or all; se
   const page = await first.read("/console/account");
   expect(page).toContain("Firefox, Linux");
   expect(page).toContain("&lt;script&gt;alert(1)");
-  expect(page.split("This one")).toHaveLength(2);
+  expect(page.split("This session")).toHaveLength(2);
   const { results } = await env.DB.prepare(
     "SELECT s.id, s.token, s.userAgent FROM auth_session s JOIN auth_user u ON u.id = s.userId WHERE u.email = ?1",
   )

@@ -141,7 +141,7 @@ test("a quota is increased, set and removed, and a quota below the used amount i
   expect((await quota({ how: "add", amount: "-1" })).slice(0, 2)).toEqual([303, 0.5]);
   const [status, left, text] = await quota({ how: "set", amount: "0.029999" });
   expect([status, left]).toEqual([400, 0.5]);
-  expect(text).toContain("used and reserved: $0.03");
+  expect(text).toContain("used and reserved amount: $0.03");
   for (const form of [
     { how: "set", amount: "" },
     { how: "add", amount: "" },
@@ -187,7 +187,7 @@ test("an account is opened, and its user signs up by the link that is shown once
   const path = opened.headers.get("location")!;
   expect(await browser.read(path)).toContain("$12.50");
   const again = await browser.ask(`${root}/accounts`, { email: email.toLowerCase(), name: "Other", quota: "1" });
-  expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("exists already")]);
+  expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("already exists")]);
   const shown = await (await browser.ask(`${path}/invite`, {})).text();
   const link = new URL(/https:\/\/[^<"]+invitation=inv_\w+/.exec(shown)![0]);
   expect(link.origin).toBe("https://gateway.example");
@@ -278,7 +278,7 @@ test("a hold without a task record is shown as stuck, and has no page", async ()
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   await reserve(env.DB, charge, 30_000);
   vi.setSystemTime(Date.now() + 61_000);
-  expect(await browser.read(`${root}/tasks`)).toContain("it has no record");
+  expect(await browser.read(`${root}/tasks`)).toContain("no record");
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}`)).status).toBe(404);
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}/cancel`, {})).status).toBe(404);
   await settle(env.DB, charge, 0, "cancelled");
@@ -308,7 +308,7 @@ test("the list of open tasks reads no settled rows of accounts without open task
 
 test("the audit runs on request and names wallets that disagree", async () => {
   const account = await newAccount(1);
-  expect(await browser.read(root)).toContain("Check the books");
+  expect(await browser.read(root)).toContain("Run the audit");
   expect(await browser.read(`${root}/audit`)).toContain("Every balance agrees with the ledger.");
   await env.DB.prepare("UPDATE wallet SET used = used + 7 WHERE id = ?1").bind(account.id).run();
   const page = await browser.read(`${root}/audit`);
@@ -324,21 +324,21 @@ test("providers are shown with their state, without secrets and URLs", async () 
   for (const text of ["secret-of", "fal.example", "user:pass", "test-admin", "test-signing-secret"]) expect(page).not.toContain(text);
   const row = (name: string) => new RegExp(`<tr><th scope="row">${name}</th>.*?</tr>`).exec(page)![0];
   expect(row("fal")).toContain("put aside");
-  expect(row("modelark")).toContain("asked in its turn");
+  expect(row("modelark")).toContain("used in order");
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
   expect(section).toContain("image $0.03 · HD image $0.06");
   expect([...section.matchAll(/<li>(\w+) · .*?<\/code> · (.*?)<\/li>/g)].map(([, name, state]) => [name, state])).toEqual([
-    ["modelark", "asked in its turn"],
-    ["fal", "asked last: put aside on this machine"],
-    ["replicate", "passed over: off"],
-    ["cloudflare", "passed over: off"],
-    ["sandbox", "passed over: never beside a real provider"],
+    ["modelark", "used in order"],
+    ["fal", "used last: unhealthy in this isolate"],
+    ["replicate", "skipped: off"],
+    ["cloudflare", "skipped: off"],
+    ["sandbox", "skipped: not a fallback of a real provider"],
   ]);
 });
 
 test("a model without a provider is marked as such", async () => {
-  expect(await readWith({ SANDBOX: undefined as never }, `${root}/providers`)).toContain("the model cannot be asked for");
+  expect(await readWith({ SANDBOX: undefined as never }, `${root}/providers`)).toContain("the model is not available");
 });
 
 test("every page is complete HTML with its headings in order", async () => {

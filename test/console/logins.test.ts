@@ -140,7 +140,7 @@ test("a user with a password and an unverified address is neither joined by the 
   const owner = browserOf();
   const to = await signIn(owner, somebody({ email }));
   expect(to).toBe("/console/sign-in?error=account_not_linked");
-  expect(await owner.read(to)).toContain("exists already");
+  expect(await owner.read(to)).toContain("already exists");
   expect((await owner.ask("/console")).status).toBe(303);
 });
 

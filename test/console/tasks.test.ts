@@ -107,7 +107,7 @@ test("the gallery is filtered by kind, status and model, and has further pages",
   expect(await show("?kind=video")).toEqual([video]);
   expect(await show("?status=completed&kind=&model=")).toEqual([video]);
   expect(await show("?model=vidA-2")).toEqual([video]);
-  expect(await browser.read("/console/tasks?model=vidB-3.1-fast")).toContain("There are no such tasks.");
+  expect(await browser.read("/console/tasks?model=vidB-3.1-fast")).toContain("There are no matching tasks.");
   const refused = await browser.ask("/console/tasks?kind=%3Cscript%3E");
   expect([refused.status, shown(await refused.text())]).toEqual([400, []]);
 });
@@ -153,7 +153,7 @@ test("a failed task shows the reason and that its money was returned", async () 
   const id = await image(account, { prompt });
   await finish(account, id);
   const text = await browser.read(`/console/tasks/${id}`);
-  for (const words of ["The content violates the content policy.", "content_policy_violation", "$0.03 came back"])
+  for (const words of ["The content violates the content policy.", "content_policy_violation", "$0.03 was returned"])
     expect(text).toContain(words);
   expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0\.03"/);
 });
@@ -199,7 +199,7 @@ test("a task with uploaded images cannot be repeated: its page links to the play
   const id = await complete(account, images, { model: "imgB-4o-image", prompt: unique(), images: [inline] });
   const text = await browser.read(`/console/tasks/${id}`);
   expect(text).toContain("cannot be repeated as it was");
-  expect(text).toContain("a picture sent along");
+  expect(text).toContain("an uploaded image");
   expect(text).toContain(`href="/console/playground?from=${id}"`);
   expect(text).not.toContain(`${id}/again`);
   const before = await books(account);
@@ -263,7 +263,7 @@ test("cancelling returns the money; cancelling a final task shows a message", as
   expect(await books(account)).not.toEqual(before);
   expect(await led(await browser.ask(action, { key }))).toBe(id);
   expect(await books(account)).toEqual(before);
-  expect(await browser.read(`/console/tasks/${id}`)).toContain("$0.03 came back");
+  expect(await browser.read(`/console/tasks/${id}`)).toContain("$0.03 was returned");
   const late = await browser.ask(action, { key });
   expect(late.status).toBe(400);
   expect(await late.text()).toContain("The task has already ended.");

@@ -1,4 +1,4 @@
-/** What an admin does to an account: quota, disabling, the role, an invitation, deleting a key. Each leaves a line in the log. */
+/** An admin's actions on an account: quota, disabling, role, invitation, deleting a key. Each is logged. */
 
 import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
@@ -19,7 +19,7 @@ import { signup } from "../settings.ts";
 
 type Change = Parameters<typeof changeQuota>[2];
 
-/** The change that a form asks for, or undefined. No limit is said by the choice alone: an empty field may be a slip. */
+/** The quota change of a form, or undefined. No limit must be chosen explicitly: an empty field may be a mistake. */
 function changeAsked(how: string, amount: string): Change | undefined {
   if (how === "unlimited") return { quota: null };
   const [, minus = "", digits = ""] = /^([-−]?)(\d.*)$/.exec(amount) ?? [];
@@ -42,7 +42,7 @@ async function setQuota(c: ConsoleContext, account: Account) {
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
 
-/** What is asked about first. Nobody does these to themselves: the last admin would shut everybody out. */
+/** Actions with a confirmation. Admins cannot apply them to their own account, so that at least one admin remains. */
 const deeds = {
   disable: { destroys: true, title: "admin_disable_ask", text: "admin_disable_warning", yes: "admin_disable", outcome: "disabled" },
   enable: { destroys: false, title: "admin_enable_ask", text: "admin_enable_warning", yes: "admin_enable", outcome: "enabled" },

@@ -1,4 +1,4 @@
-/** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
+/** One account for the operator: profile, money, keys and latest tasks. No prompts, no outputs. */
 
 import { Hono } from "hono";
 import { type Account } from "../../db/accounts.ts";
@@ -16,7 +16,7 @@ import { Facts, Figures, Table } from "../parts/table.tsx";
 import { type TaskRow, TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
-/** The account's page; `problem` says why its quota was not changed. */
+/** The account's page; `problem` is the reason why its quota was not changed. */
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;

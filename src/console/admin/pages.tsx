@@ -1,4 +1,4 @@
-/** The operator's pages: how things stand at a glance, and the audit of the books. The other parts are mounted here. */
+/** The admin start page with key numbers, and the audit. The other sections are mounted here. */
 
 import { amountOf } from "../amounts.ts";
 import { Money } from "../parts/money.tsx";

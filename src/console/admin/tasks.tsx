@@ -1,4 +1,4 @@
-/** Everybody's tasks whose books are open, oldest first; the stuck ones apart. */
+/** Open tasks of all accounts, oldest first, with the stuck ones separately. */
 
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
@@ -12,7 +12,7 @@ import { Table } from "../parts/table.tsx";
 
 const pageSize = 20;
 const dayMs = 86_400_000;
-/** How far back is looked. A task that runs well ends within minutes: a day shows them all, more is for what was left behind. */
+/** The time range of the list. Healthy tasks end within minutes: a day shows them all, longer ranges find leftovers. */
 const spans = ["1", "7", "90"] as const;
 
 type Row = OpenTask & { state: State };
@@ -62,7 +62,7 @@ async function list(c: ConsoleContext) {
   const now = Date.now();
   const days = spans.find((span) => span === c.req.query("days")) ?? "1";
   const found = await listOpenTasks(c.env.DB, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: c.req.query("after") });
-  // Reading a record wakes its object, and an alarm that was lost is set again by that.
+  // Reading a record wakes its object, which sets a lost alarm again.
   const rows = await Promise.all(
     found
       .slice(0, pageSize)

@@ -1,4 +1,4 @@
-/** API keys: listed, created and shown once. */
+/** API keys: the list, creating one, and showing its secret once. */
 
 import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
@@ -67,7 +67,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
 
 type Row = Key & { quota: number | null; used: number; reservedAt: number | null };
 
-/** How much of its quota a key has used; amber from nine tenths on. */
+/** The used part of a key's quota; amber from nine tenths on. */
 const Used = ({ quota, used, name }: Row) =>
   quota === null || quota === 0 ? null : (
     <progress
@@ -145,7 +145,7 @@ async function create(c: ConsoleContext) {
   const field = await fieldsOf(c);
   const given = nameAndQuota(c, field);
   if (typeof given === "string") return keysPage(c, given);
-  // A key lives to the end of the day that is given, UTC.
+  // A key expires at the end of the given day, UTC.
   const expiresAt = field("expires") === "" ? null : Date.parse(`${field("expires")}T23:59:59Z`);
   if (expiresAt !== null && !(expiresAt > Date.now())) return keysPage(c, c.var.say("bad_expiry"));
   const { apiKey, key, statement } = await insertKey(c.env.DB, c.get("account").id, given.name, expiresAt);

@@ -1,4 +1,4 @@
-/** The models that can be asked for now: all of them, and each with its fields, price, usual time and programs. */
+/** The available models: the list, and each with its fields, price, usual time and code examples. */
 
 import { Hono } from "hono";
 import { modelNamed } from "../../catalog/models.ts";
@@ -18,11 +18,11 @@ type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" 
 const kinds = ["image", "video", "chat"] as const;
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
 
-/** Prices with what each is for: `image $0.03`. */
+/** Prices with their units: `image $0.03`. */
 const prices = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>
   Object.entries(price).map(([name, units]) => [c.var.say(`model_price_${name as PriceName}`), amountOf(c, Math.round(units * 1e6))]);
 
-/** What a model does beside its own kind. */
+/** Actions of a model beside its main kind. */
 const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
 
 const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
@@ -90,7 +90,7 @@ async function list(c: ConsoleContext) {
   );
 }
 
-/** What each action of a model is shown with when nothing was typed. */
+/** The example request of each action of a model. */
 const sample = (c: ConsoleContext, choice: Choice) =>
   carriedOver(
     choice.fields,

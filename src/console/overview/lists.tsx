@@ -1,4 +1,4 @@
-/** The lists of the overview: what runs, what was made, which models were used, what failed. */
+/** The lists of the overview: running tasks, latest outputs, used models, failures. */
 
 import type { ModelUse } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
@@ -12,7 +12,7 @@ import { live } from "../tasks/live.ts";
 
 const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
 
-/** What a task is called where there is one line for it: what was asked for, else what kind it is. */
+/** The title of a task in one line: its prompt, else its kind. */
 const useTitle = (task: TaskData): string => {
   const { say } = useAround();
   return task.metadata.prompt || `${say(`kind_${task.metadata.kind}`)} · ${task.model}`;
@@ -38,7 +38,7 @@ const RunningTask = ({ task }: { task: TaskData }) => {
   );
 };
 
-/** What is queued or in progress; it asks for itself until nothing is. */
+/** Queued and running tasks; refreshes itself until there are none. */
 export const Running = ({ tasks }: { tasks: TaskData[] }) => {
   const { say } = useAround();
   return (
@@ -73,7 +73,7 @@ const Preview = ({ task }: { task: TaskData }) => {
   return <video src={`${video!.url[0]}#t=0.1`} preload="metadata" muted playsinline aria-label={title} />;
 };
 
-/** How many images, or how long a video is. */
+/** The number of images, or the duration of a video. */
 const Badge = ({ task: { result } }: { task: TaskData }) => {
   const count = result?.images?.length ?? 0;
   const video = result?.videos?.[0];
@@ -87,7 +87,7 @@ const Badge = ({ task: { result } }: { task: TaskData }) => {
   return count > 1 ? <span class="badge num">×{count}</span> : null;
 };
 
-/** What was made last, as long as its files are there. */
+/** The latest outputs, while their files exist. */
 export const Recent = ({ tasks }: { tasks: TaskData[] }) => {
   const { say } = useAround();
   const shown = tasks.filter((task) => task.result !== undefined && !isGone(task));

@@ -1,4 +1,4 @@
-/** Tasks one a row, each with a link to its page. */
+/** A table of tasks, each with a link to its page. */
 
 import { cutId } from "./ids.ts";
 import { Moment } from "./moment.tsx";
@@ -15,7 +15,7 @@ export interface TaskRow {
   error?: { code: string };
 }
 
-/** Tasks by their ids: what was asked for is not the reader's. `path` is where their pages are. */
+/** Tasks by their ids, because the reader may not see prompts. `path` is the path of their pages. */
 export const TaskTable = ({ tasks, path }: { tasks: TaskRow[]; path: string }) => {
   const { say } = useAround();
   const columns = [say("task"), { name: say("model"), isExtra: true }, say("status"), { name: say("created"), isNumber: true }];

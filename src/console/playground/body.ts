@@ -1,4 +1,4 @@
-/** The JSON body that a filled form stands for, and what it will cost. Values that do not fit are left to the API, which says so best. Pure. */
+/** The JSON body of a filled form, and the amount it will reserve. Invalid values are passed on, because the API reports them best. Pure. */
 
 import type { ChatBody } from "../../catalog/chat-schema.ts";
 import { chatReservation } from "../../catalog/chat-tokens.ts";
@@ -11,7 +11,7 @@ import type { ImageFile } from "./image-file.ts";
 
 export type Pictures = Map<string, ImageFile[]>;
 
-/** The body without `model`. Pictures that were given as files stand in it as they are. */
+/** The body without `model`. Image files stay in it as `ImageFile`. */
 export function bodyOf(fields: Field[], typed: Typed, pictures: Pictures): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const field of fields) {
@@ -59,7 +59,7 @@ function valueOf(field: Field, typed: Typed, pictures: Pictures): unknown {
   }
 }
 
-/** The turns of a conversation that say something. */
+/** The messages of a conversation that are not empty. */
 export function messagesIn(name: string, typed: Typed): { role: string; content: string }[] {
   const messages = [];
   for (let at = 0; typed.has(`${name}.${at}.role`); at++) {
@@ -75,11 +75,11 @@ function jsonOf(text: string): unknown {
     const value: unknown = JSON.parse(text);
     return isDeeperThan(value, maxDepth) ? text : value;
   } catch {
-    return text; // a word where one may stand, else a mistake that the API names
+    return text; // a word where one is allowed, else an error that the API reports
   }
 }
 
-/** Millionths that a submission will hold; null while what is typed does not tell. */
+/** Millionths that a submission will reserve; null if the typed values do not determine it. */
 export function holdOf({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
   const price = priceFromShown(shown);
   if (action === "chat") {

@@ -1,17 +1,17 @@
-/** What can be chosen in the playground: the usable models, each with what it does, as `/v1/models` tells them. */
+/** The choices of the playground: the available models with their actions, from `/v1/models`. */
 
 import type { Action } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { type Field, fieldsOf, type Schema } from "./fields.ts";
 
 export interface Choice {
-  /** `vidA-2`, and `vidA-2:character` for what else a model does. */
+  /** `vidA-2`, and `vidA-2:character` for another action of a model. */
   id: string;
   model: string;
   aliases: string[];
   action: Action;
   fields: Field[];
-  /** As `/v1/models` shows it. */
+  /** As in `/v1/models`. */
   price: Record<string, number>;
 }
 
@@ -24,7 +24,7 @@ interface ModelView {
   price: Record<string, number>;
 }
 
-/** A remix is of a film that its path names; the schema speaks of the body. */
+/** The path of a remix names its source video; the schema only has the body. */
 const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_id", isRequired: true };
 
 /** The groups of the list, in its order. */
@@ -47,7 +47,7 @@ export async function choicesOf(c: ConsoleContext): Promise<Choice[]> {
   ]);
 }
 
-/** Where a request goes, and the rest of its body. */
+/** The path of a request, and the rest of its body. */
 export function requestOf({ model, action }: Choice, body: Record<string, unknown>): { path: string; body: Record<string, unknown> } {
   const { video_id: film = "task_", ...rest } = body as { video_id?: string };
   const paths: Record<Action, string> = {

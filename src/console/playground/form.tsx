@@ -1,4 +1,4 @@
-/** A form's fields on the page: one control for each kind of field, what is wrong with it beside it. */
+/** The form's controls: one for each kind of field, with its errors beside it. */
 
 import type { Child } from "hono/jsx";
 import type { Action } from "../../catalog/models.ts";
@@ -13,19 +13,19 @@ export interface FormState {
   action: Action;
   fields: Field[];
   typed: Typed;
-  /** What the API found wrong, by the field's name. */
+  /** The API's errors by field name. */
   problems: Map<string, string[]>;
   language: Language;
   say: Say;
 }
 
-/** Long texts get an area, short ones a line. */
+/** Long texts get a text area, short ones a line. */
 const longText = 200;
 const pictureTypes = "image/png,image/jpeg,image/webp";
 
 const one = (typed: Typed, name: string) => typed.get(name)?.[0];
 
-/** What a control says of itself to who cannot see what is around it. */
+/** The ids that describe a control to screen readers. */
 const described = (name: string, { problems, language, action }: FormState) => {
   const ids = [hintOf(language, name, action) && `hint-${name}`, problems.has(name) && `problem-${name}`].filter(Boolean);
   return {
@@ -63,7 +63,7 @@ const Options = ({ options, chosen, language }: { options: (string | number)[]; 
   </>
 );
 
-/** A picked file is shown and named by the script of this page; pictures may be dropped on the whole. */
+/** The script of this page shows chosen files; images may be dropped on the whole area. */
 const PictureInput = ({ name, most, label, say }: { name: string; most: number; label: string; say: Say }) => (
   <div class="drop" data-drop={say("drop_here")}>
     <input
@@ -194,7 +194,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
   }
 }
 
-/** Fields of several controls are a group with a name, others a label around their control. */
+/** Fields with several controls are a named group, others a label around their control. */
 const isGroup = ({ as }: Field) => as === "pictures" || as === "roles" || as === "messages";
 
 function Labelled({ field, state }: { field: Field; state: FormState }) {
@@ -220,7 +220,7 @@ function Labelled({ field, state }: { field: Field; state: FormState }) {
   );
 }
 
-/** Fields of the same object stand together. */
+/** Fields of the same object are grouped. */
 function Grouped({ fields, state }: { fields: Field[]; state: FormState }) {
   const groups = new Set(fields.flatMap(({ group }) => group ?? []));
   return (
@@ -236,7 +236,7 @@ function Grouped({ fields, state }: { fields: Field[]; state: FormState }) {
   );
 }
 
-/** More optional fields than these are folded away, unless something in them is set or wrong. */
+/** More optional fields than these are folded, unless one of them is set or wrong. */
 const mostInSight = 4;
 
 /** All fields of a form. */

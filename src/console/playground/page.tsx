@@ -1,4 +1,4 @@
-/** The playground's page: the choice of a model, its form, what it will cost, the same request as programs. */
+/** The playground's page: the choice of a model, its form, its price, the same request as code. */
 
 import { readBalance, remaining } from "../../db/ledger.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
@@ -19,18 +19,18 @@ export interface Shown {
   choice: Choice;
   typed: Typed;
   pictures?: Pictures | undefined;
-  /** Of the form as a whole. */
+  /** Of the whole form. */
   problem?: string | undefined;
   /** By field. */
   problems?: Map<string, string[]>;
-  /** Pictures were lost on the way to this page. */
+  /** Images were lost on the way to this page. */
   lostPictures?: boolean;
   answer?: { text: string; used: string } | undefined;
-  /** The account's films, newest first, where one is asked for. */
+  /** The account's videos, newest first, for forms that need one. */
   films?: string[];
 }
 
-/** Everything that is typed, but no file: what is asked while somebody types. */
+/** All typed values without files: sent for the preview during typing. */
 const texts = "textarea, select, input:not([type=file])";
 const code = { curl: "curl", javascript: "JavaScript", python: "Python" } as const;
 const codeIds = Object.keys(code).map((language) => `#code-${language}`);
@@ -150,7 +150,7 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
   );
 }
 
-/** What it will cost, beside what is left. */
+/** The price, beside the remaining balance. */
 function Cost({ c, choice, amount, left }: { c: ConsoleContext; choice: Choice; amount: number | null; left: number | null }) {
   const { say } = c.var;
   const units = (name: string) => amountOf(c, Math.round((choice.price[name] ?? 0) * 1e6));

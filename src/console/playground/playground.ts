@@ -1,4 +1,4 @@
-/** The playground: a form for each model, sent to the gateway's own API in the name of who is signed in. */
+/** The playground: a form for each model, submitted to the gateway's own API as the signed-in user. */
 
 import { Hono } from "hono";
 import { sha256Hex } from "../../ids.ts";
@@ -17,7 +17,7 @@ interface ApiError {
 /** Too many large forms are being read. */
 class Busy extends Error {}
 
-/** Films of the account that a character or a remix can be made from. */
+/** Videos of the account that a character or a remix can be made from. */
 async function filmsOf(c: ConsoleContext, { action }: Choice): Promise<string[]> {
   if (action !== "character" && action !== "remix") return [];
   const answer = await askGateway(c, "/v1/tasks?kind=video&status=completed&limit=20");
@@ -27,7 +27,7 @@ async function filmsOf(c: ConsoleContext, { action }: Choice): Promise<string[]>
 const show = async (c: ConsoleContext, shown: Omit<Shown, "films">, status?: Parameters<typeof page>[3]) =>
   playgroundPage(c, { ...shown, films: await filmsOf(c, shown.choice) }, status);
 
-/** The page with a form to fill: of the model that is asked for, as the task `from` was made, with what else the query names. */
+/** The page with a form: for the requested model, prefilled from the task `from` and the query. */
 async function open(c: ConsoleContext): Promise<Response> {
   const { say } = c.var;
   const choices = await choicesOf(c);
@@ -49,7 +49,7 @@ async function open(c: ConsoleContext): Promise<Response> {
   return show(c, { choices, choice, typed, lostPictures });
 }
 
-/** What a form asks for: another model's form, its price and programs, or to be run. */
+/** Handles a form: shows another model's form, the price and code, or runs it. */
 async function answer(c: ConsoleContext): Promise<Response> {
   const { say } = c.var;
   const form = await readForm(c.req.raw);
@@ -85,13 +85,13 @@ async function run(c: ConsoleContext, choices: Choice[], choice: Choice, { typed
 }
 
 /**
- * The same form sent twice is one task: its key is of the page and of what is in it, for who goes back and changes
- * something wants another one.
+ * The same form sent twice is one task: the idempotency key is derived from the page's key and the values, because a user who goes
+ * back and changes a value wants another task.
  */
 const keyOf = (typed: Typed, pictures: Form["pictures"]) =>
   sha256Hex(JSON.stringify([[...typed], [...pictures].map(([name, list]) => [name, list.map((one) => [one.name, one.size])])]));
 
-/** The form as it was sent, with what the API said beside the fields it is about. */
+/** The form as it was sent, with the API's errors beside their fields. */
 async function refused(c: ConsoleContext, shown: Shown, response: Response): Promise<Response> {
   const { error } = await response.json<ApiError>();
   const problems = new Map<string, string[]>();

@@ -1,26 +1,26 @@
-/** A request as whole programs that get the result: curl in a shell, JavaScript, Python. Whatever is typed stays a value there. Pure. */
+/** A request as complete programs that print the result: curl in a shell, JavaScript, Python. Typed text is always quoted as a value. Pure. */
 
 import { ImageFile } from "./image-file.ts";
 
 export interface Program {
-  /** The gateway's address, without a slash at the end. */
+  /** The gateway's URL without a trailing slash. */
   base: string;
   path: string;
   body: Record<string, unknown>;
-  /** The answer is the result; others answer with a task. */
+  /** True if the answer is the result; otherwise the answer is a task. */
   isChat: boolean;
 }
 
 export type Language = "curl" | "javascript" | "python";
 
-/** The programs. They take the key from `API_KEY` and print the result as JSON, a chat's as text. */
+/** The programs. They read the key from `API_KEY` and print the result as JSON, a chat's as text. */
 export const snippetsOf = (program: Program): Record<Language, string> => ({
   curl: curl(program),
   javascript: javascript(program),
   python: python(program),
 });
 
-/** A literal of JSON's kinds, indented: pictures and words as the language writes them. */
+/** A literal of a JSON value, indented: images and words in the language's own syntax. */
 function literal(
   value: unknown,
   words: { picture(picture: ImageFile): string; true: string; false: string; null: string },
@@ -43,7 +43,7 @@ const json = { true: "true", false: "false", null: "null" };
 const picturesIn = (value: unknown): boolean =>
   value instanceof ImageFile || (typeof value === "object" && value !== null && Object.values(value).some(picturesIn));
 
-/** Between single quotes a shell takes everything as it is but them. */
+/** Within single quotes a shell takes every other character literally. */
 export const shellQuoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 const start = "# export API_KEY=sk-...\n";
@@ -53,7 +53,7 @@ function curl({ base, path, body, isChat }: Program): string {
   const mark = crypto.randomUUID();
   const pictures: ImageFile[] = [];
   const text = literal(body, { ...json, picture: (picture) => (pictures.push(picture), mark) });
-  // A picture is longer than an argument may be: the body is written to curl.
+  // An image is longer than an argument may be: the body is piped to curl.
   const written = text
     .split(mark)
     .map((piece, at) => {

@@ -1,4 +1,4 @@
-/** Tasks as the gateway's API tells of them, and what it says when it refuses something. */
+/** Tasks in the gateway API's answers, and its refusals. */
 
 import type { Kind } from "../../catalog/models.ts";
 import type { Parameters } from "../../catalog/parse.ts";
@@ -26,10 +26,10 @@ export interface TaskData {
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
-/** Whether its files have expired. */
+/** True if its files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
 
-/** An entry of `GET /v1/models`, as far as the pages of tasks look at it. */
+/** An entry of `GET /v1/models`, with the fields that pages of tasks use. */
 export interface ModelEntry {
   id: string;
   parameters: Schema;
@@ -45,11 +45,11 @@ interface Schema {
   >;
 }
 
-/** The models that can be asked for now. */
+/** The available models. */
 export const usableModels = async (c: ConsoleContext): Promise<ModelEntry[]> =>
   (await (await askGateway(c, "/v1/models")).json<{ data?: ModelEntry[] }>()).data ?? [];
 
-/** What the API refused, in its own words and the person's language. */
+/** A refusal of the API, with its message in the user's language. */
 export interface Refusal {
   text: string;
   status: 400 | 404 | 429 | 500;
@@ -59,7 +59,7 @@ interface ErrorBody {
   error: { message: string; details?: { param: string; message: string }[] };
 }
 
-/** Reads an answer that is no success. Every violation is told, not only the first. */
+/** Reads an error answer. All violations are shown, not only the first. */
 export async function refusalOf(answer: Response): Promise<Refusal> {
   const { error } = await answer.json<ErrorBody>();
   const { details = [] } = error;

@@ -1,4 +1,4 @@
-/** The facts of a task in tables: what was asked for, what it cost, and when what happened. */
+/** Tables of a task's facts: its parameters, cost and times. */
 
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
@@ -25,7 +25,7 @@ const TaskLink = ({ id }: { id: string }) => (
   </a>
 );
 
-/** A parameter's value: addresses are links, other tasks lead to their pages, inline pictures are only named. */
+/** A parameter's value: URLs are links, other tasks link to their pages, inline images are only mentioned. */
 function Value({ name, value, inline }: { name: string; value: unknown; inline: string }): Child {
   if (Array.isArray(value))
     return (

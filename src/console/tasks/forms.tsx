@@ -1,4 +1,4 @@
-/** What can be done with a task: cancelled while it runs, run again, its film remixed or made a character of. */
+/** The actions on a task: cancel it while it runs, run it again, remix its video or create a character from it. */
 
 import type { Child } from "hono/jsx";
 import type { Say } from "../messages.ts";
@@ -8,7 +8,7 @@ import { isRepeatable } from "./request.ts";
 
 export type FormName = "again" | "cancel" | "remix" | "character";
 
-/** A form that was refused: why, and what had been typed. */
+/** A refused form: the message, and the typed values. */
 export interface Refused {
   form: FormName;
   refusal: Refusal;
@@ -18,9 +18,9 @@ export interface Refused {
 interface FormsProps {
   task: TaskData;
   submission: Submission;
-  /** The models that can be asked for now; looked at for films alone. */
+  /** The available models; needed only for videos. */
   models: ModelEntry[];
-  /** An amount in balance units as people read it. */
+  /** An amount in balance units, formatted. */
   amount: (units: number) => string;
   refused: Refused | undefined;
   say: Say;
@@ -34,10 +34,10 @@ const Form = ({ task, name, children }: { task: TaskData; name: FormName; childr
   </form>
 );
 
-/** Whether its film is still there for a remix or a character. Private films are not remixed. */
+/** True if its video still exists for a remix or a character. Private videos cannot be remixed. */
 const hasFilm = (task: TaskData) => task.result?.videos !== undefined && !isGone(task);
 
-/** The models, each with its seconds and what they cost: which seconds there are depends on the model. */
+/** The models with their durations and prices: the durations depend on the model. */
 function Remix({ task, models, amount, refused, say }: FormsProps) {
   const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
     (actions?.remix?.properties["duration"]?.enum ?? []).map((seconds) => ({
@@ -117,7 +117,7 @@ function Character({ task, models, amount, refused, say }: FormsProps) {
   );
 }
 
-/** Runs it again as it was, or leads to where it can be changed first. */
+/** Runs it again unchanged, or links to the playground to change it first. */
 function Again({ task, submission, amount, say }: FormsProps) {
   const playground = (
     <a href={`/console/playground?from=${task.id}`} role="button" class="btn">
@@ -141,7 +141,7 @@ function Again({ task, submission, amount, say }: FormsProps) {
   );
 }
 
-/** Everything that can be done with the task as it is now. */
+/** All actions on the task in its current state. */
 export const Forms = (props: FormsProps) =>
   isOpen(props.task) ? (
     <Form task={props.task} name="cancel">

@@ -1,4 +1,4 @@
-/** The account's tasks as cards: filtered, page by page, renewed while one of them runs. */
+/** The account's tasks as cards: filtered, in pages, refreshed while one of them runs. */
 
 import { allModels } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext, page } from "../frame.tsx";
@@ -12,7 +12,7 @@ import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 const kinds = ["image", "video", "character", "remix"] as const;
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 
-/** How far it is, in a bar with its number beside it. */
+/** The progress as a bar with its number. */
 export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (
   <>
     <progress value={task.progress} max={100} aria-label={say("task_progress")} /> <span class="meta num">{task.progress} %</span>
@@ -21,7 +21,7 @@ export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (
 
 const longestTitle = /^[^]{0,120}/u;
 
-/** What a task is called where there is little room. */
+/** The title of a task in one line. */
 function titleOf(task: TaskData, say: Say): string {
   const character = task.result?.data?.characters[0];
   const text = task.metadata.prompt ?? (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
@@ -29,7 +29,7 @@ function titleOf(task: TaskData, say: Say): string {
   return title.length < text.length ? `${title}…` : title;
 }
 
-/** Its first picture or film, or why there is none. */
+/** Its first image or video, or the reason why there is none. */
 function Preview({ task, say }: { task: TaskData; say: Say }) {
   const { result, error } = task;
   if (error) return <span class="preview">{error.message}</span>;
@@ -37,7 +37,7 @@ function Preview({ task, say }: { task: TaskData; say: Say }) {
   if (isGone(task)) return <span class="preview">{say("files_gone")}</span>;
   const film = result.videos?.[0];
   const picture = film ? film.thumbnail : (result.images?.[0]?.url[0] ?? result.data?.characters[0].profile_picture_url);
-  // A film without a thumbnail shows its first frame.
+  // A video without a thumbnail shows its first frame.
   return picture === undefined ? (
     <video class="preview" src={`${film!.url[0]}#t=0.1`} preload="metadata" muted playsinline />
   ) : (

@@ -22,7 +22,7 @@ const Outcome = ({ outcome }: { outcome: string | null }) => {
   );
 };
 
-/** An amount, or a dash for what is not known yet. */
+/** An amount, or a dash if it is not known yet. */
 const Amount = ({ of }: { of: number | null }) => (of === null ? <>–</> : <Money millionths={of} />);
 
 export const Ledger = ({ entries }: { entries: Entry[] }) => {
