@@ -1,4 +1,4 @@
-/** The gateway Worker: mounts each family at its prefix; exports the queue consumer and the objects. */
+/** The gateway Worker: mounts each family of paths at its prefix; exports the queue consumer and the Durable Objects. */
 
 import { Hono } from "hono";
 import { admin } from "./api/admin.ts";
@@ -29,18 +29,18 @@ const ownAnswer = ({ env, executionCtx }: AppContext) => {
   return async (request: Request) => gateway.fetch(request, env, executionCtx);
 };
 
-/** The pages are another Worker's, so that the API never loads them. */
+/** The pages are in another Worker, so that the API never loads them. */
 async function toConsole(c: AppContext): Promise<Response> {
   if (!c.env.CONSOLE) throw new ApiError("not_found");
   const response = await c.env.CONSOLE.open(c.req.raw, new ConsoleApi(c.env, ownAnswer(c)));
   return new Response(response.body, response);
 }
 
-/** Hands requests to the Worker of a binding, and with them the API as callers have it; 404 where it is not deployed. */
+/** Forwards requests to the Worker of a binding with the API for callers; 404 if the Worker is not deployed. */
 const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
   const worker = c.env[binding];
   if (!worker) throw new ApiError("not_found");
-  // The caller who hangs up hangs up on what is asked for him, too.
+  // If the caller disconnects, the forwarded request is aborted too.
   const { signal } = c.req.raw;
   const api = new GatewayApi((request) => ownAnswer(c)(new Request(request, { signal })));
   const response = await worker.open(c.req.raw, api);

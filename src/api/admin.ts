@@ -1,4 +1,4 @@
-/** `/admin`: the operator's accounts, keys and books. */
+/** `/admin`: the operator's API for accounts, keys and the audit. */
 
 import { Hono, type MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
@@ -17,10 +17,10 @@ import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query } from "./query.ts";
 
-/** Addresses that guessed too often, and until when this isolate does not listen to them. */
+/** Addresses with too many wrong guesses, and until when this isolate refuses them. */
 const guessers = new Map<string, number>();
 
-/** Lets the operator in. Wrong tokens are counted by address: after too many, no token is looked at for the rest of the minute. */
+/** Admits the operator. Wrong tokens are counted per address: after too many, every token is refused for the rest of the minute. */
 const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (!c.env.ADMIN_TOKEN) throw new ApiError("not_found");
   const address = c.req.header("cf-connecting-ip") ?? "unknown";
@@ -38,7 +38,7 @@ const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfter: secondsLeft(now) });
 
-/** Balance units with at most six decimals, kept as whole millionths. */
+/** Balance units with at most six decimals, converted to whole millionths. */
 const units = (least: number) =>
   z.pipe(
     z.number().check(
@@ -69,7 +69,7 @@ const newKey = z.object({
 
 const accountsQuery = z.object({ ...pageFields, email: z.optional(z.string()) });
 
-/** Only this account. */
+/** Audits only this account. */
 const auditQuery = z.object({ account: z.optional(z.string()) });
 
 export const admin = new Hono<AppEnv>()

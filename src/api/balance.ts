@@ -1,4 +1,4 @@
-/** The four balance paths: the key's and the account's, with and without `/v1`, open to every origin. */
+/** The four balance paths: the key's and the account's balance, with and without `/v1`, open to every origin. */
 
 import { Hono } from "hono";
 import { cors } from "hono/cors";
@@ -10,7 +10,7 @@ import { bearerToken, countRequest } from "./auth.ts";
 import { prepare } from "./errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
-/** The interface's four sentences, in part 7, and two of our own. */
+/** The interface's four messages (part 7), and two additional ones. */
 const sentences = {
   noHeader: "No Authorization header",
   unknownKey: "Failed to get token info",

@@ -1,27 +1,27 @@
-/** From the lines of an upstream's event stream to the events that the caller gets. Pure. */
+/** Translates the lines of an upstream's event stream into the caller's events. Pure. */
 
 import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
 import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport } from "./chat-answer.ts";
 
-/** Characters of a line. */
+/** Maximum characters per line. */
 const maxLine = 32 * 1024 * 1024;
 
-/** What the caller's events bear and may show. */
+/** The caller's id and model name, and whether usage is included. */
 interface Shown {
   id: string;
   model: string;
-  /** The caller asked for the usage chunk; otherwise it is kept from the stream. */
+  /** True if the caller requested the usage chunk; otherwise it is removed. */
   wantsUsage: boolean;
 }
 
-/** Turns the lines of an upstream's events into those that the caller gets. */
+/** Translates an upstream's event lines into the caller's events. */
 export class EventTranslator {
   readonly meter = new ChatMeter();
-  /** The upstream said that the answer is whole. */
+  /** True once the upstream reported that the answer is complete. */
   isDone = false;
   fault: unknown;
-  /** The fault is what the upstream said, not a break. */
+  /** True if the fault was reported by the upstream, false for a broken stream. */
   isRefused = false;
   readonly #shown: Shown;
   readonly #decoder = new TextDecoder();
@@ -32,7 +32,7 @@ export class EventTranslator {
     this.#shown = shown;
   }
 
-  /** The events in some bytes of the stream; without bytes, those in its end. Stops at the end of the answer or the first fault. */
+  /** The events in some bytes of the stream, or in its end if there are no bytes. Stops at the end of the answer or the first fault. */
   push(bytes: Uint8Array | undefined): string {
     let out = "";
     const text = this.#rest + (bytes ? this.#decoder.decode(bytes, { stream: true }) : `${this.#decoder.decode()}\n`);
@@ -49,7 +49,7 @@ export class EventTranslator {
   }
 
   #line(line: string): string {
-    // Its comments keep connections alive; their text is the upstream's.
+    // Comments keep connections alive; their text is the upstream's and is not passed on.
     if (line.startsWith(":")) return ":\n\n";
     if (!line.startsWith("data:")) return "";
     const data = line.slice(5).trim();

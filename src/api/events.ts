@@ -1,4 +1,4 @@
-/** `/v1/events`: the account's ended tasks in the order in which they ended, for callers that were away. */
+/** `/v1/events`: the account's final tasks in the order of their ends, for clients that were offline. */
 
 import { Hono } from "hono";
 import * as z from "zod/mini";
@@ -11,7 +11,7 @@ import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query, waitField } from "./query.ts";
 
-/** D1 is asked this often while a caller waits: one row, or none. */
+/** The interval between D1 queries while a caller waits; each reads at most one row. */
 const waitStepMs = 2_000;
 
 const listQuery = z.object({ ...pageFields, wait: z.optional(waitField) });

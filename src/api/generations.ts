@@ -19,7 +19,7 @@ const noVideoPath = unknownPath([
 const isGenerations: MiddlewareHandler<AppEnv> = (c, next) => (c.req.param("collection") === "generations" ? next() : noVideoPath(c));
 
 export const videos = new Hono<AppEnv>()
-  // As a parameter, for a fixed name beside `/:id/remix` would keep hono from its fast router.
+  // A parameter, because a fixed name beside `/:id/remix` would disable hono's fast router.
   .post("/:collection", isGenerations, admittedToSubmit, dryRunQuery, (c) => submit(c, "video"))
   .post("/:id/remix", admittedToSubmit, dryRunQuery, (c) => submit(c, "remix", c.req.param("id")))
   .all("/*", noVideoPath);

@@ -1,4 +1,4 @@
-/** Parameters of the query: how a path's are checked, and the kinds of them that several paths share. */
+/** Query parameters: validation, and the kinds of parameters that several paths share. */
 
 import { zValidator } from "@hono/zod-validator";
 import * as z from "zod/mini";
@@ -9,13 +9,13 @@ function refuse(error: z.core.$ZodError, query: unknown): never {
   throw new ApiError("invalid_request", { violations: toViolations(error, query) });
 }
 
-/** Checks the parameters of a path's query; the handler finds them in `c.req.valid("query")`. Unknown ones are ignored. Throws 400. */
+/** Validates the parameters of a path's query; the handler reads them from `c.req.valid("query")`. Unknown ones are ignored. Throws 400. */
 export const query = <T extends z.ZodMiniType>(schema: T) =>
   zValidator("query", schema, (result) => {
     if (!result.success) refuse(result.error, result.data);
   });
 
-/** The same for one value, where a middleware would cost what callers repeat most too much. */
+/** The same for one value, where a middleware would be too expensive for frequent requests. */
 export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T, text: string): z.output<T> {
   const result = schema.safeParse(text);
   if (result.success) return result.data;
@@ -24,7 +24,7 @@ export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T,
   });
 }
 
-/** A whole number of this range. */
+/** A whole number in this range. */
 const wholeNumber = (minimum: number, maximum: number) =>
   z.pipe(
     z.string().check(
@@ -35,11 +35,11 @@ const wholeNumber = (minimum: number, maximum: number) =>
     z.transform(Number),
   );
 
-/** `wait`: how many seconds an answer may be held. */
+/** `wait`: the maximum seconds to hold an answer. */
 export const waitField = wholeNumber(1, 60);
 
-/** Of submissions and chats; `isDryRun` reads it before the caller is counted. */
+/** Parameters of submissions and chats; `isDryRun` reads it before the request is counted. */
 export const dryRunQuery = query(z.object({ dry_run: z.optional(z.enum(["true", "false"])) }));
 
-/** The parameters of every list: 1 to 100 rows, 20 unless told, after the row with this id. */
+/** The parameters of every list: `limit` (1 to 100, default 20) and `after`, the id of a row. */
 export const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.optional(z.string()) };

@@ -1,4 +1,4 @@
-/** The three status queries share all but their views: ask the task, wait if asked to, answer or say "not modified". */
+/** The three status queries differ only in their views: query the task, wait if requested, answer or return 304. */
 
 import { Hono } from "hono";
 import { BoundedCache } from "../bounded-cache.ts";
@@ -12,7 +12,7 @@ import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
 import { parseParameter, waitField } from "./query.ts";
 
-/** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
+/** Answers of final tasks never change, so repeats are answered from this cache. A task has one answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
 const waitStepMs = 1_000;
 
@@ -23,7 +23,7 @@ export const readQuestion = (c: AppContext, view: ViewName): Question => ({
   base: assetBase(c),
 });
 
-/** What the caller is answered about a task, with all headers, or undefined: never issued, somebody else's, of another kind, or gone. */
+/** The answer about a task with all headers, or undefined: never issued, another account's, of another kind, or deleted. */
 export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Response | undefined> {
   const { language, accountId, base } = readQuestion(c, view);
   const question = `${view}/${language}/${accountId}/${base}`;
@@ -49,10 +49,10 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
     const response = await askTask(c, taskId, view);
     if (!response) throw new ApiError("task_not_found");
     const left = until - Date.now();
-    // There will be nothing new when there is nothing to come back for.
+    // A final answer has no Retry-After, and there is nothing to wait for.
     if (left <= 0 || !response.headers.has("retry-after")) return response;
     await response.body?.cancel();
-    // Asked every second: an object that waited itself would be billed for the time.
+    // Polled every second: an object that waited itself would be billed for the time.
     await scheduler.wait(Math.min(waitStepMs, left));
   }
 }
@@ -73,8 +73,8 @@ async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
 const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), onError);
 
 /**
- * The status queries; every other request goes to `rest`. A router of their own, with one handler for a path: of several hono makes
- * a chain, which costs what callers repeat most a tenth of its time.
+ * The router of the status queries; every other request is passed to `rest`. It has a single handler per path, because hono chains
+ * several handlers, which costs the most frequent requests a tenth of their time.
  */
 export const statusQueries = (rest: Hono<AppEnv>) =>
   new Hono<AppEnv>({ strict: false })

@@ -1,4 +1,4 @@
-/** `/v1/usage`: what the account was charged, by day, model, key or reference; as a list or a table for cost tools. */
+/** `/v1/usage`: the account's charges by day, model, key or reference, as a list or a table for cost tools. */
 
 import { Hono } from "hono";
 import * as z from "zod/mini";
@@ -15,7 +15,7 @@ import { query } from "./query.ts";
 const dayMs = 86_400_000;
 const mostDays = 92;
 const defaultDays = 30;
-/** Tasks with a reference that one answer reads. */
+/** Maximum tasks with a reference that one answer reads. */
 const mostReferenced = 20_000;
 
 /** A day in UTC, as its first millisecond. */
@@ -43,7 +43,7 @@ async function readOut(c: AppContext, { from, to, group_by: group, format }: z.o
   return c.body(focusTable(rows, { accountId: c.get("caller").accountId, currency: balanceUnit(c.env) }));
 }
 
-/** Usage by the group and these columns. */
+/** Usage grouped by `group` and these columns. */
 async function read(c: AppContext, span: Span, group: Column, columns: ("day" | "model" | "key")[]): Promise<Used[]> {
   const { accountId } = c.get("caller");
   if (group !== "reference") return readUsage(c.env.DB, accountId, span, columns.length > 0 ? columns : [group]);
@@ -52,7 +52,7 @@ async function read(c: AppContext, span: Span, group: Column, columns: ("day" | 
   return found;
 }
 
-/** The last 30 days where nothing is said; at most 92. */
+/** The period: the last 30 days by default, at most 92 days. */
 function toSpan(from: number | undefined, to: number | undefined): Span {
   const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
   const first = from ?? last - (defaultDays - 1) * dayMs;
@@ -63,7 +63,7 @@ function toSpan(from: number | undefined, to: number | undefined): Span {
 
 function toDay(text: string): number | undefined {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // 31 February is read as a day of March.
+  // 31 February is parsed as a day of March.
   return Number.isNaN(at) || toDate(at) !== text ? undefined : at;
 }
 

@@ -1,13 +1,13 @@
-/** An account's ended tasks in the order in which they ended, read from the ledger's settlements. */
+/** An account's final tasks in the order of their ends, read from the ledger's settlements. */
 
 export interface EndedTask {
   taskId: string;
   outcome: string;
-  /** When it was settled, milliseconds; no two tasks of an account share it. */
+  /** When it was settled, in milliseconds; unique within the account. */
   at: number;
 }
 
-/** When a task of the account was settled; undefined when it was not, or is not the account's. */
+/** When a task of the account was settled; undefined if it is not settled, or not the account's. */
 export const settledAt = async (db: D1Database, accountId: string, taskId: string): Promise<number | undefined> =>
   (await db
     .prepare("SELECT at FROM entry WHERE task_id = ?1 AND step = 'close' AND account_id = ?2 AND kind <> 'chat' AND outcome <> 'refused'")
@@ -15,8 +15,8 @@ export const settledAt = async (db: D1Database, accountId: string, taskId: strin
     .first<number>("at")) ?? undefined;
 
 /**
- * The first `limit` tasks that were settled after `after` (milliseconds), oldest first. A settlement gets a later time than each one of
- * its account before it (`settle` in ledger.ts), so a reader who goes on from the last row misses none. Reads the rows of the page alone.
+ * The first `limit` tasks that were settled after `after` (milliseconds), oldest first. A settlement gets a later time than all earlier ones of
+ * its account (`settle` in ledger.ts), so that a client that continues from the last row misses none. Reads only the rows of the page.
  */
 export const listEndedTasks = async (db: D1Database, accountId: string, after: number, limit: number): Promise<EndedTask[]> =>
   (

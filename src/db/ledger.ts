@@ -1,8 +1,8 @@
-/** The ledger: reserve, close (settle or refund), balance. The only SQL that moves money; amounts in millionths. */
+/** The ledger: reserve, settle (with `charged` 0 a refund), balance. The only SQL that moves money; amounts in millionths. */
 
 import type { FailureCode } from "../errors.ts";
 
-/** Who pays for what. Both wallets, the account's and the key's, move in one statement. */
+/** The account and key that pay for a task. Both wallets change in one statement. */
 export interface Charge {
   taskId: string;
   accountId: string;
@@ -18,20 +18,20 @@ export interface Balance {
   used: number;
 }
 
-/** What is left, or null when there is no limit. */
+/** The remaining amount, or null without a limit. */
 export const remaining = (balance: Balance) => (balance.quota === null ? null : balance.quota - balance.used - balance.reserved);
 
-/** Balance units, as answers show them, of an amount in millionths. */
+/** An amount in millionths as balance units for answers. */
 export const toUnits = (millionths: number) => millionths / 1_000_000;
 
-/** The statement that opens a wallet. It belongs into a batch behind the one that creates its owner, and does nothing when that did nothing. */
+/** The statement that creates a wallet. It belongs in a batch after the one that creates its owner, and has an effect only if that one had one. */
 export const openWallet = (db: D1Database, id: string, quota: number | null) =>
   db.prepare("INSERT INTO wallet (id, quota) SELECT ?1, ?2 WHERE changes() > 0").bind(id, quota);
 
 /**
- * Holds `amount` on both wallets. `reserved` also when an earlier call did it; `closed` when the task was given up in the
- * meantime, so that a late repeat can hold nothing; `too_many` when the account has `maxOpenTasks` open tasks, which chats do
- * not count as. Throws when D1 cannot tell; repeating is safe.
+ * Reserves `amount` on both wallets. `reserved` also if an earlier call did it; `closed` if the task was given up in the
+ * meantime, so that a late repeat can reserve nothing; `too_many` if the account has `maxOpenTasks` open tasks, without
+ * chats. Throws if D1 does not answer; repeating is safe.
  */
 export async function reserve(
   db: D1Database,
@@ -65,7 +65,7 @@ export async function reserve(
 }
 
 /**
- * What `reserve` would answer now, and the smaller of what is left of the two wallets before it: null when neither has a limit. Holds
+ * What `reserve` would return now, and the smaller remaining amount of the two wallets before it: null if neither has a limit. Reserves
  * nothing.
  */
 export async function previewReserve(
@@ -85,13 +85,13 @@ export async function previewReserve(
   return { answer: wallets.length === 2 && (left === null || left >= amount) ? "reserved" : "insufficient", left };
 }
 
-/** How a task or chat ended. `refused`: its submission was not accepted after all, so there is no task. */
+/** The outcome of a task or chat. `refused`: its submission was refused after its reservation, so there is no task. */
 export type Outcome = "completed" | FailureCode | "refused";
 
 /**
- * Ends the hold of a task: `charged` becomes used (never more than was held), the rest goes back. 0 is a refund. A task
- * that never reserved gets its closing row too: it stops a reservation that is still under way. `also` joins the
- * transaction; returns the results of these statements. Throws when D1 cannot tell; repeating is safe and changes nothing.
+ * Ends the hold of a task: `charged` becomes used (at most the reserved amount), the rest is returned. 0 is a refund. A task
+ * without a reservation gets a settling row too, which stops a reservation that arrives later. `also` joins the
+ * transaction; returns the results of these statements. Throws if D1 does not answer; repeating is safe and changes nothing.
  */
 export async function settle(
   db: D1Database,
@@ -103,7 +103,7 @@ export async function settle(
   const [, ...results] = await db.batch([
     db
       .prepare(
-        // Tasks of an account are settled at times that only grow, whatever the clocks say: readers of the ended ones go on from the last time.
+        // Settlement times of an account strictly increase, whatever the clocks show, because readers of final tasks continue from the last time.
         `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0)),
            last (at) AS (SELECT max(at) FROM entry
                          WHERE account_id = ?2 AND step = 'close' AND kind <> 'chat' AND outcome <> 'refused')
@@ -123,7 +123,7 @@ export async function readBalance(db: D1Database, id: string): Promise<Balance |
   return (await db.prepare("SELECT quota, reserved, used FROM wallet WHERE id = ?1").bind(id).first<Balance>()) ?? undefined;
 }
 
-/** These wallets by their ids, with when something was last reserved on each (milliseconds; null is never). */
+/** These wallets by their ids, with the time of the last reservation on each (milliseconds; null for never). */
 export async function readWallets(db: D1Database, ids: string[]): Promise<Map<string, Balance & { reservedAt: number | null }>> {
   const { results } = await db
     .prepare("SELECT id, quota, reserved, used, reserved_at AS reservedAt FROM wallet WHERE id IN (SELECT value FROM json_each(?1))")
@@ -132,7 +132,7 @@ export async function readWallets(db: D1Database, ids: string[]): Promise<Map<st
   return new Map(results.map(({ id, ...wallet }) => [id, wallet]));
 }
 
-/** Sets a quota, or adds to it. `below_use` when less than what is used and reserved would remain. Adding to an unlimited quota leaves it so. */
+/** Sets a quota, or adds to it. `below_use` if the result would be less than the used and reserved amount. Adding to an unlimited quota leaves it unlimited. */
 export async function changeQuota(
   db: D1Database,
   id: string,

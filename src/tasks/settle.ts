@@ -1,4 +1,4 @@
-/** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
+/** Settles a final task: ledger, character, upstream, inputs. Every step may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { maxOpenTasks } from "../config.ts";
@@ -22,7 +22,7 @@ const toCharge = ({ id, submission }: Task): Charge => ({
   model: submission.model,
 });
 
-/** What log lines say of a task: identifiers, never what it is about. */
+/** The identifiers of a task for log lines, without content. */
 export const logFields = ({ id, submission, route, faults }: Task) => ({
   request: submission.requestId,
   task: id,
@@ -32,7 +32,7 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
-/** Holds the task's price. A task with a reference is then found by it; when that cannot be written, the task is not accepted. */
+/** Reserves the task's price. A task with a reference is then listed under it; if that cannot be written, the task is not accepted. */
 export async function reservePrice(task: Task, env: Env): ReturnType<typeof reserve> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
@@ -41,12 +41,12 @@ export async function reservePrice(task: Task, env: Env): ReturnType<typeof rese
   return answer;
 }
 
-/** Gives back what the ledger may hold for a task that nobody was told of. */
+/** Returns what the ledger may have reserved for a task that was refused. */
 export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "refused");
 
 /**
- * Settles a task that has ended, keeps its character, cancels it at the provider where it may go on, removes the inputs. Returns whether
- * there is an address to call back: the task's own, or its account's endpoint as it stood in the same transaction.
+ * Settles a final task, stores its character, cancels it at the provider if it may continue, deletes the inputs. Returns true if
+ * there is a receiver: the task's `callback_url`, or its account's endpoint as of the same transaction.
  */
 export async function settleTask(task: Task, env: Env): Promise<boolean> {
   const { submission, charged = 0, error, result } = task;
@@ -71,7 +71,7 @@ export async function settleTask(task: Task, env: Env): Promise<boolean> {
   return submission.callbackUrl !== undefined || endpoint!.results.length > 0;
 }
 
-/** Best effort: what the caller pays is decided, only the operator's bill is smaller. Returns whether the provider took the cancellation. */
+/** Best effort: the caller's charge is decided, this only reduces the operator's bill. Returns true if the provider cancelled. */
 export async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
   if (task.operation === undefined) return false;
   try {
@@ -86,15 +86,15 @@ export async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
 }
 
 /**
- * Cancels what a provider accepted for a task that had ended by then. The operator may be billed for it and the caller is not: the log
- * line says what the caller would have paid, in millionths.
+ * Cancels work that a provider accepted after its task had ended. The operator may be billed for it and the caller is not: the log
+ * line has the price that the caller would have paid, in millionths.
  */
 export async function cancelLate(task: Task, operation: Operation, env: Env): Promise<void> {
   const isCancelled = await cancelUpstream({ ...task, operation }, env);
   alert("cancel", { ...logFields(task), outcome: isCancelled ? "late_cancelled" : "late_not_cancelled", cost: task.submission.price });
 }
 
-/** By their keys, and by the task's name: a submission that is repeated after a crash brings its images again. */
+/** Deletes inputs by their keys, and by the task's prefix: a submission repeated after a crash stores its images again. */
 export async function removeInputs({ id, submission }: Task, env: Env): Promise<void> {
   const keys = submission.inputs.flatMap(({ key }) => key ?? []);
   if (keys.length === 0) return;

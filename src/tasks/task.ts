@@ -1,4 +1,4 @@
-/** Every transition that a task can make. Pure: time comes in as an argument, nothing here waits or stores. */
+/** Every transition of a task. Pure: the time is an argument, nothing here waits or stores. */
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
@@ -8,11 +8,11 @@ import { currentRoute, isFinal, type Result, type Step, type Submission, type Ta
 
 const reserveWaitMs = 30_000;
 const resendMs = 30_000;
-/** A start that no consumer has taken after this long is done by the object itself: consumers are at most 250 a queue, alarms have no such limit. */
+/** A start that no consumer has claimed after this time is run by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
 const consumerWaitMs = 10_000;
 const settleRetryMs = 30_000;
 const mostStartFaults = 5;
-/** With another route at hand a provider that does not answer is not waited for. */
+/** If there is another route, a provider that does not answer is not waited for. */
 const mostFaultsBeforeNext = 1;
 const mostWaitBeforeNextMs = 2_000;
 
@@ -36,7 +36,7 @@ export function newTask(id: string, submission: Submission, now: number): Task {
   };
 }
 
-/** When the object has to wake. */
+/** The time of the next alarm. */
 export const wakeAt = (task: Task) =>
   Math.min(
     task.step.at,
@@ -70,10 +70,10 @@ const dueAtStep: Record<Step["do"], Due> = {
   forget: "forget",
 };
 
-/** What has to be done now, or undefined when it is too early for anything. */
+/** The due step, or undefined if none is due. */
 export function due(task: Task, now: number): Due | undefined {
   if (!isFinal(task) && task.step.do !== "reserve" && now >= task.deadline) return "deadline";
-  // The callback and the work of routes that gave way have schedules of their own beside the task's step; the earliest is next.
+  // The callback and the work of earlier routes have schedules of their own beside the task's step; the earliest is next.
   const callbackAt = task.callback?.step?.at ?? Infinity;
   const earlierAt = nextEarlier(task)?.at ?? Infinity;
   if (earlierAt <= Math.min(task.step.at, callbackAt)) return now < earlierAt ? undefined : "poll_earlier";
@@ -82,17 +82,17 @@ export function due(task: Task, now: number): Due | undefined {
   return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
 }
 
-/** The ledger holds the price: the task is accepted. */
+/** The ledger has the reservation: the task is accepted. */
 export const reserved = (task: Task, now: number): Task => ({ ...task, step: { do: "start", at: now + consumerWaitMs, sent: 1 } });
 
-/** The ledger did not answer and the submission was refused: what it may hold is given back, again and again until it says so. */
+/** The ledger did not answer and the submission was refused: its reservation is returned, repeated until the ledger answers. */
 export const abandoned = (task: Task, now: number): Task => ({
   ...task,
   faults: task.faults + 1,
   step: { do: "reserve", at: now + backoff(task.faults, 5_000, 60_000) },
 });
 
-/** A message was sent (again). A collection's further ones wait twice as long each, so that a backlog is not fed. */
+/** A message was sent (again). The interval of a collection's further messages doubles, so that a backlog does not grow. */
 export function dispatched(task: Task, now: number): Task {
   if (task.step.do !== "start" && task.step.do !== "collect") return task;
   const { do: step, sent } = task.step;
@@ -100,13 +100,13 @@ export function dispatched(task: Task, now: number): Task {
   return { ...task, step: { do: step, at: now + waitMs, sent: sent + 1 } };
 }
 
-/** The queue did not take the message: a collection's is sent again soon, a start is not left waiting for it. */
+/** The queue refused the message: a collection's is sent again soon, a start is run by the object. */
 export function notSent(task: Task, now: number): Task {
   if (task.step.do !== "start" && task.step.do !== "collect") return task;
   return { ...task, step: { ...task.step, at: now + 2_000 } };
 }
 
-/** The consumer takes what is waiting for it, or undefined when nothing is: a duplicate or late message. */
+/** A consumer claims the waiting work; undefined if none is waiting, because the message is a duplicate or late. */
 export function claimed(task: Task, lease: string, leaseMs: number, repeatable: boolean, now: number): Task | undefined {
   const isLapsed = (task.step.do === "starting" && task.step.repeatable) || task.step.do === "collecting";
   if (isFinal(task) || now >= task.deadline) return undefined;
@@ -128,7 +128,7 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
 export const holdsLease = (task: Task, lease: string) =>
   !isFinal(task) && (task.step.do === "starting" || task.step.do === "collecting") && task.step.lease === lease;
 
-/** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
+/** A lease expired: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
 export function leaseExpired(task: Task, now: number): Task {
   if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
   if (!task.step.repeatable) return lost(task, now);
@@ -141,7 +141,7 @@ export function leaseExpired(task: Task, now: number): Task {
   };
 }
 
-/** The provider works on it. */
+/** The provider accepted the work. */
 export const accepted = (task: Task, operation: Operation, pollAfterMs: number, reportsProgress: boolean, now: number): Task => ({
   ...task,
   operation,
@@ -151,7 +151,7 @@ export const accepted = (task: Task, operation: Operation, pollAfterMs: number, 
   step: { do: "poll", at: now + pollAfterMs },
 });
 
-/** Still working. */
+/** The provider is still working. */
 export const progressed = (
   { silentSince: _silentSince, ...task }: Task,
   progress: number | undefined,
@@ -164,7 +164,7 @@ export const progressed = (
   step: { do: "poll", at: now + pollAfterMs },
 });
 
-/** The poll gave no verdict: it is asked again, until the deadline. */
+/** The poll gave no verdict: it is repeated until the deadline. */
 export const pollFailed = (task: Task, retryAfterMs: number | undefined, now: number): Task => ({
   ...task,
   silentSince: task.silentSince ?? now,
@@ -172,10 +172,10 @@ export const pollFailed = (task: Task, retryAfterMs: number | undefined, now: nu
   step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
 });
 
-/** The provider is done: its outputs wait to be fetched. */
+/** The provider is done: its outputs wait to be collected. */
 export const ready = (task: Task, now: number): Task => ({ ...task, faults: 0, step: { do: "collect", at: now + resendMs, sent: 1 } });
 
-/** Work of a route that gave way has the first result. What the current route has accepted goes on until the result is stored. */
+/** An earlier route has the first result. The current route's accepted work continues until the result is stored. */
 export const earlierReady = (task: Task, one: EarlierWork, now: number): Task =>
   ready(
     { ...earlierResumed(task, one, now), earlier: [...(task.earlier ?? []).filter((other) => other !== one), ...toEarlier(task, now)] },
@@ -183,8 +183,8 @@ export const earlierReady = (task: Task, one: EarlierWork, now: number): Task =>
   );
 
 /**
- * The consumer could not do its step. A start that keeps failing gives way to the next route and, after the last, fails;
- * a collection is tried until the deadline, for what it fetches is made and paid for.
+ * The consumer could not do its step. A start that keeps failing falls back to the next route and, after the last, fails;
+ * a collection is retried until the deadline, because its outputs are generated and paid for.
  */
 export function startFailed(
   task: Task,
@@ -204,26 +204,26 @@ export function startFailed(
       step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
   if (isCollect) return lost(task, now);
-  // The caller's own host does not answer: no other provider would reach it.
+  // The caller's own host does not answer: no other provider could reach it.
   if (fault.code) return failed(task, fault.code, now);
-  // Accepted or not, nobody knows: made elsewhere too it could be made twice.
+  // Outcome unknown: another route could generate it twice.
   return isUnknown ? lost(task, now) : routeFailed(task, fault.reason, now);
 }
 
 /**
- * The provider's verdict. Its own fault gives way to the next route, for it made nothing; its verdict on the content does not, nor does
- * accepted work where the operator switched that off.
+ * The provider's verdict. After its own fault the next route is used, because nothing was made; not after a verdict on the content, nor for
+ * accepted work if the operator switched that off.
  */
 export const providerFailed = (task: Task, code: FailureCode, hedging: Hedging, now: number): Task =>
   code === "provider_error" && (hedging !== "off" || task.operation === undefined) ? routeFailed(task, code, now) : failed(task, code, now);
 
-/** The route's result cannot be had, and another route might make it twice: only work that was accepted before can still end it well. */
+/** The route's result is lost, and another route might make it twice: only earlier accepted work can still complete the task. */
 export function lost(task: Task, now: number): Task {
   const earlier = nextEarlier(task);
   return earlier ? earlierResumed(task, earlier, now) : failed(task, "provider_error", now);
 }
 
-/** The next route under the same reservation; after the last one the task fails, unless a route that gave way may still make it. */
+/** Starts the next route with the same reservation; after the last one the task fails, unless an earlier route may still complete it. */
 function routeFailed(task: Task, reason: string, now: number): Task {
   const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = task;
   const tried = { ...rest, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
@@ -239,17 +239,17 @@ function routeFailed(task: Task, reason: string, now: number): Task {
   };
 }
 
-/** A route that accepted the work is silent or slow: the next one begins under the same reservation, and the first usable result wins. */
+/** A route that accepted the work does not answer or is slow: the next one starts with the same reservation, and the first usable result wins. */
 export const hedged = (task: Task, reason: "silent" | "slow", now: number): Task => ({
   ...routeFailed(task, reason, now),
   earlier: [...(task.earlier ?? []), ...toEarlier(task, now)],
 });
 
-/** The end, good: what is charged is at most what was held, and less when fewer pictures came. */
+/** Completes the task: charges at most the reserved amount, and less if fewer images were made. */
 export function completed(task: Task, result: Result, assetMs: number, now: number): Task {
   const { imagePrice, price } = task.submission;
   const charged = result.kind === "images" && imagePrice !== undefined ? Math.min(price, imagePrice * result.images.length) : price;
-  // Callers see whole seconds: the expiry is so many after the completion to the second.
+  // Callers see whole seconds: the expiry is exactly that many seconds after the completion.
   const finalAt = Math.floor(now / 1000) * 1000;
   return {
     ...task,
@@ -265,14 +265,14 @@ export function completed(task: Task, result: Result, assetMs: number, now: numb
   };
 }
 
-/** The end at the caller's request. Free, unless the operator charges for what the provider accepted and cannot cancel, or has made already. */
+/** Cancels the task at the caller's request. Free, unless the operator charges for work that the provider accepted and cannot cancel, or has already made. */
 export function cancelled(task: Task, rules: { chargesAccepted: boolean; canCancel: boolean }, now: number): Task {
   const isMade = task.step.do.startsWith("collect");
   const isCharged = rules.chargesAccepted && task.operation !== undefined && (isMade || !rules.canCancel);
   return { ...failed(task, "cancelled", now), charged: isCharged ? task.submission.price : 0 };
 }
 
-/** The end, bad: it costs nothing. */
+/** Fails the task without a charge. */
 export const failed = (task: Task, error: FailureCode, now: number): Task => ({
   ...task,
   ...releaseEarlier(task, now),
@@ -290,7 +290,7 @@ export const settleFailed = (task: Task, now: number): Task => ({
   step: { do: "settle", at: now + backoff(task.faults, 1_000, 60_000) },
 });
 
-/** The books are closed: what is left is to wait for the assets' expiry and the record's own end. */
+/** The task is settled: next are the expiry of its assets and the deletion of its record. */
 export function settled(task: Task, assetMs: number, recordMs: number): Task {
   const forget: Step = { do: "forget", at: task.finalAt! + recordMs };
   if (!task.mayHaveAssets) return { ...task, step: forget };
@@ -299,14 +299,14 @@ export function settled(task: Task, assetMs: number, recordMs: number): Task {
 
 export const erased = (task: Task, recordMs: number): Task => ({ ...task, step: { do: "forget", at: task.finalAt! + recordMs } });
 
-/** 0 to 99 while it runs, 100 when completed; never less than before. */
+/** 0 to 99 while it runs, 100 when completed; never decreases. */
 export function progressAt(task: Task, now: number): number {
   if (task.status !== "in_progress" || task.reportsProgress) return task.progress;
   const expected = 1000 * task.submission.typicalSeconds;
   return Math.max(task.progress, Math.min(95, Math.floor((95 * (now - (task.startedAt ?? now))) / expected)));
 }
 
-/** Seconds still expected, at least a tenth of those that have passed; undefined when it is final. */
+/** Seconds still expected, at least a tenth of the elapsed ones; undefined when it is final. */
 export function remainingSeconds(task: Task, now: number): number | undefined {
   if (isFinal(task)) return undefined;
   const passed = (now - task.createdAt) / 1000;
