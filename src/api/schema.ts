@@ -1,4 +1,4 @@
-/** The shape of every JSON answer, once: handlers, console, scripts, tests and `/openapi.json` read these. Amounts in balance units, times in Unix seconds. */
+/** The schemas of every JSON answer: handlers, console, scripts, tests and `/openapi.json` use these. Amounts in balance units, times in Unix seconds. */
 
 import * as z from "zod/mini";
 
@@ -9,7 +9,7 @@ const percent = z.int().check(z.gte(0), z.lte(100));
 const taskId = z.string().check(z.regex(/^task_[A-Za-z0-9_-]{1,59}$/));
 const limited = z.nullable(amount);
 
-/** A page of a list, newest first unless its path says otherwise; `after` of the next page is the last row's `id`. */
+/** A page of a list, newest first unless its path defines another order; `after` of the next page is the last row's `id`. */
 const listAnswer = <T extends z.ZodMiniType>(row: T) =>
   z.strictObject({ object: z.literal("list"), data: z.array(row), has_more: z.boolean() });
 
@@ -41,7 +41,7 @@ export const balanceErrorAnswer = z.strictObject({ success: z.literal(false), me
 
 const status = z.enum(["queued", "in_progress", "completed", "failed"]);
 
-/** The resolved parameters of a submission, with what it is and what was reserved for it. */
+/** The resolved parameters of a submission, with its kind and its reserved amount. */
 const taskMetadata = z.looseObject({
   kind: z.enum(["image", "video", "character", "remix"]),
   reserved: amount,
@@ -61,13 +61,13 @@ export const submission = z.strictObject({
   metadata: taskMetadata,
 });
 
-/** What a submission or chat would cost, with `?dry_run=true`. */
+/** The price of a submission or chat, with `?dry_run=true`. */
 export const dryRun = z.strictObject({
   object: z.literal("generation.dry_run"),
   model: z.string(),
   kind: z.enum(["chat", "image", "video", "character", "remix"]),
   price: amount,
-  /** -1 where there is no limit. */
+  /** -1 without a limit. */
   remaining_after: z.number().check(z.gte(-1)),
   estimated_time: count,
   metadata: z.looseObject({ kind: z.string(), reserved: amount }),
@@ -115,7 +115,7 @@ const taskData = z.strictObject({
   estimated_time: z.optional(count),
   metadata: taskMetadata,
   reference: z.optional(z.string()),
-  /** What was charged and returned is known once the task is final. */
+  /** `charged` and `returned` are set once the task is final. */
   cost: z.strictObject({ reserved: amount, charged: z.optional(amount), returned: z.optional(amount) }),
   completed_at: z.optional(time),
   expires_at: z.optional(time),
@@ -123,7 +123,7 @@ const taskData = z.strictObject({
   error: z.optional(failure),
 });
 
-/** 2.3: the generic status query. `message` is the error's, of a failed task only. */
+/** 2.3: the generic status query. `message` is the error's, only of a failed task. */
 export const taskAnswer = z.strictObject({ code: z.literal(200), data: taskData, message: z.optional(z.string()) });
 export const taskList = listAnswer(taskData);
 
@@ -177,15 +177,15 @@ const attemptFields = {
   status: z.optional(z.int()),
   fault: z.optional(z.enum(["timeout", "unreachable", "blocked_url", "interrupted"])),
 };
-/** The callback of a task: where it goes, how it stands and its latest attempts, oldest first. */
+/** The callback of a task: its URL, its state and its latest attempts, oldest first. */
 export const taskCallback = z.strictObject({
   object: z.literal("task.callback"),
   task: taskId,
   /** The `webhook-id` of every attempt. */
   event: eventId,
-  /** Where the next attempt would go; null when there is no address. */
+  /** The URL of the next attempt; null if there is none. */
   url: z.nullable(z.string()),
-  /** `gone` after the receiver answered 410, `failed` after the last attempt; `none` when the task was never called back. */
+  /** `gone` after the receiver answered 410, `failed` after the last attempt; `none` if the task was never called back. */
   state: z.enum(["none", "pending", "delivered", "gone", "failed"]),
   next_attempt_at: z.optional(time),
   attempts: z.array(z.strictObject(attemptFields)),
@@ -193,20 +193,20 @@ export const taskCallback = z.strictObject({
 export const webhook = z.strictObject({ url: z.nullable(z.string()) });
 export const webhookSecret = z.strictObject({ secret: z.string().check(z.startsWith("whsec_")) });
 export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
-/** The account's ended tasks, oldest first. */
+/** The account's final tasks, oldest first. */
 export const eventList = listAnswer(z.strictObject({ id: eventId, type: eventTypes, at: time, task: taskId }));
 
 /* Account */
 
 export const balance = z.strictObject({
   success: z.literal(true),
-  /** -1 where there is no limit. */
+  /** -1 without a limit. */
   remain_balance: z.number().check(z.gte(-1)),
   used_balance: amount,
   unlimited_quota: z.boolean(),
 });
 
-/** Usage by one of four; a `reference` of null is everything without one. */
+/** Usage by one of four groups; a `reference` of null is everything without one. */
 const used = { charged: amount, returned: amount, completed: count, failed: count };
 export const usageList = z.strictObject({
   object: z.literal("list"),
@@ -244,7 +244,7 @@ export const modelEntry = z.strictObject({
   parameters: jsonSchema,
   /** JSON Schemas of the bodies of its other actions. */
   actions: z.optional(z.strictObject({ character: z.optional(jsonSchema), remix: z.optional(jsonSchema) })),
-  /** Balance units by what is counted: `image`, `second`, `character`, `input_million_tokens`, ... */
+  /** Balance units per `image`, `second`, `character`, `input_million_tokens`, ... */
   price: z.record(z.string(), amount),
 });
 export const modelList = z.strictObject({ object: z.literal("list"), data: z.array(modelEntry) });
@@ -294,7 +294,7 @@ export const audit = z.strictObject({
 /* Readiness */
 
 export const readyAnswer = z.strictObject({ status: z.literal("ok") });
-/** With the names of what did not answer. */
+/** With the names of the parts that did not answer. */
 export const notReadyAnswer = z.strictObject({
   status: z.literal("unavailable"),
   failing: z.array(z.enum(["database", "bucket", "object"])).check(z.minLength(1)),

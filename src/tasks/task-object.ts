@@ -1,4 +1,4 @@
-/** The task object: alone owns one task's record, its transitions and its timers. It decides; the consumer does. */
+/** The task object: owns one task's record, its transitions and its timers. Consumers do the slow work. */
 
 import { DurableObject } from "cloudflare:workers";
 import { assetPrefix, removeUnder } from "../assets.ts";
@@ -23,18 +23,18 @@ import { collectTimeoutMs, longestStartMs, type StepOutcome, type Work } from ".
 
 export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "unavailable" };
 
-/** How long a poll may take before the object stops waiting for it. */
+/** The time limit of a poll. */
 const pollTimeoutMs = 10_000;
 const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
 const leaseGraceMs = 10_000;
 
 export class TaskObject extends DurableObject<Env> {
   #task: Task | undefined;
-  /** When the platform will wake us; undefined when we do not know. */
+  /** The time of the set alarm; undefined if it is not known. */
   #alarmAt: number | undefined;
   #creating: Promise<CreateAnswer> | undefined;
   #settling: Promise<void> | undefined;
-  /** Lets the alarm go on that waits for a start of the object's own. */
+  /** Continues an alarm that waits for a start of the object's own. */
   #release: (() => void) | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -43,12 +43,12 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * Accepts a submission: the record first, then the money, then the message. A repeat answers with what is there;
-   * `created` says whether that is this request's own, told twice, or another's.
+   * Accepts a submission: first the record, then the reservation, then the message. A repeat returns the existing task;
+   * `created` is true if that is this request's own, repeated, and false if it is another's.
    */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
-    // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
+    // Given up: the caller was answered that there is no task, so a repeat must not create one while the reservation is being returned.
     if (this.#task?.step.do === "reserve" && this.#task.faults > 0) return { refused: "unavailable" };
     if (this.#task && this.#task.step.do !== "reserve")
       return { task: this.#task, created: this.#task.submission.requestId === submission.requestId };
@@ -60,14 +60,14 @@ export class TaskObject extends DurableObject<Env> {
     const task = this.#commit(this.#task ?? transitions.newTask(toTaskId(this.ctx.id), submission, Date.now()));
     try {
       const answer = await reservePrice(task, this.env);
-      if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
+      if (this.#task !== task) return { refused: "unavailable" }; // its alarm gave it up in the meantime
       if (answer !== "reserved") {
         await this.#forget(task);
         return { refused: answer === "closed" ? "unavailable" : answer };
       }
     } catch (error) {
       alert("reserve", { ...logFields(task), outcome: "unavailable" }, error);
-      // The ledger may have it or not. The caller is told that there is no task, so there must be none.
+      // The ledger may have the reservation or not. The caller is answered that there is no task, so the task must not exist.
       if (this.#task === task) await this.#abandon(task);
       return { refused: "unavailable" };
     }
@@ -76,9 +76,9 @@ export class TaskObject extends DurableObject<Env> {
     return { task: accepted, created: true };
   }
 
-  /** The record, for its owner only. No write, no call. */
+  /** The record, for its owner only. No write, no other call. */
   async read(accountId: string): Promise<Task | null> {
-    // While the books are being closed for the first time, wait: who sees "completed" may look at the balance next.
+    // During the first settlement, wait: a caller that sees "completed" may read the balance next.
     if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
     const task = this.#task;
     if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
@@ -87,8 +87,8 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * The answer to its owner's status query, for `http://task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. As a
-   * response, which the Worker passes on unread: cheaper than a value that crosses, is read and is written again.
+   * The answer to its owner's status query, for `http://task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. It is a
+   * response, which the Worker passes on unread: cheaper than a value that is sent, parsed and serialised again.
    */
   override async fetch(request: Request): Promise<Response> {
     const [requestId = "", limit = "", view, language, accountId, ...base] = request.url.slice("http://task/".length).split("/");
@@ -102,7 +102,7 @@ export class TaskObject extends DurableObject<Env> {
     return answerTo(question, task, { secret: () => signingSecret(this.env), recordMs: lifeTimes(this.env).recordMs, now: Date.now() });
   }
 
-  /** Whether the step is still leased to this consumer: asked right before something is sent that costs money. */
+  /** True if the step is still leased to this consumer: checked right before a request that costs money. */
   async holdsLease(lease: string): Promise<boolean> {
     return this.#task !== undefined && transitions.holdsLease(this.#task, lease);
   }
@@ -116,14 +116,14 @@ export class TaskObject extends DurableObject<Env> {
     return this.#answer(question, await this.#end(transitions.cancelled(task, rules, Date.now())));
   }
 
-  /** What waits for a consumer, leased to the caller; null for a message that came twice or too late. */
+  /** The work that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claim(): Promise<Work | null> {
     const task = this.#task;
     if (!task) return null;
     const { kind } = task.submission;
     const provider = this.#provider(task);
     const isStart = task.step.do === "start" || task.step.do === "starting";
-    // Where a start may not be repeated its lease lasts until what it made at once is stored, too: lapsed, it would be lost.
+    // If a start may not be repeated, its lease lasts until its immediate outputs are stored; otherwise they could be lost.
     const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[kind];
     const leaseMs = (isStart ? longestStartMs(task, provider, kind) : 0) + storeMs + leaseGraceMs;
     const claimed = transitions.claimed(task, newId(""), leaseMs, provider.repeatable, Date.now());
@@ -132,12 +132,12 @@ export class TaskObject extends DurableObject<Env> {
     return { step: claimed.step.do === "starting" ? "start" : "collect", lease: claimed.step.lease, task: claimed };
   }
 
-  /** Takes the outcome of a leased step. False when the lease is no longer valid: what the consumer stored is unwanted. */
+  /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
   async report(lease: string, step: StepOutcome): Promise<boolean> {
     const task = this.#task;
-    if (task?.endedBy === lease) return true; // told before, and the answer was lost
+    if (task?.endedBy === lease) return true; // reported before, and the answer was lost
     if (!task || !transitions.holdsLease(task, lease)) {
-      // Ended, or gone to another route, while the start was under way: no consumer will fetch it. Repeated with the report, if need be.
+      // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
       if (step.outcome === "accepted" && task && hedge.isUnwanted(task, step.operation))
         await cancelLate({ ...task, route: step.route ?? task.route }, step.operation, this.env);
       return false;
@@ -162,13 +162,13 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** To a state that may be the last one. */
+  /** Applies a transition that may be final. */
   async #go(next: Task): Promise<void> {
     if (isFinal(next)) await this.#end(next);
     else this.#commit(next);
   }
 
-  /** Its message went to the dead letters: nobody can do the work that waits, so the task ends and the money returns. */
+  /** Its message reached the dead-letter queue: the waiting work will not be done, so the task fails and the money is returned. */
   async failDeadLetter(): Promise<void> {
     const task = this.#task;
     if (!task || isFinal(task) || (task.step.do !== "start" && task.step.do !== "collect")) return;
@@ -176,20 +176,20 @@ export class TaskObject extends DurableObject<Env> {
     await this.#end(transitions.failed(task, "provider_error", Date.now()));
   }
 
-  /** The call of the receiver that waits for a consumer, leased to the caller; null for a message that came twice or too late. */
+  /** The call of the receiver that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claimCallback(): Promise<CallbackWork | null> {
     const lease = newId("");
     const claimed = this.#task && callbacks.callbackClaimed(this.#task, lease, Date.now());
     return claimed ? { lease, task: this.#commit(claimed) } : null;
   }
 
-  /** Takes the report of a leased call. One whose lease is no longer valid changes nothing. */
+  /** Takes the report of a leased call. A report without a valid lease changes nothing. */
   async reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
     const reported = this.#task && callbacks.callbackReported(this.#task, lease, report, Date.now());
     if (reported) this.#commit(reported);
   }
 
-  /** Calls the receiver of a final task once more, at its owner's request. null when there is no such task, "open" when it is not final. */
+  /** Calls the receiver of a final task again, at its owner's request. null if the task does not exist, "open" if it is not final. */
   async repeatCallback(accountId: string): Promise<Task | "open" | null> {
     const task = this.#task;
     if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
@@ -199,7 +199,7 @@ export class TaskObject extends DurableObject<Env> {
     return begun;
   }
 
-  /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */
+  /** One alarm runs one due step. It never throws, because a throw would be repeated six times and then dropped. */
   override async alarm(): Promise<void> {
     this.#alarmAt = undefined;
     const task = this.#task;
@@ -256,8 +256,8 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * Does the start that waited too long for a consumer, under a lease as a consumer has it: a message that comes meanwhile finds nothing
-   * to do. No other alarm fires while this one runs, so it waits for the start only until something else is due or the task has ended.
+   * Runs the start that waited too long for a consumer, with a lease like a consumer's: a message that arrives later finds nothing
+   * to do. No other alarm runs during this one, so it waits for the start only until another step is due or the task is final.
    */
   async #undertake(task: Task): Promise<void> {
     const work = await this.claim();
@@ -267,7 +267,7 @@ export class TaskObject extends DurableObject<Env> {
     const timeout = new AbortController();
     const started = perform(work, this.env, this);
     const waited = scheduler.wait(Math.max(0, wakeAt(work.task) - Date.now()), { signal: timeout.signal });
-    waited.catch(() => undefined); // aborted: the start was quicker
+    waited.catch(() => undefined); // aborted: the start was faster
     try {
       await Promise.race([started, released, waited]);
     } finally {
@@ -277,13 +277,13 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** Asks the provider once. No verdict is no end: it is asked again until the deadline. */
+  /** Polls the provider once. Without a verdict it is polled again until the deadline. */
   async #poll(task: Task): Promise<void> {
     const started = Date.now();
     const line = (outcome: string) => log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
     try {
       const answer = await withTimeout(this.#provider(task).poll(task.operation!), pollTimeoutMs);
-      if (this.#task !== task) return; // cancelled while we asked
+      if (this.#task !== task) return; // cancelled during the poll
       const now = Date.now();
       line(answer.status);
       if (answer.status === "pending") {
@@ -302,7 +302,7 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** Begins the next route beside a silent or slow one. False when the route goes on alone. */
+  /** Starts the next route beside one that does not answer or is slow. False if the route continues alone. */
   async #hedge(task: Task, now: number): Promise<boolean> {
     const reason = hedge.reasonToHedge(task, hedging(this.env), now);
     if (!reason) return false;
@@ -311,7 +311,7 @@ export class TaskObject extends DurableObject<Env> {
     return true;
   }
 
-  /** Asks about work whose route gave way. After the end it is cancelled; what is made all the same is noted for the operator, not charged. */
+  /** Polls the work of earlier routes. After the end it is cancelled; outputs that are made nevertheless are logged for the operator, not charged. */
   async #pollEarlier(task: Task): Promise<void> {
     const one = hedge.nextEarlier(task)!;
     const route = { ...task, route: one.route, operation: one.operation };
@@ -322,7 +322,7 @@ export class TaskObject extends DurableObject<Env> {
     }
     try {
       const answer = await withTimeout(this.#provider(route).poll(one.operation), pollTimeoutMs);
-      if (this.#task !== task) return; // asked again by the next alarm
+      if (this.#task !== task) return; // polled again by the next alarm
       const now = Date.now();
       if (answer.status === "succeeded" && hedge.wantsEarlier(task))
         return await this.#send(this.#commit(transitions.earlierReady(task, one, now)));
@@ -338,7 +338,7 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** Makes the task final and closes its books; when D1 does not answer the alarm goes on. */
+  /** Makes the task final and settles it; if D1 does not answer, the alarm continues. */
   async #end(final: Task): Promise<Task> {
     const task = this.#commit(final);
     if (task.status === "completed") noteDuration(this.env.DB, this.ctx, task);
@@ -347,7 +347,7 @@ export class TaskObject extends DurableObject<Env> {
     return this.#task ?? task;
   }
 
-  /** Until the world knows of its end: whatever does not answer is asked again. */
+  /** Settles the task in D1 and R2; retries by alarm. */
   async #settle(task: Task): Promise<void> {
     const started = Date.now();
     const { charged = 0, error } = task;
@@ -357,7 +357,7 @@ export class TaskObject extends DurableObject<Env> {
       if (this.#task !== task) return;
       const { assetMs, recordMs } = lifeTimes(this.env);
       const settled = transitions.settled(task, assetMs, recordMs);
-      // Its owner may have asked for it already.
+      // Its owner may have requested it already.
       const begins = isNotified && !settled.callback;
       const next = this.#commit(begins ? callbacks.callbackBegun(settled, Date.now()) : settled);
       if (begins) await this.#sendCallback(next);
@@ -367,9 +367,9 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** Nobody was told of this task: give back what the ledger may hold, then leave nothing. */
+  /** The task was never answered to its caller: returns what the ledger may have reserved, then deletes everything. */
   async #abandon(given: Task): Promise<void> {
-    // A new value, so that a reservation that still answers finds its task given up.
+    // A new value, so that a reservation that answers later finds its task given up.
     const task = this.#commit(transitions.abandoned(given, Date.now()));
     try {
       await returnPrice(task, this.env);
@@ -387,7 +387,7 @@ export class TaskObject extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /** Tells a queue that work waits. When it does not take the message, the alarm goes on soon. */
+  /** Sends the message that work is waiting. If the queue refuses it, the alarm continues soon. */
   async #send(task: Task): Promise<void> {
     const isSlow = task.step.do === "start" && answersWhenDone(this.env, currentRoute(task), task.submission.kind);
     try {
@@ -398,7 +398,7 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** Sends the message that lets a consumer call the receiver. When the queue does not take it, the alarm makes the call. */
+  /** Sends the message that lets a consumer call the receiver. If the queue refuses it, the alarm makes the call. */
   async #sendCallback(task: Task): Promise<void> {
     try {
       await this.env.NOTIFY.send({ taskId: task.id });
@@ -408,13 +408,13 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** Makes the call that no consumer has taken. Each receiver is waited for in its own object, so none delays another's. */
+  /** Makes the call that no consumer has claimed. Each receiver is waited for in its own object, so that none delays another's. */
   async #callBack(): Promise<void> {
     const work = await this.claimCallback();
     if (work) await this.reportCallback(work.lease, await callReceiver(work.task, this.env));
   }
 
-  /** Writes the record, and the alarm when the one that is set would come too late: one transaction. */
+  /** Writes the record, and the alarm if the set one would be too late, in one transaction. */
   #commit(task: Task): Task {
     this.ctx.storage.transactionSync(() => {
       this.ctx.storage.kv.put("task", task);
@@ -429,7 +429,7 @@ export class TaskObject extends DurableObject<Env> {
     return task;
   }
 
-  /** Makes sure that an alarm is set: after one has fired, or when a reader finds the record overdue. */
+  /** Makes sure that an alarm is set: after one has run, or when a reader finds the record overdue. */
   async #rearm(task: Task): Promise<void> {
     if ((await this.ctx.storage.getAlarm()) === null && this.#task === task) {
       const at = Math.max(wakeAt(task), Date.now() + 1);
@@ -438,7 +438,7 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** A provider that was switched off cannot be asked to cancel. */
+  /** A provider that was switched off cannot cancel. */
   #canCancel(task: Task): boolean {
     const { provider } = currentRoute(task);
     return isOn(this.env, provider) && providerNamed(this.env, provider).cancel !== undefined;

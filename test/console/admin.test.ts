@@ -80,7 +80,7 @@ test("users without the admin role get 404 for every path and method, and see no
 
 test("the role takes effect with the next request, and so does its removal", async () => {
   expect((await other.browser.ask(root)).status).toBe(404);
-  expect(await browser.read(`${pageOf(other)}/appoint`)).toContain("Make A &lt;b&gt;person&lt;/b&gt;");
+  expect(await browser.read(`${pageOf(other)}/appoint`)).toContain("Grant A &lt;b&gt;person&lt;/b&gt;");
   expect((await browser.ask(`${pageOf(other)}/appoint`, {})).status).toBe(303);
   expect((await other.browser.ask(root)).status).toBe(200);
   expect(await other.browser.read("/console")).toContain(`href="${root}"`);
@@ -203,7 +203,7 @@ test("an account is opened, and its user signs up by the link that is shown once
 });
 
 test.each([
-  [{ email: "nobody", name: "", quota: "1" }, "not an e-mail address"],
+  [{ email: "nobody", name: "", quota: "1" }, "not a valid e-mail address"],
   [{ email: "a@b.example", name: "x".repeat(201), quota: "1" }, "1 to 200"],
   [{ email: "a@b.example", name: "", quota: "" }, "at most six decimals"],
   [{ email: "a@b.example", name: "", quota: "-1" }, "at most six decimals"],
@@ -323,7 +323,7 @@ test("providers are shown with their state, without secrets and URLs", async () 
   const page = await readWith(vars, `${root}/providers`);
   for (const text of ["secret-of", "fal.example", "user:pass", "test-admin", "test-signing-secret"]) expect(page).not.toContain(text);
   const row = (name: string) => new RegExp(`<tr><th scope="row">${name}</th>.*?</tr>`).exec(page)![0];
-  expect(row("fal")).toContain("put aside");
+  expect(row("fal")).toContain("unhealthy: its credentials or funds failed");
   expect(row("modelark")).toContain("used in order");
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];

@@ -198,7 +198,7 @@ test("a task with uploaded images cannot be repeated: its page links to the play
   const inline = `data:image/png;base64,${png.toBase64()}`;
   const id = await complete(account, images, { model: "imgB-4o-image", prompt: unique(), images: [inline] });
   const text = await browser.read(`/console/tasks/${id}`);
-  expect(text).toContain("cannot be repeated as it was");
+  expect(text).toContain("cannot be repeated unchanged");
   expect(text).toContain("an uploaded image");
   expect(text).toContain(`href="/console/playground?from=${id}"`);
   expect(text).not.toContain(`${id}/again`);

@@ -1,4 +1,4 @@
-/** What has to be true after a run, whatever failed in it. */
+/** The invariants after a run, whatever failed in it. */
 
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -14,7 +14,7 @@ interface Entry {
   outcome: string | null;
 }
 
-/** Every reservation and closing of an account's tasks and chats, one row each. */
+/** Every reservation and settlement of an account's tasks and chats, one row each. */
 async function ledgerOf(accountId: string): Promise<Map<string, Entry>> {
   const { results } = await env.DB.prepare(
     `SELECT coalesce(r.task_id, c.task_id) AS id, coalesce(r.held, 0) AS held, c.held AS closed, c.charged, c.outcome
@@ -32,7 +32,7 @@ async function keysUnder(prefix: string): Promise<string[]> {
   return objects.map(({ key }) => key);
 }
 
-/** What a run that failed has left. */
+/** Deletes the files that a failed run left. */
 export async function clearBucket(): Promise<void> {
   const keys = await keysUnder("");
   if (keys.length > 0) await env.ASSETS.delete(keys);
@@ -47,7 +47,7 @@ async function recordsOf(world: World): Promise<Map<string, Task>> {
   return records;
 }
 
-/** In the middle of everything: what stores anything has an alarm that goes on with it, and the books agree. */
+/** During a run: every object with stored data has an alarm, and wallets agree with the ledger. */
 export async function checkMoving(world: World): Promise<void> {
   for (const known of world.objects.all.values()) {
     const { isEmpty, alarm } = await world.objects.stored(known);
@@ -62,7 +62,7 @@ export async function checkMoving(world: World): Promise<void> {
   }
 }
 
-/** Everything has ended: nothing is reserved, each task was charged what its record says, and no file is without its task. */
+/** After the run: nothing is reserved, each task was charged as its record says, and every file belongs to a task. */
 export async function checkFinal(world: World): Promise<void> {
   const records = await recordsOf(world);
   for (const task of records.values()) expect(isFinal(task), `${world.objects.ofTask(task.id)?.label} is ${task.step.do}`).toBe(true);
@@ -99,7 +99,7 @@ async function checkFiles(world: World, records: Map<string, Task>): Promise<voi
   await checkCharacters(world);
 }
 
-/** A character has its picture, unless its deletion failed half-way, and no picture is without its character. */
+/** Every character has its image, unless its deletion failed half-way, and every image belongs to a character. */
 async function checkCharacters(world: World): Promise<void> {
   const accounts = JSON.stringify(world.accounts.map(({ id }) => id));
   const statement = env.DB.prepare("SELECT id FROM character WHERE account_id IN (SELECT value FROM json_each(?1))").bind(accounts);
@@ -109,7 +109,7 @@ async function checkCharacters(world: World): Promise<void> {
   expect(ids.filter((id) => !pictures.includes(id) && !world.fading.has(id)).length, "characters without a picture").toBe(0);
 }
 
-/** A week later: no file but the pictures of characters, no storage, no alarm, no record. */
+/** A week later: no files except the images of characters, no storage, no alarm, no record. */
 export async function checkEnd(world: World): Promise<void> {
   expect(await keysUnder("assets/")).toEqual([]);
   expect((await keysUnder("inputs/")).filter((key) => !world.isForsaken(key))).toEqual([]);

@@ -1,10 +1,10 @@
-/** Random choices that are all decided by one number. */
+/** Random choices that are determined by one seed. */
 
 export class Random {
   #state: number;
 
   constructor(seed: number) {
-    // Neighbouring seeds must not begin alike.
+    // Neighbouring seeds must not begin with similar numbers.
     this.#state = Math.imul(seed + 1, 0x9e3779b1) >>> 0;
   }
 
@@ -25,12 +25,12 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** One of them; there must be one. */
+  /** One item of a list that is not empty. */
   pick<T>(items: readonly T[]): T {
     return items[this.int(0, items.length - 1)]!;
   }
 
-  /** One of them, each as often as its weight says. */
+  /** One of the items, with probabilities in proportion to the weights. */
   weighted<T>(items: readonly (readonly [weight: number, item: T])[]): T {
     let left = this.next() * items.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, item] of items) if ((left -= weight) < 0) return item;

@@ -1,4 +1,4 @@
-/** The operations of a run that ask for work: every kind of task and of chat, once or again under the same key. */
+/** The operations of a run that submit work: every kind of task and chat, once or again with the same key. */
 
 import { exports } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -7,7 +7,7 @@ import type { Random } from "./random.ts";
 import type { Keyed, Promised, World } from "./world.ts";
 
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-/** Long enough to be taken out of the body while it is read. */
+/** Long enough to be extracted from the body while it is read. */
 const picture = `${pixel.replace(/=+$/, "")}${"A".repeat(4_002)}`;
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
@@ -22,7 +22,7 @@ const films = [
   { model: "vidD-02" },
 ];
 
-/** What is asked for, by whom. */
+/** The body, and its account. */
 export type Wish = Pick<Keyed, "account" | "path" | "body" | "kind">;
 
 export function image({ random, accounts }: World): Wish {
@@ -37,7 +37,7 @@ export function video({ random, accounts }: World): Wish {
   return { account: random.pick(accounts), path: videos, body, kind: "video" };
 }
 
-/** A character or a remix of a film, most times of one that is there. */
+/** A character or a remix of a video, usually of an existing one. */
 export async function sequel(world: World): Promise<Wish> {
   const { random, objects } = world;
   const films = [...world.promised.values()].filter(({ kind }) => kind === "video" || kind === "remix");
@@ -49,7 +49,7 @@ export async function sequel(world: World): Promise<Wish> {
   return { account, path: `/v1/videos/${id}/remix`, body: { model: "vidA-2", prompt: "At night" }, kind: "remix" };
 }
 
-/** Sends a submission, half of them under a key. */
+/** Sends a submission, half of them with a key. */
 export async function submit(world: World, request: Wish): Promise<string> {
   if (world.random.chance(0.5)) return send(world, request);
   const keyed: Keyed = { ...request, key: `order-${world.keyed.length}`, at: Date.now() };
@@ -57,18 +57,18 @@ export async function submit(world: World, request: Wish): Promise<string> {
   return send(world, keyed);
 }
 
-/** The same once more, or something else under the same key. */
+/** Repeats a submission, or sends another one with its key. */
 export async function repeat(world: World): Promise<string> {
   if (world.keyed.length === 0) return "none";
   const keyed = world.random.pick(world.keyed);
-  // It would wait for the one that is stopped.
+  // It would wait for the paused one.
   if (keyed.sender && !keyed.sender.isDead) return `${keyed.key} is under way`;
   if (!world.random.chance(0.1)) return `${keyed.key} ${await send(world, keyed)}`;
   const answer = await world.call(keyed.account, keyed.path, {
     body: { ...keyed.body, user: "other" },
     headers: { "idempotency-key": keyed.key },
   });
-  // Nothing may be remembered of it; then it is the first of its key.
+  // If its claim was lost, this is the first submission with its key.
   if (answer.status === 200) {
     world.promised.set(answer.body.id, { account: keyed.account, id: answer.body.id, kind: keyed.kind });
     world.keyed.splice(world.keyed.indexOf(keyed), 1);
@@ -87,7 +87,7 @@ async function send(world: World, submission: Wish & Partial<Keyed>): Promise<st
 
 const claimMs = 86_400_000;
 
-/** `first` is the task that the key was answered with before this request was sent. */
+/** `first` is the task with which the key was answered before this request was sent. */
 function accept(world: World, submission: Partial<Keyed>, first: string | undefined, answer: Answer, promised: Promised): void {
   const { id } = promised;
   const isFresh = submission.at !== undefined && Date.now() < submission.at + claimMs;
@@ -99,7 +99,7 @@ function accept(world: World, submission: Partial<Keyed>, first: string | undefi
 
 const words = ["hi", "hi", "no-usage", "break", "sandbox:fail", "sandbox:reject"];
 
-/** A chat: whole, streamed, or left before its end. */
+/** A chat: whole, streamed, or interrupted by the client. */
 export async function chat(world: World): Promise<string> {
   const account: Account = world.random.pick(world.accounts);
   const way = world.random.pick(["whole", "streamed", "left"]);
@@ -115,7 +115,7 @@ export async function chat(world: World): Promise<string> {
   return `${way} "${content}" ${response.status}`;
 }
 
-/** Hangs up after the first piece. */
+/** Disconnects after the first event. */
 async function leave(response: Response): Promise<void> {
   const reader = response.body!.getReader();
   await reader.read();
