@@ -1,6 +1,6 @@
 /** The event of a task's end: its id, its type, and the body of its callback. */
 
-import type { Task } from "./record.ts";
+import type { FinalTask } from "./record.ts";
 import { signLinks, taskData } from "./views.ts";
 
 /** A task has one event. Its id is the event's in `/v1/events` and the `webhook-id` of every attempt of its callback. */
@@ -11,12 +11,12 @@ export const eventTaskId = (eventId: string) => (eventId.startsWith("evt_") ? ev
 
 export const eventType = (outcome: string) => (outcome === "completed" ? "task.completed" : "task.failed");
 
-/** The body of a final task's callback as text, because exactly these bytes are signed. `base` is the base URL of assets. */
-export async function writeEvent(task: Task, base: string, secret: () => string): Promise<string> {
+/** The body of a final task's callback, as text: it is signed as it is sent. `base` is where the URLs of assets begin. */
+export async function writeEvent(task: FinalTask, base: string, secret: () => string): Promise<string> {
   const links = await signLinks(task, base, secret);
   return JSON.stringify({
     type: eventType(task.status),
-    timestamp: new Date(task.finalAt!).toISOString(),
-    data: taskData(task, links, task.submission.language ?? "en", task.finalAt!),
+    timestamp: new Date(task.finalAt).toISOString(),
+    data: taskData(task, links, task.submission.language ?? "en", task.finalAt),
   });
 }

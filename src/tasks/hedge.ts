@@ -1,7 +1,7 @@
 /** Accepted work of a route that the next one took over from: it continues beside the new route until one of them has a usable result. Pure. */
 
 import type { Operation } from "../providers/provider.ts";
-import { isFinal, type Task } from "./record.ts";
+import { isFinal, type OpenTask, type Task } from "./record.ts";
 
 /** When the next route takes over from one that has accepted the work: never, when it fails or does not answer, or also when it is slow. */
 export type Hedging = "off" | "failed" | "slow";
@@ -26,12 +26,13 @@ export function nextRoute({ route, attempts, submission }: Task): number | undef
   return next < submission.routes.length ? next : undefined;
 }
 
-/** The reason to start the next route although there is no failure, or undefined. `now` is the time of a poll's answer or fault. */
-export function reasonToHedge(task: Task, hedging: Hedging, now: number): "silent" | "slow" | undefined {
-  if (hedging === "off" || nextRoute(task) === undefined) return undefined;
-  if (task.silentSince !== undefined && now - task.silentSince >= silenceMs) return "silent";
+/** Why the route has to give way although nothing failed, or undefined. `now` is the time of a poll's answer, or of its fault. */
+export function reasonToHedge(task: Task, hedging: Hedging, now: number): { next: number; reason: "silent" | "slow" } | undefined {
+  const next = nextRoute(task);
+  if (hedging === "off" || next === undefined) return undefined;
+  if (task.silentSince !== undefined && now - task.silentSince >= silenceMs) return { next, reason: "silent" };
   const runningMs = now - (task.askedAt ?? task.startedAt ?? task.createdAt);
-  return hedging === "slow" && runningMs > 2_000 * task.submission.typicalSeconds ? "slow" : undefined;
+  return hedging === "slow" && runningMs > 2_000 * task.submission.typicalSeconds ? { next, reason: "slow" } : undefined;
 }
 
 /** The earlier work that is polled next. */
@@ -43,21 +44,22 @@ const without = ({ earlier = [] }: Task, one: EarlierWork) => earlier.filter(({ 
 export const toEarlier = ({ route, operation, faults }: Task, now: number): EarlierWork[] =>
   operation === undefined ? [] : [{ route, operation, at: now + idlePollMs, faults }];
 
-/** The earlier work ended without a result, was cancelled, or its outcome was logged. */
-export function earlierDropped(task: Task, one: EarlierWork): Task {
-  const { earlier: _earlier, ...rest } = task;
+/** The work has ended without a result, was cancelled, or its outcome was reported to the operator. */
+export function earlierDropped<T extends Task>(task: T, one: EarlierWork): T {
   const left = without(task, one);
-  return left.length > 0 ? { ...rest, earlier: left } : rest;
+  const rest = { ...task, earlier: left };
+  if (left.length === 0) delete (rest as Task).earlier;
+  return rest;
 }
 
-/** No verdict yet: polled again after `afterMs`, but not after the deadline of a final task. */
-export const earlierPending = (task: Task, one: EarlierWork, faults: number, now: number, afterMs = idlePollMs): Task =>
+/** No verdict yet: asked again after `afterMs`, but not beyond the deadline of a task that has ended. */
+export const earlierPending = <T extends Task>(task: T, one: EarlierWork, faults: number, now: number, afterMs = idlePollMs): T =>
   isFinal(task) && now >= task.deadline
     ? earlierDropped(task, one)
     : { ...task, earlier: [...without(task, one), { ...one, faults, at: now + afterMs }] };
 
-/** The earlier work becomes the current one again: no other route is left, or it has the first result. */
-export function earlierResumed(task: Task, one: EarlierWork, now: number): Task {
+/** The earlier work becomes the task's own again: no other route has a chance any more, or it has the first result. */
+export function earlierResumed(task: OpenTask, one: EarlierWork, now: number): OpenTask {
   const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = earlierDropped(task, one);
   return {
     ...rest,
@@ -69,8 +71,8 @@ export function earlierResumed(task: Task, one: EarlierWork, now: number): Task 
   };
 }
 
-/** True if a result of earlier work is wanted: not when the task is final, nor when the current route has a result. */
-export const wantsEarlier = (task: Task) => !isFinal(task) && !task.step.do.startsWith("collect");
+/** Whether a result of earlier work is wanted: not after the end, nor when the current route has a result already. */
+export const wantsEarlier = (task: Task): task is OpenTask => !isFinal(task) && !task.step.do.startsWith("collect");
 
 /** When the task is final all earlier work is cancelled at once. */
 export const releaseEarlier = ({ earlier }: Task, now: number): Pick<Task, "earlier"> =>
