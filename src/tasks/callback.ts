@@ -66,7 +66,7 @@ const withCallback = (task: FinalTask, change: Partial<Callback>): FinalTask => 
   return { ...task, callback: { ...callback, ...change } };
 };
 
-/** The task is final and has an address to call, or its owner asks for another round: a message is about to be sent. A call under way counts. */
+/** The task is final and has an endpoint, or its owner requests another round: a message is about to be sent. A running call counts. */
 export const callbackBegun = (task: FinalTask, now: number): FinalTask =>
   task.callback?.step?.do === "calling"
     ? task
@@ -76,15 +76,15 @@ export const callbackBegun = (task: FinalTask, now: number): FinalTask =>
 export const callbackSent = (task: FinalTask, now: number): FinalTask =>
   withCallback(task, { step: { do: "call", at: now + consumerWaitMs } });
 
-/** The queue did not take the message: the object is not left waiting for it. */
+/** The queue refused the message: the object makes the call itself soon. */
 export const callbackNotSent = (task: FinalTask, now: number): FinalTask =>
   task.callback?.step?.do === "call" ? withCallback(task, { step: { do: "call", at: now + 2_000 } }) : task;
 
-/** A consumer takes the call, or undefined when none waits for one: a duplicate or late message. */
+/** A consumer claims the call; undefined if none is waiting, because the message is a duplicate or late. */
 export const callbackClaimed = (task: FinalTask, lease: string, now: number): FinalTask | undefined =>
   task.callback?.step?.do === "call" ? withCallback(task, { step: { do: "calling", at: now + leaseMs, lease } }) : undefined;
 
-/** Takes the report of a call made under `lease`; undefined when the lease is no longer valid. */
+/** Takes the report of a call made under `lease`; undefined if the lease is no longer valid. */
 export function callbackReported(task: FinalTask, lease: string, report: CallbackReport, now: number): FinalTask | undefined {
   const { step } = task.callback ?? {};
   if (step?.do !== "calling" || step.lease !== lease) return undefined;
@@ -100,7 +100,7 @@ export function callbackReported(task: FinalTask, lease: string, report: Callbac
   }
 }
 
-/** The lease ran out: the receiver may or may not have been called, which counts as a failed attempt. */
+/** The lease expired: the receiver may have been called, which counts as a failed attempt. */
 export const callLapsed = (task: FinalTask, now: number): FinalTask =>
   attempted(task, { at: task.callback!.step!.at - leaseMs, ms: leaseMs, fault: "interrupted" }, now);
 

@@ -21,7 +21,7 @@ export async function createTask(
   const task = record.commit(known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now()));
   try {
     const answer = await reservePrice(task, env);
-    if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
+    if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up in the meantime
     if (answer !== "reserved") {
       await forget(task, record, env);
       return { refused: answer === "closed" ? "unavailable" : answer };
@@ -39,7 +39,7 @@ export async function createTask(
 
 /** Ends a task that no caller knows of: returns what the ledger may hold, then leaves nothing. */
 export async function abandon(given: OpenTask, record: RecordStore, env: Env): Promise<void> {
-  // A new value, so that a reservation that still answers finds its task given up.
+  // A new value, so that a reservation that answers later finds its task given up.
   const task = record.commit(transitions.abandoned(given, Date.now()));
   try {
     await returnPrice(task, env);

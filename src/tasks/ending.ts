@@ -23,7 +23,7 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
     if (record.task !== task) return;
     const { assetMs, recordMs } = lifeTimes(env);
     const settled = outcomes.settled(task, assetMs, recordMs);
-    // Its owner may have asked for it already.
+    // Its owner may have requested it already.
     const begins = isNotified && !settled.callback;
     const next = record.commit(begins ? callbacks.callbackBegun(settled, Date.now()) : settled);
     if (begins) await sendCallback(next, record, env);

@@ -11,7 +11,7 @@ export const eventTaskId = (eventId: string) => (eventId.startsWith("evt_") ? ev
 
 export const eventType = (outcome: string) => (outcome === "completed" ? "task.completed" : "task.failed");
 
-/** The body of a final task's callback, as text: it is signed as it is sent. `base` is where the URLs of assets begin. */
+/** The body of a final task's callback as text, because exactly these bytes are signed. `base` is the base URL of assets. */
 export async function writeEvent(task: FinalTask, base: string, secret: () => string): Promise<string> {
   const links = await signLinks(task, base, secret);
   return JSON.stringify({

@@ -26,7 +26,7 @@ export function nextRoute({ route, attempts, submission }: Task): number | undef
   return next < submission.routes.length ? next : undefined;
 }
 
-/** Why the route has to give way although nothing failed, or undefined. `now` is the time of a poll's answer, or of its fault. */
+/** The reason to start the next route although there is no failure, or undefined. `now` is the time of a poll's answer or fault. */
 export function reasonToHedge(task: Task, hedging: Hedging, now: number): { next: number; reason: "silent" | "slow" } | undefined {
   const next = nextRoute(task);
   if (hedging === "off" || next === undefined) return undefined;
@@ -44,7 +44,7 @@ const without = ({ earlier = [] }: Task, one: EarlierWork) => earlier.filter(({ 
 export const toEarlier = ({ route, operation, faults }: Task, now: number): EarlierWork[] =>
   operation === undefined ? [] : [{ route, operation, at: now + idlePollMs, faults }];
 
-/** The work has ended without a result, was cancelled, or its outcome was reported to the operator. */
+/** The earlier work ended without a result, was cancelled, or its outcome was logged. */
 export function earlierDropped<T extends Task>(task: T, one: EarlierWork): T {
   const left = without(task, one);
   const rest = { ...task, earlier: left };
@@ -52,13 +52,13 @@ export function earlierDropped<T extends Task>(task: T, one: EarlierWork): T {
   return rest;
 }
 
-/** No verdict yet: asked again after `afterMs`, but not beyond the deadline of a task that has ended. */
+/** No verdict yet: polled again after `afterMs`, but not after the deadline of a final task. */
 export const earlierPending = <T extends Task>(task: T, one: EarlierWork, faults: number, now: number, afterMs = idlePollMs): T =>
   isFinal(task) && now >= task.deadline
     ? earlierDropped(task, one)
     : { ...task, earlier: [...without(task, one), { ...one, faults, at: now + afterMs }] };
 
-/** The earlier work becomes the task's own again: no other route has a chance any more, or it has the first result. */
+/** The earlier work becomes the current one again: no other route is left, or it has the first result. */
 export function earlierResumed(task: OpenTask, one: EarlierWork, now: number): OpenTask {
   const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = earlierDropped(task, one);
   return {
@@ -71,7 +71,7 @@ export function earlierResumed(task: OpenTask, one: EarlierWork, now: number): O
   };
 }
 
-/** Whether a result of earlier work is wanted: not after the end, nor when the current route has a result already. */
+/** True if a result of earlier work is wanted: not when the task is final, nor when the current route has a result. */
 export const wantsEarlier = (task: Task): task is OpenTask => !isFinal(task) && !task.step.do.startsWith("collect");
 
 /** When the task is final all earlier work is cancelled at once. */

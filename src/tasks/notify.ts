@@ -37,7 +37,7 @@ export async function handleCallback(message: Message<{ taskId: string }>, env: 
   }
 }
 
-/** Calls the receiver of a final task once. Never throws: whatever goes wrong is part of the report. */
+/** Calls the receiver of a final task once. Never throws: every fault is part of the report. */
 export async function callReceiver(task: FinalTask, env: Env): Promise<CallbackReport> {
   const report = await callOnce(task, env);
   const outcome = report.outcome === "attempted" ? (report.fault ?? String(report.status)) : report.outcome;

@@ -22,7 +22,7 @@ export interface Poller {
   send: (task: OpenTask) => Promise<void>;
 }
 
-/** How long a poll may take before the object stops waiting for it. */
+/** The time limit of a poll. */
 const pollTimeoutMs = 10_000;
 const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
 

@@ -67,7 +67,7 @@ export type Result =
 
 /** What happens next to a task that has not ended, and when. */
 type OpenStep =
-  /** The ledger is being asked; the caller has not been told of the task yet. */
+  /** The reservation is running; the caller has no answer yet. */
   | { do: "reserve"; at: number }
   /** A message for the consumer was sent; it is sent again at `at`. */
   | { do: "start" | "collect"; at: number; sent: number }
@@ -77,7 +77,7 @@ type OpenStep =
 
 /** What happens next to a task that has ended, and when. */
 type FinalStep =
-  /** The books are owed the end of this task. */
+  /** The task is final and must be settled. */
   { do: "settle"; at: number } | { do: "erase"; at: number } | { do: "forget"; at: number };
 
 export type Step = OpenStep | FinalStep;
@@ -88,7 +88,7 @@ interface TaskBase {
   submission: Submission;
   createdAt: number;
   deadline: number;
-  /** Faults of the current step in a row. */
+  /** Consecutive faults of the current step. */
   faults: number;
   /** The index of the current route among the submission's routes. */
   route: number;
@@ -130,7 +130,7 @@ interface FinalBase extends TaskBase {
   finalAt: number;
   /** Millionths to charge; 0 returns everything. */
   charged: number;
-  /** Set once the task is settled, if there is an address to call back. */
+  /** Set once the task is settled, if it has an endpoint or callback_url. */
   callback?: Callback;
 }
 

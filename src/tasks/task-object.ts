@@ -40,7 +40,7 @@ export class TaskObject extends DurableObject<Env> {
    */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
-    // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
+    // Given up: the caller was answered that there is no task, so a repeat must not create one while the reservation is being returned.
     if (this.#record.task?.step.do === "reserve" && this.#record.task.faults > 0) return { refused: "unavailable" };
     if (this.#record.task && this.#record.task.step.do !== "reserve")
       return { task: this.#record.task, created: this.#record.task.submission.requestId === submission.requestId };
@@ -49,7 +49,7 @@ export class TaskObject extends DurableObject<Env> {
     return this.#creating;
   }
 
-  /** The record, for its owner only. No write, no call. */
+  /** The record, for its owner only. No write, no other call. */
   async read(accountId: string): Promise<Task | null> {
     // During the first settlement, wait: a caller that sees "completed" may read the balance next.
     if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
@@ -108,9 +108,9 @@ export class TaskObject extends DurableObject<Env> {
   /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
   async report(lease: string, step: StepOutcome): Promise<boolean> {
     const task = this.#record.task;
-    if (task?.endedBy === lease) return true; // told before, and the answer was lost
+    if (task?.endedBy === lease) return true; // reported before, and the answer was lost
     if (!task || !transitions.holdsLease(task, lease)) {
-      // Ended, or gone to another route, while the start was under way: no consumer will fetch it. Repeated with the report, if need be.
+      // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
       if (step.outcome === "accepted" && task && isUnwanted(task, step.operation))
         await cancelLate({ ...task, route: step.route ?? task.route }, step.operation, this.env);
       return false;

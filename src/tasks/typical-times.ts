@@ -58,7 +58,7 @@ async function refresh(db: Env["DB"]): Promise<void> {
   }
 }
 
-/** Takes note of what a completed task took, from its submission to its end. What an isolate has not told when it ends is lost, and only estimates need it. */
+/** Records the duration of a completed task, from its submission to its end. Durations that an ended isolate has not written are lost, which affects only estimates. */
 export function noteDuration(
   db: Env["DB"],
   background: Background,

@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const secret = "SecretMaker sk-upstream-key";
 const question = "a private question";
-/** Millionths for a million tokens of textA-1. */
+/** Millionths per million tokens of textA-1. */
 const rates = { input: 2_000_000, output: 8_000_000 };
 
 const limits = [1, 100, 100_000];

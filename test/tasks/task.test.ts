@@ -140,7 +140,7 @@ test("after a certain refusal nothing is looked up", () => {
   expect(again.askedAt).toBe(start + 5_000);
 });
 
-test("a fault that will not pass moves to the next route at once", () => {
+test("a permanent fault moves to the next route at once", () => {
   expect(outcomes.startFailed(starting, { reason: "401", retryable: false, isUntouched: true }, start)).toMatchObject({
     route: 1,
     step: { do: "start", at: start },
@@ -153,7 +153,7 @@ test("a provider that asks for a long wait is replaced at once if there is anoth
   expect(outcomes.startFailed({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
 });
 
-test("a provider's own failure gives way to the next route, its verdict on the content does not", () => {
+test("after a provider's own failure the next route is used, after a verdict on the content it is not", () => {
   const working = outcomes.accepted(starting, "operation", 1_000, true, start);
   const next = outcomes.providerFailed(working, "provider_error", "failed", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
@@ -166,7 +166,7 @@ test("a provider's own failure gives way to the next route, its verdict on the c
   expect(outcomes.providerFailed(working, "content_policy_violation", "failed", start)).toMatchObject({ status: "failed", route: 0 });
 });
 
-test("a collection is tried until the deadline", () => {
+test("a collection is retried until the deadline", () => {
   let task: OpenTask = collecting;
   for (let fault = 0; fault < 50; fault++) {
     const next = outcomes.startFailed(task, { reason: "broken off", retryable: true }, start);
@@ -176,7 +176,7 @@ test("a collection is tried until the deadline", () => {
   }
 });
 
-test("what is charged: all that was held, less for fewer pictures, never more, nothing when it failed", () => {
+test("the charge: the whole reservation, less for fewer images, never more, nothing if failed", () => {
   const charged = (count: number) => outcomes.completed(collecting, images(count), 1, start).charged;
   expect([charged(1), charged(2), charged(3)]).toEqual([30_000, 60_000, 60_000]);
   expect(failed.charged).toBe(0);
