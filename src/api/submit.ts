@@ -126,14 +126,14 @@ async function check(
   const isCharacter = kind === "character";
   const { references: given, violations: badImages } =
     isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, parsed.model?.id ?? "", urlRules);
-  const film = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const video = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
     endpoint === "image" || isCharacter ? { characters: [], violations: [] } : await mentionedCharacters(env, accountId, body["prompt"]);
   const told = new Set(parsed.violations.map(({ param }) => param));
   const violations = [
     ...parsed.violations,
     ...badImages.filter(({ param }) => !told.has(param)),
-    ...film.violations,
+    ...video.violations,
     ...receiver.violations,
     ...badMentions,
     ...optionViolations(body, "task"),
@@ -149,7 +149,7 @@ async function check(
   const sourceId = videoId ?? parameters.from_task;
   const source =
     sourceId === undefined
-      ? film.url !== undefined && { url: film.url }
+      ? video.url !== undefined && { url: video.url }
       : await sourceFromTask(c, sourceId, videoId ? "video_id" : "from_task");
   const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
   const routes = usableRoutes(env, model, (route) => toRequest(wanted, route), imagesField(wanted, model));

@@ -62,11 +62,11 @@ async function list(c: ConsoleContext) {
   );
 }
 
-const Card = ({ id, username, display_name: name, profile_picture_url: picture, model, created_at: createdAt }: CharacterRow) => {
+const Card = ({ id, username, display_name: name, profile_picture_url: image, model, created_at: createdAt }: CharacterRow) => {
   const { say } = useAround();
   return (
     <li id={id} class="card flush">
-      <img class="face" src={picture} alt="" width={320} height={240} loading="lazy" />
+      <img class="face" src={image} alt="" width={320} height={240} loading="lazy" />
       <div class="stack tight padded">
         <h2>{name}</h2>
         <p class="row between">

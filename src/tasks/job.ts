@@ -97,7 +97,7 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
         return await turns[key === undefined ? "fetched" : "stored"].take(
           () => {
             release();
-            return usePicture(bytes(), use);
+            return useImage(bytes(), use);
           },
           () => new ProviderError("busy", "too many images are being read"),
         );
@@ -117,9 +117,9 @@ const turns = {
   fetched: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
 };
 
-async function usePicture<T>(
+async function useImage<T>(
   reading: Promise<Uint8Array<ArrayBuffer>>,
-  use: (picture: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>,
+  use: (image: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>,
 ): Promise<T> {
   const bytes = await reading;
   try {

@@ -37,7 +37,7 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, {
     case "remix": {
       const video = await store(first, "0", "video");
       const facts = await readVideoFacts((offset, length) => readRange(bucket, video.key, offset, length), video.bytes);
-      if (!facts) throw new BadOutputError("the film cannot be read");
+      if (!facts) throw new BadOutputError("the video cannot be read");
       const thumbnail =
         first.thumbnail ?? (media && task.submission.parameters.thumbnail ? still(media, bucket, video.key, facts.seconds / 2) : undefined);
       const stored = thumbnail && (await store(thumbnail, "thumbnail", "image").catch(withoutThumbnail(task)));
@@ -61,9 +61,9 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, {
 /** A still of the video, if the upstream made no thumbnail. */
 const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: number): Output => ({
   async open() {
-    const film = await openAsset(bucket, key);
-    if (!film) throw new BadOutputError("the stored film is gone");
-    const bytes = await cutStill(media, film.body, seconds);
+    const video = await openAsset(bucket, key);
+    if (!video) throw new BadOutputError("the stored video is gone");
+    const bytes = await cutStill(media, video.body, seconds);
     return { body: new Blob([bytes]).stream(), type: "image/png", length: bytes.byteLength };
   },
 });
@@ -132,7 +132,7 @@ async function storeBody(
   const type = kind === "video" ? (isMp4(head) ? "video/mp4" : undefined) : detectImageType(head);
   if (!type) {
     await whole.return();
-    throw new BadOutputError(`not ${kind === "video" ? "a film" : "an image"}`);
+    throw new BadOutputError(`not ${kind === "video" ? "a video" : "an image"}`);
   }
   return storeFile(bucket, `${name}.${extensions[type]}`, whole, { type, length, maxBytes: maxOutputBytes });
 }

@@ -15,9 +15,9 @@ export async function startWhileWanted<T>(job: Job, isWanted: IsWanted, start: (
   const image = (input: InputImage): InputImage => ({
     ...input,
     read: (use) =>
-      input.read(async (picture) => {
+      input.read(async (image) => {
         await check(isWanted);
-        return use(picture);
+        return use(image);
       }),
   });
   const video = (input: InputVideo): InputVideo => ({

@@ -22,7 +22,7 @@ const Allowed = ({ field }: { field: Field }) => {
     }
     case "text":
       return <>{field.most === undefined ? say("field_text") : say("field_text_most", { most: number(field.most) })}</>;
-    case "pictures":
+    case "images":
       return <>{say("field_images", { most: field.most })}</>;
     case "roles":
       return <>{`${say("field_images", { most: field.most })}: ${field.roles.join(", ")}`}</>;

@@ -9,13 +9,13 @@ import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
 import type { ImageFile } from "./image-file.ts";
 
-export type Pictures = Map<string, ImageFile[]>;
+export type Images = Map<string, ImageFile[]>;
 
 /** The body without `model`. Image files stay in it as `ImageFile`. */
-export function bodyOf(fields: Field[], typed: Typed, pictures: Pictures): Record<string, unknown> {
+export function bodyOf(fields: Field[], typed: Typed, images: Images): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const field of fields) {
-    const value = valueOf(field, typed, pictures);
+    const value = valueOf(field, typed, images);
     if (value === undefined) continue;
     const { group, key } = field;
     if (group === undefined) body[key] = value;
@@ -25,7 +25,7 @@ export function bodyOf(fields: Field[], typed: Typed, pictures: Pictures): Recor
 }
 
 /** The value of one field; undefined leaves it out. */
-function valueOf(field: Field, typed: Typed, pictures: Pictures): unknown {
+function valueOf(field: Field, typed: Typed, images: Images): unknown {
   const { name } = field;
   // Browsers send lines of a text area with CR LF.
   const textAt = (at: string) => (typed.get(at)?.[0] ?? "").replaceAll("\r\n", "\n");
@@ -42,14 +42,14 @@ function valueOf(field: Field, typed: Typed, pictures: Pictures): unknown {
       return text === "" ? undefined : text;
     case "json":
       return text.trim() === "" ? undefined : jsonOf(text);
-    case "pictures": {
+    case "images": {
       const addresses = textAt(`${name}.url`).split("\n");
-      const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(pictures.get(name) ?? [])];
+      const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(images.get(name) ?? [])];
       return all.length === 0 ? undefined : all;
     }
     case "roles": {
       const rows = Array.from({ length: field.most }, (_, at) => ({
-        url: pictures.get(`${name}.${at}`)?.[0] ?? textAt(`${name}.${at}.url`).trim(),
+        url: images.get(`${name}.${at}`)?.[0] ?? textAt(`${name}.${at}.url`).trim(),
         role: textAt(`${name}.${at}.role`),
       })).filter(({ url }) => url !== "");
       return rows.length === 0 ? undefined : rows;

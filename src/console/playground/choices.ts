@@ -49,13 +49,13 @@ export async function choicesOf(c: ConsoleContext): Promise<Choice[]> {
 
 /** The path of a request, and the rest of its body. */
 export function requestOf({ model, action }: Choice, body: Record<string, unknown>): { path: string; body: Record<string, unknown> } {
-  const { video_id: film = "task_", ...rest } = body as { video_id?: string };
+  const { video_id: video = "task_", ...rest } = body as { video_id?: string };
   const paths: Record<Action, string> = {
     chat: "/v1/chat/completions",
     image: "/v1/images/generations",
     video: "/v1/videos/generations",
     character: "/v1/videos/generations",
-    remix: `/v1/videos/${encodeURIComponent(film)}/remix`,
+    remix: `/v1/videos/${encodeURIComponent(video)}/remix`,
   };
   return { path: paths[action], body: { model, ...rest } };
 }

@@ -23,7 +23,7 @@ type Shape =
   | { as: "flag" }
   | { as: "number"; isWhole: boolean; minimum?: number | undefined; maximum?: number | undefined }
   | { as: "text"; most?: number | undefined; pattern?: string | undefined; isUrl: boolean }
-  | { as: "pictures"; most: number }
+  | { as: "images"; most: number }
   /** Images with a role each. */
   | { as: "roles"; most: number; roles: string[] }
   /** Messages of a conversation. */
@@ -79,7 +79,7 @@ function shapeOf(schema: Schema): Shape {
 
 /** The catalog's lists of texts are images, its lists of objects are images with roles or a conversation. */
 function listOf({ type, properties }: Schema, most: number): Shape {
-  if (type === "string") return { as: "pictures", most };
+  if (type === "string") return { as: "images", most };
   const roles = properties?.["role"]?.enum?.map(String);
   if (roles && properties?.["url"]) return { as: "roles", most, roles };
   return roles && properties?.["content"] ? { as: "messages", roles } : { as: "json" };
@@ -110,7 +110,7 @@ function textsOf(field: Field, value: unknown): [name: string, text: string][] {
   switch (as) {
     case "flag":
       return value === true ? [[name, "on"]] : [];
-    case "pictures":
+    case "images":
       return [[`${name}.url`, (value as unknown[]).filter(isAddress).join("\n")]];
     case "roles":
       return (value as { url: string; role: string }[]).flatMap(({ url, role }, at): [string, string][] => [

@@ -64,7 +64,7 @@ const Options = ({ options, chosen, language }: { options: (string | number)[]; 
 );
 
 /** The script of this page shows chosen files; images may be dropped on the whole area. */
-const PictureInput = ({ name, most, label, say }: { name: string; most: number; label: string; say: Say }) => (
+const ImageInput = ({ name, most, label, say }: { name: string; most: number; label: string; say: Say }) => (
   <div class="drop" data-drop={say("drop_here")}>
     <input
       type="file"
@@ -74,8 +74,8 @@ const PictureInput = ({ name, most, label, say }: { name: string; most: number; 
       aria-label={label}
       data-most={most}
       data-max-bytes={maxImageBytes}
-      data-too-large={say("picture_too_large")}
-      data-too-many={say("too_many_pictures", { most })}
+      data-too-large={say("image_too_large")}
+      data-too-many={say("too_many_images", { most })}
     />
     <input type="hidden" name={`${name}.names`} />
     <div class="previews"></div>
@@ -123,7 +123,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
           maxlength={field.most}
           pattern={field.pattern}
           value={one(typed, name)}
-          list={["video_id", "from_task"].includes(name) ? "films" : undefined}
+          list={["video_id", "from_task"].includes(name) ? "videos" : undefined}
         />
       );
     case "json":
@@ -132,10 +132,10 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
           {one(typed, name)}
         </textarea>
       );
-    case "pictures":
+    case "images":
       return (
         <>
-          <PictureInput name={name} most={field.most} label={labelOf(language, name)} say={say} />
+          <ImageInput name={name} most={field.most} label={labelOf(language, name)} say={say} />
           <textarea
             class="in"
             name={`${name}.url`}
@@ -159,7 +159,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
             />
           </select>
           <div>
-            <PictureInput name={`${name}.${at}`} most={1} label={say("picture_of", { number: at + 1 })} say={say} />
+            <ImageInput name={`${name}.${at}`} most={1} label={say("image_of", { number: at + 1 })} say={say} />
             <input
               class="in"
               type="url"
@@ -195,7 +195,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
 }
 
 /** Fields with several controls are a named group, others a label around their control. */
-const isGroup = ({ as }: Field) => as === "pictures" || as === "roles" || as === "messages";
+const isGroup = ({ as }: Field) => as === "images" || as === "roles" || as === "messages";
 
 function Labelled({ field, state }: { field: Field; state: FormState }) {
   const { name, as } = field;

@@ -17,7 +17,7 @@ const smallEnough = MiB;
 
 export interface Form {
   typed: Typed;
-  pictures: Map<string, ImageFile[]>;
+  images: Map<string, ImageFile[]>;
 }
 
 /** Fields with only the names of images: the preview during typing sends no files. */
@@ -30,7 +30,7 @@ const nameOf = (filename: string) => filename.replace(/%(22|0D|0A)/g, (_, code: 
 
 /** Reads a form. `too_large` and `broken` are the reasons of a failure. */
 export async function readForm(request: Request): Promise<Form | "too_large" | "broken"> {
-  const form: Form = { typed: new Map(), pictures: new Map() };
+  const form: Form = { typed: new Map(), images: new Map() };
   const add = <T>(map: Map<string, T[]>, name: string, value: T) => {
     const list = map.get(name);
     if (list) list.push(value);
@@ -48,7 +48,7 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
       for await (const part of parseMultipartStream(body, { boundary, maxFileSize: maxFormBytes, maxTotalSize: maxFormBytes })) {
         const { name = "", filename } = part;
         if (filename === undefined) add(form.typed, name, part.text);
-        else if (filename !== "") add(form.pictures, name, new ImageFile(nameOf(filename), part.content));
+        else if (filename !== "") add(form.images, name, new ImageFile(nameOf(filename), part.content));
       }
   } catch (error) {
     if (error instanceof NetError) return error.reason === "too_large" ? "too_large" : "broken";
@@ -58,25 +58,25 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
   for (const [name, [names = ""]] of isMultipart ? [] : form.typed)
     if (name.endsWith(namesEnding))
       for (const line of names.split(/\r?\n/, mostNames).filter(Boolean))
-        add(form.pictures, name.slice(0, -namesEnding.length), new ImageFile(line));
+        add(form.images, name.slice(0, -namesEnding.length), new ImageFile(line));
   return form;
 }
 
 /** JSON text of a body; images in it become data URIs while it is read. */
 export function jsonOf(body: object): string | ReadableStream<Uint8Array> {
-  const pictures: ImageFile[] = [];
+  const images: ImageFile[] = [];
   const mark = crypto.randomUUID();
-  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (pictures.push(value), mark) : value));
-  if (pictures.length === 0) return text;
+  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (images.push(value), mark) : value));
+  if (images.length === 0) return text;
   const encoder = new TextEncoder();
   const pieces = text.split(mark);
   function* written() {
     for (const [at, piece] of pieces.entries()) {
       yield encoder.encode(piece);
-      const picture = pictures[at];
-      if (!picture) continue;
-      yield encoder.encode(`data:${picture.type};base64,`);
-      for (const base64 of base64Of(picture.content)) yield encoder.encode(base64);
+      const image = images[at];
+      if (!image) continue;
+      yield encoder.encode(`data:${image.type};base64,`);
+      for (const base64 of base64Of(image.content)) yield encoder.encode(base64);
     }
   }
   const parts = written();

@@ -2,7 +2,7 @@
 
 import { readBalance, remaining } from "../../db/ledger.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
-import { bodyOf, holdOf, type Pictures } from "./body.ts";
+import { bodyOf, holdOf, type Images } from "./body.ts";
 import { type Choice, groups, requestOf } from "./choices.ts";
 import type { Typed } from "./fields.ts";
 import { Fields } from "./form.tsx";
@@ -18,16 +18,16 @@ export interface Shown {
   choices: Choice[];
   choice: Choice;
   typed: Typed;
-  pictures?: Pictures | undefined;
+  images?: Images | undefined;
   /** Of the whole form. */
   problem?: string | undefined;
   /** By field. */
   problems?: Map<string, string[]>;
   /** Images were lost on the way to this page. */
-  lostPictures?: boolean;
+  lostImages?: boolean;
   answer?: { text: string; used: string } | undefined;
   /** The account's videos, newest first, for forms that need one. */
-  films?: string[];
+  videos?: string[];
 }
 
 /** All typed values without files: sent for the preview during typing. */
@@ -37,9 +37,9 @@ const codeIds = Object.keys(code).map((language) => `#code-${language}`);
 
 export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Parameters<typeof page>[3] = 200) {
   const { say, language } = c.var;
-  const { choices, choice, typed, pictures = new Map(), problem, problems = new Map<string, string[]>(), answer, films = [] } = shown;
+  const { choices, choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), answer, videos = [] } = shown;
   const left = remaining((await readBalance(c.env.DB, c.get("account").id))!);
-  const body = bodyOf(choice.fields, typed, pictures);
+  const body = bodyOf(choice.fields, typed, images);
   const request = requestOf(choice, body);
   const snippets = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
   return page(
@@ -90,14 +90,14 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
       <div id="work" class="gap">
         <form class="stack narrow" id="request" method="post" action="/console/playground" enctype="multipart/form-data" data-once>
           <Problem text={problem} />
-          {shown.lostPictures && <p role="status">{say("add_pictures_again")}</p>}
+          {shown.lostImages && <p role="status">{say("add_images_again")}</p>}
           <input type="hidden" name="model" value={choice.id} />
           <input type="hidden" name="shown" value={choice.id} autocomplete="off" />
           <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
           <Fields action={choice.action} fields={choice.fields} typed={typed} problems={problems} language={language} say={say} />
-          {films.length > 0 && (
-            <datalist id="films">
-              {films.map((id) => (
+          {videos.length > 0 && (
+            <datalist id="videos">
+              {videos.map((id) => (
                 <option value={id} />
               ))}
             </datalist>

@@ -76,7 +76,7 @@ export function Parameters({ c, task, record }: { c: ConsoleContext; task: TaskD
           )),
         ],
         ...Object.entries(parameters).map(
-          ([name, value]) => [<code>{name}</code>, <Value name={name} value={value} inline={say("inline_picture")} />] as const,
+          ([name, value]) => [<code>{name}</code>, <Value name={name} value={value} inline={say("inline_image")} />] as const,
         ),
       ]}
     />

@@ -35,7 +35,7 @@ const Form = ({ task, name, children }: { task: TaskData; name: FormName; childr
 );
 
 /** True if its video still exists for a remix or a character. Private videos cannot be remixed. */
-const hasFilm = (task: TaskData) => task.result?.videos !== undefined && !isGone(task);
+const hasVideo = (task: TaskData) => task.result?.videos !== undefined && !isGone(task);
 
 /** The models with their durations and prices: the durations depend on the model. */
 function Remix({ task, models, amount, refused, say }: FormsProps) {
@@ -46,7 +46,7 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
     })),
   );
   const schema = models.find(({ id }) => id === task.model)?.actions?.remix?.properties;
-  if (!schema || !hasFilm(task) || task.metadata.private) return null;
+  if (!schema || !hasVideo(task) || task.metadata.private) return null;
   const typed = (name: string) => (refused?.form === "remix" ? refused.typed(name) : undefined);
   const size = typed("size") ?? task.metadata.size;
   const choice = typed("choice") ?? `${task.model}/${schema["duration"]?.default}`;
@@ -90,7 +90,7 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
 
 function Character({ task, models, amount, refused, say }: FormsProps) {
   const { actions, price } = models.find(({ id }) => id === task.model) ?? {};
-  if (!actions?.character || !hasFilm(task)) return null;
+  if (!actions?.character || !hasVideo(task)) return null;
   const typed = (name: string, otherwise: number) => (refused?.form === "character" ? refused.typed(name) : otherwise);
   const { duration } = task.result!.videos![0];
   const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
@@ -127,7 +127,7 @@ function Again({ task, submission, amount, say }: FormsProps) {
   if (!isRepeatable(submission))
     return (
       <>
-        <p>{say("pictures_deleted")}</p>
+        <p>{say("images_deleted")}</p>
         <p>{playground}</p>
       </>
     );

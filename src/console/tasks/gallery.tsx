@@ -35,13 +35,13 @@ function Preview({ task, say }: { task: TaskData; say: Say }) {
   if (error) return <span class="preview">{error.message}</span>;
   if (!result) return <span class="preview">{statusWord(say, shownStatus(task))}</span>;
   if (isGone(task)) return <span class="preview">{say("files_gone")}</span>;
-  const film = result.videos?.[0];
-  const picture = film ? film.thumbnail : (result.images?.[0]?.url[0] ?? result.data?.characters[0].profile_picture_url);
+  const video = result.videos?.[0];
+  const image = video ? video.thumbnail : (result.images?.[0]?.url[0] ?? result.data?.characters[0].profile_picture_url);
   // A video without a thumbnail shows its first frame.
-  return picture === undefined ? (
-    <video class="preview" src={`${film!.url[0]}#t=0.1`} preload="metadata" muted playsinline />
+  return image === undefined ? (
+    <video class="preview" src={`${video!.url[0]}#t=0.1`} preload="metadata" muted playsinline />
   ) : (
-    <img class="preview" src={picture} alt="" loading="lazy" />
+    <img class="preview" src={image} alt="" loading="lazy" />
   );
 }
 

@@ -48,12 +48,12 @@ export function Result({ task, result, say }: Props) {
         </div>
       );
     case "video": {
-      const film = answered.videos![0];
+      const video = answered.videos![0];
       return (
         <figure class="hero stack">
           <video
-            src={film.url[0]}
-            poster={film.thumbnail}
+            src={video.url[0]}
+            poster={video.thumbnail}
             width={result.width}
             height={result.height}
             controls
@@ -62,11 +62,12 @@ export function Result({ task, result, say }: Props) {
             aria-label={prompt}
           />
           <figcaption>
-            {film.size}, {film.duration} s · <Download url={film.url[0]} asset={result.video} name={task.id} say={say} />
+            {video.size}, {video.duration} s · <Download url={video.url[0]} asset={result.video} name={task.id} say={say} />
             {result.thumbnail && (
               <>
                 {" · "}
-                {say("film_thumbnail")}: <Download url={film.thumbnail} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
+                {say("video_thumbnail")}:{" "}
+                <Download url={video.thumbnail} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
               </>
             )}
           </figcaption>
