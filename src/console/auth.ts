@@ -68,7 +68,7 @@ interface Around {
 export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = postOf(env, origin);
-  const letter = (name: "reset" | "confirm", email: string, token: string) =>
+  const sendLink = (name: "reset" | "confirm", email: string, token: string) =>
     post!({
       to: email,
       subject: say(`mail_${name}_subject`),
@@ -87,12 +87,12 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
       maxPasswordLength: maxPasswordLength,
       password: { hash, verify },
       revokeSessionsOnPasswordReset: true,
-      ...(post && { sendResetPassword: ({ user, token }) => letter("reset", user.email, token) }),
+      ...(post && { sendResetPassword: ({ user, token }) => sendLink("reset", user.email, token) }),
       onPasswordReset: ({ user }) => proveAddress(env.DB, user.id),
     },
     emailVerification: {
       sendOnSignUp: true,
-      ...(post && { sendVerificationEmail: ({ user, token }) => letter("confirm", user.email, token) }),
+      ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user.email, token) }),
     },
     socialProviders: Object.fromEntries(
       loginsOf(env).map((login) => {

@@ -6,7 +6,7 @@ import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedI
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
-import { Moment } from "./parts/moment.tsx";
+import { DateTime } from "./parts/date-time.tsx";
 import { Problem } from "./parts/note.tsx";
 
 /** An element of `GET /v1/characters`. Its image's URL is signed anew with each answer. */
@@ -75,7 +75,7 @@ const Card = ({ id, username, display_name: name, profile_picture_url: image, mo
         </p>
         <p class="row between meta">
           <span>
-            {model} · <Moment ms={1000 * createdAt} />
+            {model} · <DateTime ms={1000 * createdAt} />
           </span>
           <a class="btn ghost sm danger" href={`/console/characters/${id}/delete`} aria-label={say("delete_named", { name })}>
             {say("delete")}

@@ -181,7 +181,7 @@ export class BadForm extends Error {
 const maxFormBytes = 256 * 1024;
 
 /** Reads the form into memory. Throws `BadForm`. */
-export async function sentIn(c: ConsoleContext): Promise<Response> {
+export async function readBody(c: ConsoleContext): Promise<Response> {
   const { body, headers } = c.req.raw;
   const bytes = body ? await readAll(body, maxFormBytes).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
   return new Response(bytes, { headers: { "content-type": headers.get("content-type") ?? "" } });
@@ -189,7 +189,7 @@ export async function sentIn(c: ConsoleContext): Promise<Response> {
 
 /** A form's field as trimmed text; empty if it is missing or a file. Throws `BadForm`. */
 export async function fieldsOf(c: ConsoleContext): Promise<(name: string) => string> {
-  const sent = await sentIn(c);
+  const sent = await readBody(c);
   const form = await sent.formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
   return (name) => {
     const value = form.get(name);

@@ -3,14 +3,14 @@
 import { alert } from "../log.ts";
 import { mailSender } from "./settings.ts";
 
-interface Letter {
+interface Email {
   to: string;
   subject: string;
   text: string;
 }
 
 /** Sends an e-mail. Faults are logged without its content, and not reported to the client, which may be unknown. */
-export type Post = (letter: Letter) => Promise<void>;
+export type Post = (email: Email) => Promise<void>;
 
 const developersMachines = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -21,9 +21,9 @@ export const reachesPeople = (env: ConsoleEnv): boolean => mailSender(env) !== u
 export function postOf(env: ConsoleEnv, origin: string): Post | undefined {
   const from = mailSender(env);
   if (from !== undefined)
-    return async (letter) => {
+    return async (email) => {
       try {
-        await env.MAIL!.send({ from, ...letter });
+        await env.MAIL!.send({ from, ...email });
       } catch (error) {
         const { code } = error as { code?: string };
         alert("mail", { outcome: "not_sent", code });

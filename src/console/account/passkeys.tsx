@@ -2,12 +2,12 @@
 
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, sentIn, signedIn, nothingHere } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readBody, signedIn, nothingHere } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { pathOf } from "../static-files.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 
 const Script = () => <script src={pathOf("passkeys.js")} type="module" />;
 
@@ -43,7 +43,7 @@ export async function passkeysSection(c: ConsoleContext) {
                 <span>
                   <b>{name ?? say("passkey")}</b>{" "}
                   <span class="meta">
-                    <Moment ms={new Date(createdAt).getTime()} />
+                    <DateTime ms={new Date(createdAt).getTime()} />
                   </span>
                 </span>
                 <button class="btn sm danger" aria-label={`${say("delete")}: ${name ?? say("passkey")}`}>
@@ -76,7 +76,7 @@ async function pass(c: ConsoleContext, answer: Response, body: (answer: object) 
 
 /** The body that a browser's script sent; only an object is passed on. */
 async function sentBy(c: ConsoleContext): Promise<{ response?: unknown; name?: unknown }> {
-  const body: unknown = await (await sentIn(c)).json().catch(() => null);
+  const body: unknown = await (await readBody(c)).json().catch(() => null);
   return typeof body === "object" && body !== null ? body : {};
 }
 

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn, nothingHere } from "../frame.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** Browsers whose user agent also contains another browser's name come first. */
@@ -50,10 +50,10 @@ export async function sessionsSection(c: ConsoleContext) {
           <tr>
             <th scope="row">{browserOf(userAgent)}</th>
             <td class="hide-s">
-              <Moment ms={createdAt.getTime()} />
+              <DateTime ms={createdAt.getTime()} />
             </td>
             <td>
-              <Moment ms={updatedAt.getTime()} />
+              <DateTime ms={updatedAt.getTime()} />
             </td>
             <td class="num">
               {id === c.get("session").id ? (

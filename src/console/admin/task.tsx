@@ -6,7 +6,7 @@ import { isFinal, type Task } from "../../tasks/record.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
 import { isStuck, stateOf } from "./task-state.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
@@ -81,10 +81,10 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
     [say("model"), `${submission.model} · ${submission.kind}`],
     [say("status"), <StatusPill task={task} />],
     task.error !== undefined && [say("admin_reason"), <code>{task.error}</code>],
-    [say("created"), <Moment ms={task.createdAt} />],
-    [say("admin_deadline"), <Moment ms={task.deadline} />],
+    [say("created"), <DateTime ms={task.createdAt} />],
+    [say("admin_deadline"), <DateTime ms={task.deadline} />],
     [say("admin_step"), say(`admin_step_${step.do}`)],
-    [say("admin_step_at"), <Moment ms={step.at} />],
+    [say("admin_step_at"), <DateTime ms={step.at} />],
     [say("admin_faults"), task.faults],
     [say("reserved"), <Money millionths={submission.price} />],
   ];

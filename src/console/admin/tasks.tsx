@@ -7,7 +7,7 @@ import { listOpenTasks, type OpenTask } from "../../db/ledger-reports.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, stateOf } from "./task-state.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
 const pageSize = 20;
@@ -44,7 +44,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             <Money millionths={row.held} />
           </td>
           <td>
-            <Moment ms={row.at} />
+            <DateTime ms={row.at} />
           </td>
           <td>
             <a href={`/console/admin/accounts/${row.accountId}`}>

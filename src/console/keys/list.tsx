@@ -10,7 +10,7 @@ import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
@@ -20,7 +20,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
   if (ms === null) return <>{say("never")}</>;
   return (
     <>
-      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <Moment ms={ms} />
+      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <DateTime ms={ms} />
     </>
   );
 };
@@ -112,7 +112,7 @@ const KeyTable = ({ rows }: { rows: Row[] }) => {
           <td class="hide-s">
             <Used {...key} />
           </td>
-          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <Moment ms={key.reservedAt} />}</td>
+          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <DateTime ms={key.reservedAt} />}</td>
           <td class="hide-s">
             <Expiry ms={key.expiresAt} />
           </td>

@@ -4,7 +4,7 @@ import type { ModelUse } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import { isGone, type TaskData } from "../tasks/answers.ts";
@@ -171,7 +171,7 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
                 <StatusPill task={task} />
               </td>
               <td class="num">
-                <Moment ms={1000 * task.created_at} />
+                <DateTime ms={1000 * task.created_at} />
               </td>
             </tr>
           ))}

@@ -51,7 +51,7 @@ export const Table = ({ label, columns, class: name, id, children, foot }: Table
 );
 
 /** Large key numbers, each with its label and a small line below. */
-export const Figures = ({ of }: { of: (readonly [name: Child, figure: Child, small?: Child])[] }) => (
+export const Stats = ({ of }: { of: (readonly [name: Child, figure: Child, small?: Child])[] }) => (
   <div class="stats">
     {of.map(([name, figure, small]) => (
       <dl class="stat">

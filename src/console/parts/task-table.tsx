@@ -1,7 +1,7 @@
 /** A table of tasks, each with a link to its page. */
 
 import { cutId } from "./ids.ts";
-import { Moment } from "./moment.tsx";
+import { DateTime } from "./date-time.tsx";
 import { StatusPill } from "./status.tsx";
 import { Table } from "./table.tsx";
 import { useAround } from "./context.ts";
@@ -33,7 +33,7 @@ export const TaskTable = ({ tasks, path }: { tasks: TaskRow[]; path: string }) =
             <StatusPill task={task} />
           </td>
           <td class="num">
-            <Moment ms={1000 * task.created_at} />
+            <DateTime ms={1000 * task.created_at} />
           </td>
         </tr>
       ))}

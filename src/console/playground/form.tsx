@@ -34,7 +34,7 @@ const described = (name: string, { problems, language, action }: FormState) => {
   };
 };
 
-function Below({ name, state: { problems, language, action } }: { name: string; state: FormState }) {
+function FieldHelp({ name, state: { problems, language, action } }: { name: string; state: FormState }) {
   const hint = hintOf(language, name, action);
   return (
     <>
@@ -205,7 +205,7 @@ function Labelled({ field, state }: { field: Field; state: FormState }) {
       <fieldset class="field" data-field={name}>
         <legend>{label}</legend>
         <Control field={field} state={state} />
-        <Below name={name} state={state} />
+        <FieldHelp name={name} state={state} />
       </fieldset>
     );
   return (
@@ -215,7 +215,7 @@ function Labelled({ field, state }: { field: Field; state: FormState }) {
         <Control field={field} state={state} />
         {as === "flag" ? label : null}
       </label>
-      <Below name={name} state={state} />
+      <FieldHelp name={name} state={state} />
     </div>
   );
 }

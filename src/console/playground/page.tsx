@@ -12,7 +12,7 @@ import { Copy } from "../parts/copy.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { pathOf } from "../static-files.ts";
-import { Figures } from "../parts/table.tsx";
+import { Stats } from "../parts/table.tsx";
 
 export interface Shown {
   choices: Choice[];
@@ -156,7 +156,7 @@ function Cost({ c, choice, amount, left }: { c: ConsoleContext; choice: Choice; 
   const units = (name: string) => amountOf(c, Math.round((choice.price[name] ?? 0) * 1e6));
   return (
     <div id="cost">
-      <Figures
+      <Stats
         of={[
           [
             say(choice.action === "chat" ? "price_at_most" : "price"),

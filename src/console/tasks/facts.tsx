@@ -5,7 +5,7 @@ import type { Task } from "../../tasks/record.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { isGone, type TaskData } from "./answers.ts";
 import { Money } from "../parts/money.tsx";
-import { ClockTime } from "../parts/moment.tsx";
+import { ClockTime } from "../parts/date-time.tsx";
 import { Facts } from "../parts/table.tsx";
 
 type Row = readonly [name: Child, value: Child] | false | undefined;

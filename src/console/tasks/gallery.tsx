@@ -5,7 +5,7 @@ import { askGateway, type ConsoleContext, page } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 import { isGone, isOpen, refusalOf, type TaskData } from "./answers.ts";
 import { live } from "./live.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 
@@ -59,7 +59,7 @@ const Card = ({ task, say }: { task: TaskData; say: Say }) => (
         <StatusPill task={task} /> {isOpen(task) && <Progress task={task} say={say} />}
       </p>
       <small class="meta">
-        <Moment ms={1000 * task.created_at} />
+        <DateTime ms={1000 * task.created_at} />
       </small>
     </article>
   </li>

@@ -3,7 +3,7 @@
 import type { Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
-import { dateText } from "../parts/moment.tsx";
+import { dateText } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 import { Chart, type Series, seriesOf } from "./chart.tsx";
 

@@ -3,7 +3,7 @@
 import type { Spent } from "../../db/ledger-reports.ts";
 import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/moment.tsx";
+import { dateText } from "../parts/date-time.tsx";
 
 const dayMs = 86_400_000;
 const height = 200;

@@ -4,7 +4,7 @@ import type { Entry } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Pill, StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -59,7 +59,7 @@ const Row = ({ entry }: { entry: Entry }) => {
   return (
     <tr>
       <th scope="row">
-        <Moment ms={entry.at} />
+        <DateTime ms={entry.at} />
       </th>
       <td class="hide-s">{kind ? say(`usage_${kind}`) : entry.kind}</td>
       <td>{model}</td>

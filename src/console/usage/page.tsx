@@ -9,7 +9,7 @@ import { ByDay } from "./by-day.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Figures } from "../parts/table.tsx";
+import { Stats } from "../parts/table.tsx";
 
 const periods = [7, 30, 90];
 const rowsOnPage = 50;
@@ -41,7 +41,7 @@ async function usagePage(c: ConsoleContext) {
     say("usage"),
     <>
       <section>
-        <Figures
+        <Stats
           of={[
             [say("usage_spent_in", { days }), <Money millionths={total} />],
             [say("remaining"), <Money millionths={remaining(balance!)} />],

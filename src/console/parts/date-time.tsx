@@ -35,7 +35,7 @@ export function dateText(language: Language, ms: number, now = Date.now()): stri
 }
 
 /** A relative time or date; the pages' script keeps it up to date and in the user's time zone. */
-export const Moment = ({ ms }: { ms: number }) => (
+export const DateTime = ({ ms }: { ms: number }) => (
   <time datetime={new Date(ms).toISOString()} title={exactTime(ms)} data-relative>
     {relativeTime(useAround().language, ms, Date.now())}
   </time>
