@@ -89,7 +89,7 @@ test("the role takes effect with the next request, and so does its removal", asy
 });
 
 test("admins cannot disable their own account or remove their own role", async () => {
-  for (const deed of ["disable", "dismiss"]) expect((await browser.ask(`${pageOf(operator)}/${deed}`, {})).status).toBe(403);
+  for (const action of ["disable", "dismiss"]) expect((await browser.ask(`${pageOf(operator)}/${action}`, {})).status).toBe(403);
   expect((await browser.ask(pageOf(operator))).status).toBe(200);
 });
 
