@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CrashingGateway } from "./soak/crashing-gateway.ts";
-import { Random } from "./soak/random.ts";
+import { Random } from "./support/random.ts";
 import { soak } from "./soak/run.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 
@@ -49,13 +49,13 @@ function readOptions() {
 async function run(directory: string, options: ReturnType<typeof readOptions>): Promise<number> {
   const { seed, minutes, clients } = options;
   const began = Date.now();
-  const print = (line: string) =>
+  const say = (line: string) =>
     console.log(`[${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s] ${line.replaceAll("\n", "\n         ")}`);
-  print(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
+  say(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
   const gateway = await CrashingGateway.start({ directory, random: new Random(seed - 1), signal: stopping });
   try {
-    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, print }), interrupted()]);
-    print(
+    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, say }), interrupted()]);
+    say(
       `the gateway's log has: ${[...gateway.log.troubles()].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
     );
     for (const [index, fault] of faults.slice(0, shownFaults).entries()) {
@@ -64,7 +64,7 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
       for (const line of task ? gateway.log.linesAbout(task) : []) console.error(`    ${line}`);
     }
     if (faults.length > shownFaults) console.error(`✗ and ${faults.length - shownFaults} more`);
-    print(
+    say(
       faults.length === 0
         ? "The books are clean and every accepted task was answered."
         : `${faults.length} things were wrong (seed ${seed}).`,

@@ -35,7 +35,7 @@ export function toObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   // Two characters are three hexadecimal digits. A buffer would cost more than the rest of the look-up.
   let hex = "";
   for (let at = "task_".length; at < taskId.length; at += 2) {
-    const bits = (base64url.indexOf(taskId[at]!) << 6) | Math.max(0, base64url.indexOf(taskId[at + 1] ?? ""));
+    const bits = (base64url.indexOf(taskId.charAt(at)) << 6) | Math.max(0, base64url.indexOf(taskId[at + 1] ?? ""));
     hex += (4096 | bits).toString(16).slice(1);
   }
   try {
@@ -81,6 +81,7 @@ export async function sha256Hex(text: string): Promise<string> {
 
 /** Compares two secrets in constant time: their digests have equal lengths. */
 export async function secretsEqual(a: string, b: string): Promise<boolean> {
-  const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
-  return crypto.subtle.timingSafeEqual(left!, right!);
+  const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const [left, right] = await Promise.all([digest(a), digest(b)]);
+  return crypto.subtle.timingSafeEqual(left, right);
 }

@@ -1,6 +1,6 @@
 /** The run's accounts, through the admin API: one with a large quota, one with a small account quota, one with a small key quota. */
 
-import { audit, newKey, wallet, walletList, type Audit, type Wallet } from "./answers.ts";
+import { account, apiKeyList, audit, newApiKey, type Audit, type Wallet } from "../support/api-answers.ts";
 import type { Account } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
@@ -33,8 +33,8 @@ export class Operator {
   async createAccounts(): Promise<Account[]> {
     const accounts: Account[] = [];
     for (const { name, quota, keyQuota } of plans) {
-      const { id } = read(wallet, await this.#ask("POST", "/accounts", { email: `${name}@example.com`, name, quota }));
-      const key = read(newKey, await this.#ask("POST", `/accounts/${id}/keys`, { name: "soak", quota: keyQuota }));
+      const { id } = read(account, await this.#ask("POST", "/accounts", { email: `${name}@example.com`, name, quota }));
+      const key = read(newApiKey, await this.#ask("POST", `/accounts/${id}/keys`, { name: "soak", quota: keyQuota }));
       accounts.push({ name, id, keyId: key.id, apiKey: key.key, isTight: name !== "roomy" });
     }
     return accounts;
@@ -50,13 +50,13 @@ export class Operator {
 
   /** The wallets of an account and its key. */
   async wallets({ id, keyId }: Account): Promise<Wallets> {
-    const account = read(wallet, await this.#ask("GET", `/accounts/${id}`));
-    const key = read(walletList, await this.#ask("GET", `/accounts/${id}/keys`)).data.find((one) => one.id === keyId);
+    const wallet = read(account, await this.#ask("GET", `/accounts/${id}`));
+    const key = read(apiKeyList, await this.#ask("GET", `/accounts/${id}/keys`)).data.find((one) => one.id === keyId);
     if (!key) throw new Error(`the key ${keyId} is gone`);
-    return { account, key };
+    return { account: wallet, key };
   }
 
-  /** The audit. */
+  /** The sums of the ledger against those of the wallets. */
   async audit(): Promise<Audit> {
     return read(audit, await this.#ask("GET", "/audit"));
   }

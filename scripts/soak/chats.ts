@@ -2,7 +2,7 @@
 
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
 import type { Account, History } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
@@ -12,7 +12,11 @@ const path = "/v1/chat/completions";
 // multiple of a task's price, so that reserved chats can be distinguished.
 const maxTokens = 211;
 const promptLength = 64;
-const directives = { "": 88, "sandbox:fail": 6, "sandbox:flaky": 6 };
+const directives = [
+  [88, ""],
+  [6, "sandbox:fail"],
+  [6, "sandbox:flaky"],
+] as const;
 
 /** What the clients know of an account's chats. */
 export interface ChatAccount {
@@ -51,10 +55,10 @@ export class Chats {
   /** One chat with a whole answer. */
   async whole(account: Account, random: Random): Promise<void> {
     const content = this.#content(random);
-    const answer = await this.#http.ask("POST", path, account.apiKey, { body: toBody(content, false) });
+    const answer = await this.#http.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
     if (!answer) return this.#lost(account);
     if (answer.status !== 200) return this.#refused(account, content, answer);
-    this.#charge(account, readId(answer.text), read(chatAnswer, answer).usage);
+    this.#charge(account, idIn(answer.text), read(chatAnswer, answer).usage);
     this.#history.count("chats answered whole");
   }
 
@@ -64,10 +68,10 @@ export class Chats {
     const content = this.#content(random);
     const begun = Date.now();
     const end = await this.#http.attempt(`POST ${path} streamed`, async (signal) => {
-      const response = await this.#http.open(path, account.apiKey, toBody(content, true), AbortSignal.any([signal, hangUp.signal]));
+      const response = await this.#http.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
       if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
-      if (response.status !== 200) return { status: response.status, text: await response.text() };
-      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      if (response.status !== 200 || !response.body) return { status: response.status, text: await response.text() };
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
       for (let next = await reader.read(); !next.done; next = await reader.read()) {
         text += next.value;
@@ -79,13 +83,13 @@ export class Chats {
     });
     if (end?.status === 0) {
       hangUp.abort();
-      this.#hungUp.push({ account, id: readId(end.text), from: begun, to: Date.now() });
+      this.#hungUp.push({ account, id: idIn(end.text), from: begun, to: Date.now() });
       this.#history.count("chats hung up");
       return;
     }
     if (!end) return this.#lost(account);
     if (end.status !== 200) return this.#refused(account, content, end);
-    this.#charge(account, readId(end.text), readUsage(end.text));
+    this.#charge(account, idIn(end.text), usageIn(end.text));
     this.#history.count("chats streamed");
   }
 
@@ -130,16 +134,16 @@ export class Chats {
   }
 }
 
-const toBody = (content: string, stream: boolean): object => ({
+const bodyOf = (content: string, stream: boolean): object => ({
   model,
   max_tokens: maxTokens,
   messages: [{ role: "user", content }],
   ...(stream && { stream, stream_options: { include_usage: true } }),
 });
 
-const readId = (text: string): string => /"id":"(chatcmpl-[\w-]+)"/.exec(text)?.[1] ?? "";
+const idIn = (text: string): string => /"id":"(chatcmpl-[\w-]+)"/.exec(text)?.[1] ?? "";
 
-function readUsage(events: string): Usage | undefined {
+function usageIn(events: string): Usage | undefined {
   const data = events.split("\n").flatMap((line) => (line.startsWith("data: {") ? [line.slice("data: ".length)] : []));
   return data.map((text) => chatChunk.parse(JSON.parse(text)).usage).findLast((usage) => usage) ?? undefined;
 }

@@ -1,6 +1,6 @@
 /** What the clients know: their submissions, the state of each, and all faults found. */
 
-import type { StatusWord } from "./answers.ts";
+import type { Status } from "../support/api-answers.ts";
 
 /** A submitter: one account with one key. */
 export interface Account {
@@ -11,6 +11,8 @@ export interface Account {
   /** True if its quota may run out: then 402 is a valid answer. */
   isTight: boolean;
 }
+
+type StatusWord = Status["status"];
 
 export type Kind = "image" | "video" | "character" | "remix";
 
@@ -85,8 +87,8 @@ export class History {
   }
 
   /**
-   * Records the state of a task in an answer. `before` is the last state known when the request was sent: answers may overtake each
-   * other, but none may be behind what was known before its request.
+   * Notes what an answer says of a task. `before` is what was known when it was asked for: answers may overtake each
+   * other, but none may fall behind what was already told before its question.
    */
   saw(task: KnownTask, before: Sight, now: { status: StatusWord; progress: number; error?: string | undefined }): void {
     const { status, progress } = now;

@@ -1,13 +1,26 @@
-/** The clients' queries: tasks on every path, lists, balances, files. Each task state is compared with what was seen before. */
+/** What clients look at: tasks by every path until their ends, lists, balances, files. Whatever is seen of a task is held against what was seen before. */
 
-import { balance } from "../support/api-answers.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/mini";
+import {
+  balance,
+  characterStatus,
+  charactersOf,
+  imagesOf,
+  taskAnswer,
+  type TaskData,
+  taskList,
+  videosOf,
+  videoStatus,
+} from "../support/api-answers.ts";
 import { digestFaults } from "../support/file-checks.ts";
-import { kindStatus, taskAnswer, taskList, type TaskData } from "./answers.ts";
-import type { Account, History, KnownTask } from "./history.ts";
+import type { Account, History, Kind, KnownTask } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
 const pageSize = 100;
 const kindPaths = { image: undefined, video: "/v1/videos/generations", remix: "/v1/videos/generations", character: "/v1/characters_tasks" };
+
+const kindStatus = z.union([videoStatus, characterStatus]);
 
 /** The queries of a run's clients. */
 export class Queries {
@@ -41,7 +54,7 @@ export class Queries {
     const before = task.sight;
     const answer = await this.#http.ask("GET", `${path}/${task.id}`, task.order.account.apiKey);
     if (!answer) return;
-    if (answer.status === 200) this.#history.saw(task, before, read(kindStatus, answer));
+    if (answer.status === 200) this.#history.saw(task, before, { ...read(kindStatus, answer), error: undefined });
     else this.#history.fault(`${task.id} was accepted, ${path} answered ${answer.status}`);
   }
 
@@ -100,8 +113,48 @@ export class Queries {
 }
 
 /** The URLs of all files of a completed task. */
-export function listFiles({ result }: TaskData): string[] {
-  const videos = (result?.videos ?? []).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
-  const portraits = (result?.data?.characters ?? []).map((character) => character.profile_picture_url);
-  return [...(result?.images ?? []).flatMap(({ url }) => url), ...videos, ...portraits];
+export function filesOf({ result }: TaskData): string[] {
+  const videos = videosOf(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
+  const portraits = charactersOf(result).map((character) => character.profile_picture_url);
+  return [...imagesOf(result).flatMap(({ url }) => url), ...videos, ...portraits];
+}
+
+const roundMs = 1_000;
+const atOnce = 8;
+/** The longest duration of a task from its submission, and the time in which its end must be visible. */
+const deadlineMs: Record<Kind, number> = { image: 120_000, character: 300_000, video: 600_000, remix: 600_000 };
+const graceMs = 15_000;
+
+/** Polls all open tasks until the load ends. */
+export async function watch(history: History, queries: Queries, gateway: { readonly isUp: boolean }, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    await inTurns(gateway.isUp ? history.open() : [], async (task) => {
+      await queries.task(task).catch((error: unknown) => history.fault(`${task.id}: ${String(error)}`));
+    });
+    await sleep(roundMs);
+  }
+}
+
+/** Waits until all tasks are final. A task past its deadline is a fault, and is not waited for. */
+export async function untilAllFinal(history: History, stopping: AbortSignal): Promise<void> {
+  for (;;) {
+    const open = history.open();
+    const late = open.filter(({ order, acceptedAt }) => Date.now() > acceptedAt + deadlineMs[order.kind] + graceMs);
+    if (stopping.aborted || late.length === open.length) {
+      for (const { id, order, sight } of late)
+        history.fault(`${id} (${order.kind}) is past its deadline and still ${sight.status} ${sight.progress}`);
+      return;
+    }
+    await sleep(roundMs / 2);
+  }
+}
+
+/** Runs the work for each item, a few at a time. */
+export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+    }),
+  );
 }

@@ -7,18 +7,9 @@ import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
 import { readBalance, remaining, toUnits } from "../db/ledger.ts";
 import { bearerToken, countRequest } from "./auth.ts";
+import { sentences } from "./balance-sentences.ts";
 import { prepare } from "./errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
-
-/** The interface's four messages (part 7), and two additional ones. */
-const sentences = {
-  noHeader: "No Authorization header",
-  unknownKey: "Failed to get token info",
-  unknownUser: "Failed to get user quota",
-  fault: "Failed to get used quota",
-  rate_limit_exceeded: "Too many requests",
-  method_not_allowed: "Method not allowed",
-};
 
 type Scope = "key" | "account";
 

@@ -31,7 +31,7 @@ export function toBody(bytes: Uint8Array, nullable: readonly string[] = []): Rec
 /** Throws 415 for anything except uncompressed JSON: a compressed body could expand a thousandfold. */
 export function requireJson(c: AppContext): void {
   requireUncompressed(c);
-  const type = (c.req.header("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  const type = (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
   if (type !== "application/json") throw new ApiError("unsupported_media_type");
 }
 

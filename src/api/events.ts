@@ -1,27 +1,22 @@
 /** `/v1/events`: the account's final tasks in the order of their ends, for clients that were offline. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query, waitField } from "./query.ts";
+import { query } from "./query.ts";
+import { eventsQuery } from "./schema/queries.ts";
 
 /** The interval between D1 queries while a caller waits; each reads at most one row. */
 const waitStepMs = 2_000;
 
-const listQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
+export const events = new Hono<AppEnv>().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));
 
-export const events = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(listQuery), async (c) => list(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"))
-  .all("/*", unknownPath([]));
-
-async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof listQuery>): Promise<Response> {
+async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
   const { DB } = c.env;
   let place: number | undefined;

@@ -1,8 +1,8 @@
 /** `/v1/tasks`: the list, and cancelling; other paths of a task have files of their own. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
-import { allModels, deadlineSeconds, modelNamed, modelNames } from "../catalog/models.ts";
+import type * as z from "zod/mini";
+import { allModels, deadlineSeconds, modelNamed } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
@@ -10,47 +10,26 @@ import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
 import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { readNoBody } from "./body.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { referenceField } from "./options.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query } from "./query.ts";
+import { query } from "./query.ts";
+import { tasksQuery } from "./schema/queries.ts";
+import { taskKinds } from "./schema/words.ts";
 import { askTask, readQuestion } from "./status.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
-const statuses = ["queued", "in_progress", "completed", "failed"] as const;
-const kinds = ["image", "video", "character", "remix"] as const;
-
 /** All kinds of tasks that a model can make. */
-const sorts = allModels().flatMap(({ id, actions }) => kinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
+const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
 /** The longest duration of a task, plus the possible delay of its settlement. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
-const listQuery = z.object({
-  ...pageFields,
-  status: z.optional(z.enum(statuses)),
-  kind: z.optional(z.enum(kinds)),
-  model: z.optional(z.enum(modelNames)),
-  reference: z.optional(referenceField),
-});
-
 export const tasks = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"))
+  .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
-  .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")))
-  .all(
-    "/*",
-    unknownPath([
-      [/\/tasks\/[^/]+$/, "GET, HEAD"],
-      [/\/cancel$/, "POST"],
-      [/\/events$/, "GET, HEAD"],
-      [/\/callback$/, "GET, HEAD, POST"],
-    ]),
-  );
+  .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")));
 
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
@@ -66,7 +45,7 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * The ledger has an account's tasks in order and the outcomes of settled ones; the state of an open task is only in its
  * object. Pages are therefore read from the ledger, and each record from its object.
  */
-async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof listQuery>): Promise<Response> {
+async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof tasksQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
   let cursor: Place | undefined;
   await requireRow(after, async (id) => (cursor = await findPlace(c, id, reference)) !== undefined);

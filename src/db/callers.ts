@@ -44,7 +44,7 @@ export async function findCaller(db: D1Database, key: string): Promise<Caller | 
   if (!row) return undefined;
   const caller = { accountId: row.accountId, keyId: row.keyId };
   if (before !== evictions) return caller;
-  if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
+  if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? "");
   cache.set(key, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });
   return caller;
 }

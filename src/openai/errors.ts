@@ -62,7 +62,7 @@ export async function toOpenAiError(response: Response): Promise<OpenAiError> {
   return new OpenAiError(status, error.message, { param: error.param, code, headers: Object.fromEntries(headers) });
 }
 
-/** Answers whatever was thrown. */
+/** Converts any thrown error into an answer in OpenAI's format. */
 export function onError(thrown: Error, c: Context): Response {
   if (!(thrown instanceof OpenAiError)) console.error(JSON.stringify({ event: "openai", outcome: "internal_error", error: thrown.stack }));
   const error = thrown instanceof OpenAiError ? thrown : new OpenAiError(500, "The server had an error while processing your request.");

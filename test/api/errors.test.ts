@@ -53,6 +53,7 @@ const families: [string, string[], string[]][] = [
   ["/admin/accounts/x/keys", ["PUT", "DELETE"], ["GET", "POST"]],
   ["/admin/keys/x", ["GET", "POST"], ["DELETE"]],
   ["/admin/audit", ["POST", "DELETE"], ["GET"]],
+  ["/healthz", ["POST", "DELETE"], ["GET"]],
 ];
 
 test.each(families)("%s with %j is 405, and Allow lists %j", async (path, methods, allowed) => {
@@ -66,6 +67,18 @@ test.each(families)("%s with %j is 405, and Allow lists %j", async (path, method
     const error = { message: "This method is not allowed here.", type: "invalid_request", code: "method_not_allowed", param: null };
     expect(body).toEqual(path.startsWith("/v1/tasks") ? { code: 405, message: error.message, error } : { error });
   }
+});
+
+test("Allow names every method of the path and no other, and such an answer has its headers once", async () => {
+  const { key } = await newAccount();
+  const refused = async (path: string, method: string) => {
+    const { status, headers } = await call(path, { key, method });
+    return [status, headers.get("allow"), headers.get("vary"), headers.get("content-language")];
+  };
+  expect(await refused("/v1/tasks/x/callback", "PUT")).toEqual([405, "GET, HEAD, POST", "Accept-Language", "en"]);
+  expect(await refused("/v1/videos/x/remix", "HEAD")).toEqual([405, "POST", "Accept-Language", "en"]);
+  expect(await refused("/assets/x", "DELETE")).toEqual([405, "GET, HEAD, OPTIONS", "Accept-Language", "en"]);
+  expect(await refused("/v1/tasks/x", "PURGE")).toEqual([405, "GET, HEAD", "Accept-Language", "en"]);
 });
 
 test("every answer has nosniff and its own request id", async () => {

@@ -63,7 +63,7 @@ test("users without the admin role get 404 for every path and method, and see no
     ["id", other.id],
     ["key", caller.keyId],
     ["task", taskId],
-    ["deed", "appoint"],
+    ["action", "appoint"],
   ]);
   const paths = new Set(
     routes.map(({ path }) => root + path.replace(/:(\w+)/g, (_, name: string) => names.get(name) ?? "").replace(/^\/$/, "")),

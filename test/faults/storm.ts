@@ -1,7 +1,7 @@
 /** The fault injector of a run: at every call that leaves the gateway's code the seed decides whether and how it fails. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Random } from "./random.ts";
+import { Random } from "../../scripts/support/random.ts";
 
 /** The object that makes the call; none for the Worker and the consumer. */
 export interface Owner {

@@ -1,22 +1,14 @@
 /** A table of tasks, each with a link to its page. */
 
+import type { TaskData } from "../answers.ts";
 import { cutId } from "./ids.ts";
 import { DateTime } from "./date-time.tsx";
 import { StatusPill } from "./status.tsx";
 import { Table } from "./table.tsx";
 import { useAround } from "./context.ts";
 
-/** A task as `GET /v1/tasks` lists it. */
-export interface TaskRow {
-  id: string;
-  model: string;
-  status: "queued" | "in_progress" | "completed" | "failed";
-  created_at: number;
-  error?: { code: string };
-}
-
 /** Tasks by their ids, because the reader may not see prompts. `path` is the path of their pages. */
-export const TaskTable = ({ tasks, path }: { tasks: TaskRow[]; path: string }) => {
+export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) => {
   const { say } = useAround();
   const columns = [say("task"), { name: say("model"), isExtra: true }, say("status"), { name: say("created"), isNumber: true }];
   return (
