@@ -1,4 +1,4 @@
-/** Holds the accounting of the gateway against what its callers know: every millionth is explained; of chats row by row. */
+/** Compares the gateway's balances with what its callers know: every millionth must be explained; chats are compared row by row. */
 
 import * as z from "zod/mini";
 import { micro } from "../support/bill.ts";

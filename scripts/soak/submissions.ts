@@ -1,4 +1,4 @@
-/** What clients submit, some of which the sandbox is told to spoil, and how: with a key repeated until there is an answer, without one sent once. */
+/** The clients' submissions, some with directives that make the sandbox fail: with a key they are repeated until there is an answer, without one they are sent once. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { encode } from "fast-png";

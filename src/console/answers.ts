@@ -50,5 +50,5 @@ export const imagesOf = ({ result }: TaskData) => (result && "images" in result 
 export const videoOf = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
 export const characterOf = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
 
-/** What was asked for in words; undefined for characters. */
+/** The prompt; undefined for characters. */
 export const promptOf = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);

@@ -1,4 +1,4 @@
-/** Headers that protect every page: what it may load, who may frame it, what it tells other sites. */
+/** Security headers of every page: allowed sources, framing, referrer. */
 
 import type { MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";

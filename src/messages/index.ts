@@ -11,7 +11,7 @@ type MessageKey = keyof typeof en;
 
 const tables: Record<Language, Record<MessageKey, string>> = { en, zh, ko, ja };
 
-/** The sentence of a key with its `{placeholders}` filled. A key without a sentence is a mistake of ours and reads as itself. */
+/** The message of a key with its `{placeholders}` filled. A key without a message is an internal mistake, and is returned unchanged. */
 export function t(language: Language, key: string, values: Record<string, string | number> = {}): string {
   const sentence = tables[language][key as MessageKey] ?? key;
   return sentence.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));

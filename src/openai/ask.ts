@@ -1,12 +1,12 @@
-/** Asks the gateway in the caller's name, and turns its refusals into OpenAI's errors. */
+/** Calls the gateway as the caller, and converts its errors into OpenAI's. */
 
 import { toOpenAiError } from "./errors.ts";
 import type { AppContext } from "./paths.ts";
 
-/** What goes along with every question: who asks, in which language, and how often the caller wants to pay. */
+/** Headers that are passed on: authentication, language, idempotency key. */
 const forwarded = ["authorization", "accept-language", "cf-connecting-ip", "user-agent"];
 
-/** Asks the gateway for a path of its own, with `body` as JSON. Throws `OpenAiError` when it refuses. */
+/** Calls a path of the gateway, with `body` as JSON. Throws `OpenAiError` if it refuses. */
 export async function ask(
   c: AppContext,
   path: string,
@@ -30,5 +30,5 @@ export async function ask(
   return response;
 }
 
-/** The gateway's answer as it is. */
+/** The gateway's answer, unchanged. */
 export const passOn = (response: Response) => new Response(response.body, response);

@@ -13,7 +13,7 @@ export interface AppEnv {
 }
 export type AppContext = Context<AppEnv>;
 
-/** Answers what is asked below /openai/v1. */
+/** Answers requests below /openai/v1. */
 export const paths = new Hono<AppEnv>({ strict: false })
   .basePath("/openai/v1")
   .onError(onError)

@@ -13,7 +13,7 @@ import type { RecordStore } from "./record-store.ts";
 import { logFields, settleTask } from "./settle.ts";
 import type { FinalDue } from "./task.ts";
 
-/** Settles the task and begins its callback. What does not answer is asked again by the alarm. */
+/** Settles the task and begins its callback. Failed calls are retried by the alarm. */
 export async function settleEnded(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
   const started = Date.now();
   const { charged, error } = task;

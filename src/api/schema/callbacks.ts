@@ -1,4 +1,4 @@
-/** The shape of callbacks, of what is answered about them, and of the list of events. */
+/** Schemas of callbacks, of the answers about them, and of the list of events. */
 
 import * as z from "zod/mini";
 import { count, listAnswer, taskId, time } from "./shared.ts";

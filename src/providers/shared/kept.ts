@@ -12,9 +12,9 @@ const pieceCharacters = 64 * 1024;
 export interface KeptAnswer<T> {
   /** The parsed answer, in which a placeholder for `outputOf` replaces each file; undefined if it is not JSON, or broke off after a file. */
   value: T | undefined;
-  /** The files that were kept on the way, in their order. */
+  /** The files that were stored while reading, in their order. */
   kept: Output[];
-  /** The file in a string of the value. */
+  /** Opens the file of a placeholder in `value`. */
   outputOf: (text: string) => Promise<Output>;
 }
 
