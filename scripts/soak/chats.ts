@@ -69,7 +69,7 @@ export class Chats {
     const begun = Date.now();
     const end = await this.#http.attempt(`POST ${path} streamed`, async (signal) => {
       const response = await this.#http.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
-      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
+      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by another server`);
       if (response.status !== 200 || !response.body) return { status: response.status, text: await response.text() };
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";

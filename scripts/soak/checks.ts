@@ -60,7 +60,7 @@ export function listFaults(history: History, listed: Listed): string[] {
       if (seen.has(id)) faults.push(`${id} is listed twice`);
       seen.add(id);
       const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
-      if (!order) faults.push(`${id} is listed, nobody asked for it: ${JSON.stringify(metadata)}`);
+      if (!order) faults.push(`${id} is listed, but was not submitted: ${JSON.stringify(metadata)}`);
       else if (order.id !== id)
         faults.push(`${id} is listed for ${order.marker}, which was ${order.state}${order.id ? ` as ${order.id}` : ""}`);
     }

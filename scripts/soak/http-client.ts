@@ -50,7 +50,7 @@ export class HttpClient {
       const response = await fetch(this.#baseUrl + path, { method, headers, signal, ...(body && { body: JSON.stringify(body) }) });
       const text = await response.text();
       // All answers of the gateway have a request id. An answer without one comes from wrangler, when the gateway is down.
-      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else: ${text.slice(0, 200)}`);
+      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by another server: ${text.slice(0, 200)}`);
       return { status: response.status, headers: response.headers, text };
     });
   }

@@ -103,7 +103,7 @@ export class Queries {
     const faults = await this.#http.attempt(`GET ${new URL(url).pathname}`, async (signal) => {
       const response = await fetch(url, { signal });
       const bytes = new Uint8Array(await response.arrayBuffer());
-      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
+      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by another server`);
       if (response.status !== 200) return [`its file answered ${response.status}`];
       return digestFaults({ bytes, type: "", digest: response.headers.get("repr-digest") });
     });

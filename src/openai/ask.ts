@@ -3,7 +3,7 @@
 import { toOpenAiError } from "./errors.ts";
 import type { AppContext } from "./paths.ts";
 
-/** Headers that are passed on: authentication, language, idempotency key. */
+/** Headers that are passed on: authentication, language, client address, user agent. */
 const forwarded = ["authorization", "accept-language", "cf-connecting-ip", "user-agent"];
 
 /** Calls a path of the gateway, with `body` as JSON. Throws `OpenAiError` if it refuses. */

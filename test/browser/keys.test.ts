@@ -1,10 +1,10 @@
 /** From signing up to a key that pages on other hosts use, to its deletion. */
 
-import { expect, somebody, test } from "./support/test.ts";
+import { expect, newPerson, test } from "./support/test.ts";
 
 test("a key is shown once, works from another origin, and is refused after its deletion", async ({ visitor, elsewhere, gateway }) => {
   const page = await visitor();
-  const { name, email, password } = somebody();
+  const { name, email, password } = newPerson();
   await page.goto("/console");
   await page.getByRole("link", { name: "Sign up" }).click();
   await page.getByLabel("Name").fill(name);

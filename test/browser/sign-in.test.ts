@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { signOut } from "./support/account-menu.ts";
 import { tabTo } from "./support/keyboard.ts";
-import { expect, somebody, test } from "./support/test.ts";
+import { expect, newPerson, test } from "./support/test.ts";
 
 async function signIn(page: Page, email: string, password: string): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
@@ -40,7 +40,7 @@ test("a wrong password is reported on the page, and a second attempt succeeds", 
 
 test("without script: signing up, creating and deleting a key, signing out", async ({ visitor }) => {
   const page = await visitor({ javaScriptEnabled: false });
-  const { name, email, password } = somebody();
+  const { name, email, password } = newPerson();
   await page.goto("/console/sign-up");
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("E-mail").fill(email);

@@ -5,7 +5,7 @@ import { vi } from "vitest";
 import { bindings } from "../support/faults.ts";
 import { type Storm, turn } from "./storm.ts";
 
-export interface Letter {
+export interface DispatchMessage {
   taskId: string;
   attempts: number;
   isDead: boolean;
@@ -20,7 +20,7 @@ const isWrite = ({ statement }: Statement) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.
 const again = (statements: Statement[]) => () =>
   env.DB.batch(statements.map(({ statement, params }) => env.DB.prepare(statement).bind(...params)));
 
-export function watchBindings(storm: Storm, mail: Letter[]): void {
+export function watchBindings(storm: Storm, mail: DispatchMessage[]): void {
   for (const name of ["run", "first"])
     watch(bindings.statement(), name, storm, (statement) => ({
       name: `D1 ${name}`,
@@ -42,9 +42,9 @@ export function watchBindings(storm: Storm, mail: Letter[]): void {
     "send",
     storm,
     () => ({ name: "queue send", failure: "Queue send failed: Internal Error" }),
-    async (letter) => {
+    async (message) => {
       const copies = storm.chance(0.05) ? 2 : 1;
-      for (let copy = 0; copy < copies; copy++) mail.push({ taskId: (letter as Letter).taskId, attempts: 1, isDead: false });
+      for (let copy = 0; copy < copies; copy++) mail.push({ taskId: (message as DispatchMessage).taskId, attempts: 1, isDead: false });
     },
   );
 }

@@ -104,9 +104,9 @@ async function checkCharacters(world: World): Promise<void> {
   const accounts = JSON.stringify(world.accounts.map(({ id }) => id));
   const statement = env.DB.prepare("SELECT id FROM character WHERE account_id IN (SELECT value FROM json_each(?1))").bind(accounts);
   const ids = (await statement.run<{ id: string }>()).results.map(({ id }) => id);
-  const pictures = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
-  expect(pictures.filter((id) => !ids.includes(id)).length, "pictures without a character").toBe(0);
-  expect(ids.filter((id) => !pictures.includes(id) && !world.fading.has(id)).length, "characters without a picture").toBe(0);
+  const images = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
+  expect(images.filter((id) => !ids.includes(id)).length, "images without a character").toBe(0);
+  expect(ids.filter((id) => !images.includes(id) && !world.fading.has(id)).length, "characters without an image").toBe(0);
 }
 
 /** A week later: no files except the images of characters, no storage, no alarm, no record. */

@@ -47,8 +47,8 @@ const pickPromised = (world: World): Promised | undefined =>
 async function carryOn(world: World): Promise<string> {
   const { random, mail } = world;
   if (mail.length > 0 && random.chance(0.7)) {
-    const letter = random.pick(mail);
-    return `message of ${labelOf(world, letter.taskId)} ${await world.deliver(letter)}`;
+    const message = random.pick(mail);
+    return `message of ${labelOf(world, message.taskId)} ${await world.deliver(message)}`;
   }
   const open = await world.waiting(soonMs);
   if (open.length === 0) return "nothing to do";
@@ -64,8 +64,8 @@ async function finish(world: World): Promise<string> {
   if (open.length === 0) return "nothing to do";
   const { known } = world.random.pick(open);
   for (let step = 0; step < 12; step++) {
-    const letter = world.mail.find(({ taskId }) => taskId === known.taskId);
-    if (letter) await world.deliver(letter);
+    const message = world.mail.find(({ taskId }) => taskId === known.taskId);
+    if (message) await world.deliver(message);
     const { alarm, task } = await world.objects.stored(known);
     if (alarm === null || alarm > Date.now() + soonMs) return `${known.label} ${task?.status ?? "ended"}`;
     advance(Math.max(0, alarm - Date.now()) / 1000);
@@ -131,22 +131,22 @@ async function deleteCharacter(world: World): Promise<string> {
 
 /** An acknowledged message is delivered again, or a waiting one twice. */
 async function deliverAgain(world: World): Promise<string> {
-  const letters = [...world.delivered, ...world.mail];
-  if (letters.length === 0) return "none";
-  const letter = world.random.pick(letters);
-  return `${labelOf(world, letter.taskId)} ${await world.deliver({ ...letter })}`;
+  const messages = [...world.delivered, ...world.mail];
+  if (messages.length === 0) return "none";
+  const message = world.random.pick(messages);
+  return `${labelOf(world, message.taskId)} ${await world.deliver({ ...message })}`;
 }
 
 async function loseMessage(world: World): Promise<string> {
-  const [letter] = world.mail.splice(world.random.int(0, Math.max(0, world.mail.length - 1)), 1);
-  return letter ? labelOf(world, letter.taskId) : "none";
+  const [message] = world.mail.splice(world.random.int(0, Math.max(0, world.mail.length - 1)), 1);
+  return message ? labelOf(world, message.taskId) : "none";
 }
 
 async function deadLetter(world: World): Promise<string> {
   if (world.mail.length === 0) return "none";
-  const letter = world.random.pick(world.mail);
-  letter.isDead = true;
-  return `${labelOf(world, letter.taskId)} ${await world.deliver(letter)}`;
+  const message = world.random.pick(world.mail);
+  message.isDead = true;
+  return `${labelOf(world, message.taskId)} ${await world.deliver(message)}`;
 }
 
 /** Everything that is due after some time, at once. */

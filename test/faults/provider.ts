@@ -56,7 +56,7 @@ const misdeeds: Record<StepName, Record<string, (storm: Storm, effect: Effect) =
     "tells too short a length": async (_, effect) => lie(await effect(), -50),
     "tells no length": async (_, effect) => new Response((await effect()).body),
     "breaks off": async (_, effect) => new Response(half(await (await effect()).arrayBuffer())),
-    "sends rubbish": async () => new Response("this is neither a picture nor a film"),
+    "sends rubbish": async () => new Response("this is neither an image nor a video"),
   },
   cancel: { fails: async () => json({}, 500), "has forgotten it": async () => json({}, 404) },
   chat: {

@@ -85,7 +85,7 @@ const mostSteps = 1_000;
 /** Delivers messages and runs one alarm after another in the order of their times, until enough has happened or there are none. */
 async function untilQuiet(world: World, isEnough: () => Promise<boolean>): Promise<void> {
   for (let step = 0; step < mostSteps; step++) {
-    for (const letter of world.mail.splice(0)) await world.deliver(letter);
+    for (const message of world.mail.splice(0)) await world.deliver(message);
     if (await isEnough()) return;
     const [first] = await world.waiting(Infinity);
     if (!first) return;

@@ -8,14 +8,14 @@ import type { Keyed, Promised, World } from "./world.ts";
 
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 /** Long enough to be extracted from the body while it is read. */
-const picture = `${pixel.replace(/=+$/, "")}${"A".repeat(4_002)}`;
+const largeImage = `${pixel.replace(/=+$/, "")}${"A".repeat(4_002)}`;
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 
 const inline = (random: Random, most: number) =>
-  random.chance(0.4) ? { images: Array.from({ length: random.int(1, most) }, () => random.pick([pixel, picture])) } : {};
+  random.chance(0.4) ? { images: Array.from({ length: random.int(1, most) }, () => random.pick([pixel, largeImage])) } : {};
 
-const films = [
+const videoBodies = [
   { model: "vidA-2", duration: 10, metadata: { thumbnail: true } },
   { model: "vidA-2", duration: 15 },
   { model: "vidC-1-0-pro-fast" },
@@ -23,34 +23,34 @@ const films = [
 ];
 
 /** The body, and its account. */
-export type Wish = Pick<Keyed, "account" | "path" | "body" | "kind">;
+export type Unsent = Pick<Keyed, "account" | "path" | "body" | "kind">;
 
-export function image({ random, accounts }: World): Wish {
+export function image({ random, accounts }: World): Unsent {
   const body = { model: "imgA-4", prompt: "A lighthouse", n: random.int(1, 3), ...inline(random, 3) };
   return { account: random.pick(accounts), path: images, body, kind: "image" };
 }
 
-export function video({ random, accounts }: World): Wish {
-  const film = random.pick(films);
+export function video({ random, accounts }: World): Unsent {
+  const chosen = random.pick(videoBodies);
   const prompt = random.chance(0.1) ? "@character walks" : "Waves";
-  const body = { ...film, prompt, ...(film.model.startsWith("vidD") ? {} : inline(random, 2)) };
+  const body = { ...chosen, prompt, ...(chosen.model.startsWith("vidD") ? {} : inline(random, 2)) };
   return { account: random.pick(accounts), path: videos, body, kind: "video" };
 }
 
 /** A character or a remix of a video, usually of an existing one. */
-export async function sequel(world: World): Promise<Wish> {
+export async function sequel(world: World): Promise<Unsent> {
   const { random, objects } = world;
-  const films = [...world.promised.values()].filter(({ kind }) => kind === "video" || kind === "remix");
+  const sources = [...world.promised.values()].filter(({ kind }) => kind === "video" || kind === "remix");
   const finished = [];
-  for (const film of films) if ((await objects.stored(objects.ofTask(film.id)!)).task?.status === "completed") finished.push(film);
-  if (films.length === 0) return video(world);
-  const { account, id } = random.pick(finished.length > 0 && random.chance(0.9) ? finished : films);
+  for (const source of sources) if ((await objects.stored(objects.ofTask(source.id)!)).task?.status === "completed") finished.push(source);
+  if (sources.length === 0) return video(world);
+  const { account, id } = random.pick(finished.length > 0 && random.chance(0.9) ? finished : sources);
   if (random.chance(0.6)) return { account, path: videos, body: { model: "vidA-2", from_task: id, timestamps: "0,2" }, kind: "character" };
   return { account, path: `/v1/videos/${id}/remix`, body: { model: "vidA-2", prompt: "At night" }, kind: "remix" };
 }
 
 /** Sends a submission, half of them with a key. */
-export async function submit(world: World, request: Wish): Promise<string> {
+export async function submit(world: World, request: Unsent): Promise<string> {
   if (world.random.chance(0.5)) return send(world, request);
   const keyed: Keyed = { ...request, key: `order-${world.keyed.length}`, at: Date.now() };
   world.keyed.push(keyed);
@@ -76,7 +76,7 @@ export async function repeat(world: World): Promise<string> {
   return `${keyed.key} with another body ${answer.status}`;
 }
 
-async function send(world: World, submission: Wish & Partial<Keyed>): Promise<string> {
+async function send(world: World, submission: Unsent & Partial<Keyed>): Promise<string> {
   const { account, path, body, key, kind, id: first } = submission;
   submission.sender = world.storm.scope;
   const answer = await world.call(account, path, { body, ...(key !== undefined && { headers: { "idempotency-key": key } }) });

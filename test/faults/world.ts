@@ -5,7 +5,7 @@ import { vi } from "vitest";
 import worker from "../../src/worker.ts";
 import type { Account, Answer } from "../support/gateway.ts";
 import { call, deliver, newAccount } from "../support/gateway.ts";
-import { hurry, type Letter, watchBindings } from "./bindings.ts";
+import { hurry, type DispatchMessage, watchBindings } from "./bindings.ts";
 import { type Known, Objects, stubOf } from "./objects.ts";
 import { watchProvider } from "./provider.ts";
 import { Random } from "../../scripts/support/random.ts";
@@ -41,9 +41,9 @@ export class World {
   readonly accounts: Account[] = [];
   readonly promised = new Map<string, Promised>();
   readonly keyed: Keyed[] = [];
-  readonly mail: Letter[] = [];
+  readonly mail: DispatchMessage[] = [];
   /** Every message so far: the queue may deliver one again. */
-  readonly delivered: Letter[] = [];
+  readonly delivered: DispatchMessage[] = [];
   /** Tasks whose inputs were stored by a crashed Worker. */
   readonly forsaken = new Set<string>();
   /** Characters with a started deletion. */
@@ -101,13 +101,13 @@ export class World {
   }
 
   /** Delivers one message; the queue keeps it if it is not acknowledged, and gives it up after three attempts. */
-  async deliver(letter: Letter): Promise<string> {
-    const result = await deliver(letter.taskId, letter.isDead ? "gateway-dead" : "gateway-dispatch");
-    const at = this.mail.indexOf(letter);
+  async deliver(message: DispatchMessage): Promise<string> {
+    const result = await deliver(message.taskId, message.isDead ? "gateway-dead" : "gateway-dispatch");
+    const at = this.mail.indexOf(message);
     if (at >= 0) this.mail.splice(at, 1);
-    this.delivered.push(letter);
-    const attempts = letter.attempts + 1;
-    if (result === "retry") this.mail.push({ ...letter, attempts, isDead: letter.isDead || attempts > 3 });
+    this.delivered.push(message);
+    const attempts = message.attempts + 1;
+    if (result === "retry") this.mail.push({ ...message, attempts, isDead: message.isDead || attempts > 3 });
     return result;
   }
 

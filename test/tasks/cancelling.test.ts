@@ -52,7 +52,7 @@ test("a task cancelled while its inputs are fetched is never submitted", async (
   const id = await submit(account, "/v1/videos/generations", body);
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
     expect((await cancel(account, id)).status).toBe(200);
-    return new Response("a film");
+    return new Response("a video");
   });
   await deliver(id);
   expect(await upstreamCalls(range)).toEqual([]);

@@ -15,8 +15,8 @@ const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 /** Bodies whose task reads the URL when it runs, and the maximum bytes that it reads. */
 const readers: [kind: string, path: string, body: (prompt: string) => object, mebibytes: number][] = [
   ["an image's reference", "/v1/images/generations", (prompt) => ({ model: "imgA-4", prompt, images: [url] }), 10],
-  ["a film's first frame", videos, (prompt) => ({ model: "vidD-02", prompt, metadata: { first_frame_image: url } }), 10],
-  ["a character's film", videos, () => ({ model: "vidA-2", url, timestamps: "0,1" }), 64],
+  ["a video's first frame", videos, (prompt) => ({ model: "vidD-02", prompt, metadata: { first_frame_image: url } }), 10],
+  ["a character's video", videos, () => ({ model: "vidA-2", url, timestamps: "0,1" }), 64],
 ];
 
 /** Replaces the internet; other hosts than these do not resolve. */
@@ -136,7 +136,7 @@ test.each(
 });
 
 test.each(readers.slice(0, 2))(
-  "%s: what is no picture is refused, whatever its host calls it; a picture is taken",
+  "%s: a file that is not an image is refused, whatever its content type; an image is accepted",
   async (_, path, body) => {
     const account = await newAccount();
     const pages: [content: string, type: string][] = [
