@@ -1,4 +1,4 @@
-/** The gateway's API as the console uses it: for callers that the console authenticated, without a key. */
+/** The gateway's API for the console: requests of callers that the console authenticated, without a key. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { Caller } from "./db/callers.ts";
@@ -13,12 +13,12 @@ import type { WalletEntry } from "./tasks/wallet-book.ts";
 import type { WalletView } from "./tasks/wallet-limits.ts";
 import { auditWallet, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
 
-/** Passed to the console with each request, so that neither Worker needs an address that others could call. */
+/** Passed to the console with each request, so that neither Worker needs a public address. */
 export class ConsoleApi extends RpcTarget implements Api {
   readonly #answer: (request: Request) => Promise<Response>;
   readonly #env: Env;
 
-  /** `answer` is the gateway's own way with requests. */
+  /** `answer` is the gateway's request handler. */
   constructor(env: Env, answer: (request: Request) => Promise<Response>) {
     super();
     this.#env = env;

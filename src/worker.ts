@@ -1,4 +1,4 @@
-/** The gateway Worker: mounts each family at its prefix; exports the queue consumer and the objects. */
+/** The gateway Worker: mounts each family of paths at its prefix; exports the queue consumer and the Durable Objects. */
 
 import { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
@@ -45,7 +45,7 @@ async function toConsole(c: AppContext): Promise<Response> {
 const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   const worker = c.env[binding];
   if (!worker) throw new ApiError("not_found");
-  // The caller who hangs up hangs up on what is asked for him, too.
+  // If the caller disconnects, the forwarded request is aborted too.
   const { signal } = c.req.raw;
   const api = new GatewayApi((asked) => {
     const request = new Request(asked, { signal });

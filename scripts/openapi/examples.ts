@@ -23,7 +23,7 @@ const urls = {
   character: `${base}/characters/${ids.madeCharacter}${signed}`,
 };
 
-/* What is asked for */
+/* Requests */
 
 export const imageRequest = { model: "imgA-4", prompt: "A lighthouse at dawn", size: "16:9", reference: "order-1042" };
 export const videoRequest = {

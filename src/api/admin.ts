@@ -1,4 +1,4 @@
-/** `/admin`: the operator's accounts, keys and books. */
+/** `/admin`: the operator's API for accounts, keys and the audit. */
 
 import { Hono, type MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
@@ -20,10 +20,10 @@ import { query } from "./query.ts";
 import { accountChange, newAccount, newKey } from "./schema/bodies.ts";
 import { accountsQuery, auditQuery } from "./schema/queries.ts";
 
-/** Addresses that guessed too often, and until when this isolate does not listen to them. */
+/** Addresses with too many wrong guesses, and until when this isolate refuses them. */
 const guessers = new Map<string, number>();
 
-/** Lets the operator in. Wrong tokens are counted by address: after too many, no token is looked at for the rest of the minute. */
+/** Admits the operator. Wrong tokens are counted per address: after too many, every token is refused for the rest of the minute. */
 const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (!c.env.ADMIN_TOKEN) throw new ApiError("not_found");
   const address = c.req.header("cf-connecting-ip") ?? "unknown";

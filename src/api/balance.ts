@@ -1,4 +1,4 @@
-/** The four balance paths: the key's and the account's, with and without `/v1`, open to every origin. */
+/** The four balance paths: the key's and the account's balance, with and without `/v1`, open to every origin. */
 
 import { Hono } from "hono";
 import { cors } from "hono/cors";

@@ -1,4 +1,4 @@
-/** Reads a request's JSON body: its type, its size, its form. */
+/** Reads a request's JSON body: content type, size, structure. */
 
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
@@ -11,24 +11,24 @@ import type { AppContext } from "./frame.ts";
 import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
 
 const MiB = 1024 * 1024;
-/** Bodies where messages may be long, and all others; those with inline images are `large-body.ts`'s. */
+/** The size limits of chat bodies, and of all others; bodies with inline images are read by `large-body.ts`. */
 export const largeBody = 10 * MiB;
 export const smallBody = 1 * MiB;
 
-/** The body as an object; a `null` in it counts as absent, but for the fields `nullable`. Throws 400, 413 or 415. */
+/** The body as an object; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
 export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
   requireJson(c);
   return toBody(await readBytes(c, maxBytes), nullable);
 }
 
-/** The bytes of a body as an object, its nulls taken away as `readJson` does. Throws 400. */
+/** Parses the bytes of a body as an object, without nulls, like `readJson`. Throws 400. */
 export function toBody(bytes: Uint8Array, nullable: readonly string[] = []): Record<string, unknown> {
   const body = parseObject(bytes);
   const kept = Object.entries(body).filter(([name, value]) => value === null && nullable.includes(name));
   return { ...(withoutNulls(body, 4) as Record<string, unknown>), ...Object.fromEntries(kept) };
 }
 
-/** Throws 415 for anything but JSON as it is: a compressed body could be a thousand times as large as what was sent. */
+/** Throws 415 for anything except uncompressed JSON: a compressed body could expand a thousandfold. */
 export function requireJson(c: AppContext): void {
   requireUncompressed(c);
   const type = (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
@@ -40,7 +40,7 @@ function requireUncompressed(c: AppContext): void {
   if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type");
 }
 
-/** A small body that has to fit a schema. */
+/** Reads a small body and validates it with a schema. */
 export async function readFields<T extends z.ZodMiniType>(
   c: AppContext,
   schema: T,
@@ -67,14 +67,14 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   if (!body) return new Uint8Array();
   const length = c.req.header("content-length");
   if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
-  // A body with a length cannot be longer, and is read in one go.
+  // A body with a content length cannot be longer, and is read at once.
   const bytes = length === undefined ? readAll(body, maxBytes) : c.req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
   try {
     return await within(paceTimeMs(Number(length ?? maxBytes)), bytes);
   } catch (error) {
     if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
     if (error instanceof NetError && error.reason === "timeout") throw new ApiError("body_too_slow");
-    throw new ApiError("invalid_json"); // the caller broke off
+    throw new ApiError("invalid_json"); // the caller disconnected
   }
 }
 
@@ -89,13 +89,13 @@ function parseObject(bytes: Uint8Array): object {
   return asObject(body);
 }
 
-/** A JSON value that has to be an object. */
+/** Requires a JSON value to be an object. */
 export function asObject(value: unknown): object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ApiError("invalid_json");
   return value;
 }
 
-/** Only as deep as bodies have fields: what lies deeper is the caller's own. */
+/** Removes nulls to the depth of known fields: deeper values are the caller's own. */
 export function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));

@@ -1,4 +1,4 @@
-/** `/v1/chat/completions`: money held, the first route that can asked, its answer passed on whole or streamed, its tokens settled. */
+/** `/v1/chat/completions`: reserves, calls the first usable route, returns its answer whole or streamed, and settles its tokens. */
 
 import { Hono } from "hono";
 import { type ChatBody, droppedFields, toForwarded } from "../catalog/chat-schema.ts";
@@ -24,7 +24,7 @@ import { submissionQuery } from "./schema/queries.ts";
 
 export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit, query(submissionQuery), complete);
 
-/** After its caller has hung up the platform lets a Worker go on for thirty seconds; the rest of them is for settling. */
+/** After the caller disconnected the platform allows thirty more seconds; the rest of them is for settling. */
 const drainMs = 20_000;
 
 async function complete(c: AppContext): Promise<Response> {
@@ -67,7 +67,7 @@ async function complete(c: AppContext): Promise<Response> {
       isGone = true;
     },
     describe: (fault) => toErrorObject(toChatError(fault, c, raw), c),
-    // The only place where a chat's hold ends, whichever way it went; the hold's own alarm stands behind it.
+    // The only place where a chat's hold ends, in every case; the hold's own alarm is the backstop.
     async settle(usage) {
       isSettled = true;
       clearTimeout(deadline);
@@ -88,7 +88,7 @@ async function complete(c: AppContext): Promise<Response> {
   signal.addEventListener("abort", () => one.hangUp());
   if (signal.aborted) one.hangUp();
 
-  // A caller who hangs up ends the answer, not the work: what is generated is settled.
+  // A caller that disconnects ends the answer, not the work: everything generated is settled.
   const work = start(c, one, routes, body.stream === true);
   c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is described below
   const made = await work.catch((error: unknown) => {
@@ -102,7 +102,7 @@ async function complete(c: AppContext): Promise<Response> {
   return c.body(made.body);
 }
 
-/** The body for the upstreams, before it is fitted to their families. Usage is always asked for, whatever the caller wants to see. */
+/** The body for the upstreams, before it is fitted to their families. Usage is always requested. */
 const toUpstreamBody = (body: ChatBody) => ({
   ...toForwarded(body),
   ...(body.stream === true && { stream: true, stream_options: { include_usage: true } }),
@@ -116,7 +116,7 @@ async function start(
   isStream: boolean,
 ): Promise<{ body: object | ReadableStream<Uint8Array>; dropped: string[]; done: Promise<void> }> {
   const { response, dropped } = await askRoutes(c, chat, routes, isStream).catch(async (error: unknown) => {
-    // Whatever an upstream makes that had no time to answer is paid at least with its prompt by a caller who left it alone.
+    // If the upstream had no time to answer before the caller left, at least the prompt is charged.
     const isLeft = chat.isGone() && chat.signal.aborted;
     await chat.settle(isLeft ? { promptTokens: chat.promptTokens, completionTokens: 0 } : undefined);
     throw error;

@@ -1,4 +1,4 @@
-/** `?dry_run=true`: what a submission or chat would cost and what would be left, or the error that it would get. Nothing is reserved, stored or sent. */
+/** `?dry_run=true`: the price of a submission or chat and the remaining balance, or its error. Nothing is reserved, stored or sent. */
 
 import { maxOpenTasks } from "../config.ts";
 import { remaining, toUnits } from "../db/ledger.ts";
@@ -6,7 +6,7 @@ import { ApiError, budgetExceeded } from "../errors.ts";
 import { readBalances } from "../tasks/wallets.ts";
 import { type AppContext, answer } from "./frame.ts";
 
-/** What would be submitted: `price` in millionths, `metadata` as the submission's answer would show it. */
+/** The submission: `price` in millionths, `metadata` as in the submission's answer. */
 interface Preview {
   kind: string;
   model: string;
@@ -15,7 +15,7 @@ interface Preview {
   metadata: object;
 }
 
-/** Answers a dry run of what was checked. Throws what the reservation would be refused for. */
+/** Answers a dry run of a checked submission. Throws the reservation's error. */
 export async function answerDryRun(c: AppContext, { kind, model, price, typicalSeconds, metadata }: Preview): Promise<Response> {
   const { accountId, keyId } = c.get("caller");
   const balances = await readBalances(c.env.WALLETS, accountId, [keyId]);
@@ -31,7 +31,7 @@ export async function answerDryRun(c: AppContext, { kind, model, price, typicalS
     model,
     kind,
     price: toUnits(price),
-    // As on the balance paths, -1 where there is no limit.
+    // As on the balance paths, -1 means no limit.
     remaining_after: left === null ? -1 : toUnits(left - price),
     estimated_time: typicalSeconds,
     metadata,

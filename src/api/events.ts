@@ -1,4 +1,4 @@
-/** `/v1/events`: the account's ended tasks in the order in which they ended, for callers that were away. */
+/** `/v1/events`: the account's final tasks in the order of their ends, for clients that were offline. */
 
 import { Hono } from "hono";
 import type * as z from "zod/mini";
@@ -12,7 +12,7 @@ import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { eventsQuery } from "./schema/queries.ts";
 
-/** D1 is asked this often while a caller waits: one row, or none. */
+/** The interval between D1 queries while a caller waits; each reads at most one row. */
 const waitStepMs = 2_000;
 
 export const events = new Hono<AppEnv>().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));

@@ -1,4 +1,4 @@
-/** The three status queries share all but their views: ask the task, wait if asked to, answer or say "not modified". */
+/** The three status queries differ only in their views: query the task, wait if requested, answer or return 304. */
 
 import { Hono } from "hono";
 import { BoundedCache } from "../bounded-cache.ts";
@@ -13,7 +13,7 @@ import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter
 import { parseParameter } from "./query.ts";
 import { waitField } from "./schema/queries.ts";
 
-/** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
+/** Answers of final tasks never change, so repeats are answered from this cache. A task has one answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
 /** A task was deleted: its answers are not repeated. Other isolates keep theirs for a minute at most. */
 export const forgetAnswers = (taskId: string) => finals.deleteUnder(`${taskId} `);
@@ -30,7 +30,7 @@ export const readQuestion = (c: AppContext, view: ViewName): Question => ({
   base: assetBase(c),
 });
 
-/** What the caller is answered about a task, with all headers, or undefined: never issued, somebody else's, of another kind, or gone. */
+/** The answer about a task with all headers, or undefined: never issued, another account's, of another kind, or deleted. */
 export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Response | undefined> {
   const { language, accountId, base } = readQuestion(c, view);
   const question = `${view}/${language}/${accountId}/${base}`;
@@ -58,10 +58,10 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
     const response = await askTask(c, taskId, view);
     if (!response) throw new ApiError("task_not_found");
     const left = until - Date.now();
-    // There will be nothing new when there is nothing to come back for.
+    // A final answer has no Retry-After, and there is nothing to wait for.
     if (left <= 0 || !response.headers.has("retry-after")) return response;
     await response.body?.cancel();
-    // Asked every second: an object that waited itself would be billed for the time.
+    // Polled every second: an object that waited itself would be billed for the time.
     await scheduler.wait(Math.min(waitStepMs, left));
   }
 }

@@ -1,4 +1,4 @@
-/** A submission on its way from the body to a task: checked whole, priced, then created in one call. */
+/** Turns a request's body into a task: all checks, the price, then one call that creates the task. */
 
 import { inputPrefix, removeAssets, removeUnder, storeBytes } from "../assets.ts";
 import type { Kind, Model } from "../catalog/models.ts";
@@ -29,13 +29,13 @@ import { submissionView, toMetadata } from "../tasks/views.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 
-/** Answers a submission of an image, a video or character, or a remix of the task `videoId`. */
+/** Answers the submission of an image, a video or character, or a remix of the task `videoId`. */
 export async function submit(c: AppContext, endpoint: "image" | "video"): Promise<Response>;
 export async function submit(c: AppContext, endpoint: "remix", videoId: string): Promise<Response>;
 export async function submit(c: AppContext, endpoint: "image" | "video" | "remix", videoId?: string): Promise<Response> {
   const work = accept(c, endpoint, videoId);
-  // A caller who hangs up does not stop it half-way: what is stored is either a task's or removed.
-  c.executionCtx.waitUntil(work.catch(() => undefined)); // told below
+  // Continues after the caller disconnects: everything stored then belongs to a task or is deleted.
+  c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
   return work;
 }
 
@@ -60,15 +60,15 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
     c.set("task", task.id);
     return answer(c, submissionView(task));
   } catch (error) {
-    // Refused: nothing of it stays. An answer that got lost is different: the task may exist and need its inputs.
+    // Refused: nothing stays stored. A lost answer is different: the task may exist and need its inputs.
     if (error instanceof ApiError || !read.isOffered) await remove();
     throw error;
   }
 }
 
 /**
- * Makes the task, or finds the one that the request's idempotency key stands for. Throws when it is refused. A dry run stops before
- * anything is stored; it costs nothing where the real one would be a repeat.
+ * Creates the task, or finds the one that the request's idempotency key belongs to. Throws if it is refused. A dry run stops before
+ * anything is stored; its price is 0 where the real submission would be a replay.
  */
 async function create(
   c: AppContext,
@@ -82,7 +82,7 @@ async function create(
   const key = readIdempotencyKey(c);
   const requestFingerprint = key === undefined ? "" : await fingerprint(c.req.path, read);
   const claimName = key === undefined ? undefined : await sha256Hex(`${accountId}\n${key}`);
-  // Asked first: a repeat is answered even if it would be refused by now.
+  // Checked first: a repeat is answered even if it would be refused by now.
   const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(requestFingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
   const replay = earlier && (await env.TASKS.get(toObjectId(env.TASKS, earlier.taskId)!).read(accountId));
@@ -110,7 +110,7 @@ const refusals = {
   conflict: () => new ApiError("idempotency_conflict"),
 };
 
-/** Everything that can be wrong with a submission is found here, before anything is reserved or stored. */
+/** All checks of a submission, before anything is reserved or stored. */
 async function check(
   c: AppContext,
   read: LargeBody,
@@ -128,14 +128,14 @@ async function check(
   const isCharacter = kind === "character";
   const { references: given, violations: badImages } =
     isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, parsed.model?.id ?? "", urlRules);
-  const film = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const video = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
     endpoint === "image" || isCharacter ? { characters: [], violations: [] } : await mentionedCharacters(env, accountId, body["prompt"]);
   const told = new Set(parsed.violations.map(({ param }) => param));
   const violations = [
     ...parsed.violations,
     ...badImages.filter(({ param }) => !told.has(param)),
-    ...film.violations,
+    ...video.violations,
     ...receiver.violations,
     ...badMentions,
     ...optionViolations(body, "task"),
@@ -151,7 +151,7 @@ async function check(
   const sourceId = videoId ?? parameters.from_task;
   const source =
     sourceId === undefined
-      ? film.url !== undefined && { url: film.url }
+      ? video.url !== undefined && { url: video.url }
       : await sourceFromTask(c, sourceId, videoId ? "video_id" : "from_task");
   const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
   const routes = usableRoutes(env, model, (route) => toRequest(wanted, route), imagesField(wanted, model));
@@ -187,7 +187,7 @@ async function check(
   };
 }
 
-/** The body's field that its images came in: what is named when no route can honour the images. */
+/** The body's field with the images, for the error if no route can honour them. */
 function imagesField(
   { parameters: p, inputs, characters }: Pick<Submission, "parameters" | "inputs" | "characters">,
   model: Model,
@@ -199,8 +199,8 @@ function imagesField(
 }
 
 /**
- * Returns the routes that can honour the request, those of unhealthy accounts last. Throws when there is none, naming the field that no
- * route can honour (`images` is where the caller's images stand), and when the first would refuse the prompt for its content.
+ * Returns the routes that can honour the request, those of unhealthy accounts last. Throws if there is none, naming the field that no
+ * route can honour (`images` is the name of the caller's field), and if the first route would refuse the prompt because of its content.
  */
 function usableRoutes(env: Env, model: Model, request: (route: Route) => GenerationRequest, images: string): Route[] {
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider));
@@ -219,8 +219,8 @@ function usableRoutes(env: Env, model: Model, request: (route: Route) => Generat
 }
 
 /**
- * What the record keeps of the pictures: URLs, and the keys of inline ones. Those too small to have been taken out of the
- * body are stored now; those that the body took back, by naming a field twice, are removed.
+ * The record's data of the images: URLs, and the bucket keys of inline ones. Images that were too small to be extracted from the
+ * body are stored now; extracted ones of a field that appeared twice are deleted.
  */
 async function storeInputs(bucket: R2Bucket, taskId: string, references: Reference[], read: LargeBody): Promise<Input[]> {
   read.hasInputs ||= references.some(({ inline }) => inline);
@@ -231,7 +231,7 @@ async function storeInputs(bucket: R2Bucket, taskId: string, references: Referen
     unused.map(({ index }) => extractedKey(taskId, index)),
   );
   const inputs: Input[] = [];
-  // One after the other: when one fails none is under way any more, and what was stored can be removed.
+  // One after the other: if one fails, no other is still running, and all stored ones can be deleted.
   for (const [at, { inline, extracted, ...input }] of references.entries()) {
     const key = inline ? `${inputPrefix(taskId)}small-${at}` : extracted === undefined ? undefined : extractedKey(taskId, extracted);
     if (inline) await storeBytes(bucket, key!, inline.bytes, inline.type);

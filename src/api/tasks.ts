@@ -1,4 +1,4 @@
-/** `/v1/tasks`: the list, cancelling; what else there is of a task has files of its own. */
+/** `/v1/tasks`: the list, and cancelling; other paths of a task have files of their own. */
 
 import { Hono } from "hono";
 import type * as z from "zod/mini";
@@ -22,9 +22,9 @@ import { askTask, forgetAnswers, readQuestion } from "./status.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
-/** Every kind of task that a model can make. */
+/** All kinds of tasks that a model can make. */
 const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
-/** The longest that a task may take, with the time that its settlement may be late. */
+/** The longest duration of a task, plus the possible delay of its settlement. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
 export const tasks = new Hono<AppEnv>()
@@ -67,8 +67,8 @@ interface ListedTask {
 }
 
 /**
- * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
- * object knows. So pages are filled from the ledger and each record is read.
+ * The ledger has an account's tasks in order and the outcomes of settled ones; the state of an open task is only in its
+ * object. Pages are therefore read from the ledger, and each record from its object.
  */
 async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof tasksQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
@@ -118,7 +118,7 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));
 }
 
-/** Where a task stands in the list; undefined when it is not in it. That of a reference is in the order in which records were made. */
+/** The position of a task in the list; undefined if it is not in it. Lists of a reference are in the order in which records were created. */
 async function findPlace(c: AppContext, taskId: string, reference: string | undefined): Promise<Place | undefined> {
   const { accountId } = c.get("caller");
   if (reference === undefined) return readPlace(c.env.DB, accountId, taskId);

@@ -1,4 +1,4 @@
-/** What the gateway gives the console with each request: its API, to be asked in the name of who is signed in. */
+/** What the gateway passes to the console with each request: its API, called as the signed-in user. */
 
 import type { Caller } from "../db/callers.ts";
 import type { PriceOverrides } from "../catalog/prices.ts";
@@ -8,13 +8,13 @@ import type { Task } from "../tasks/record.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 import type { WalletView } from "../tasks/wallet-limits.ts";
 
-/** What the gateway asks, and as it stands. */
+/** Providers, routes and prices as configured, with their state. */
 export interface Upstreams {
   providers: {
     name: string;
     /** Its secret or binding is set. */
     on: boolean;
-    /** Its credentials or money failed at the machine that answers, which asks others first for a minute. */
+    /** Its credentials or funds failed in this isolate, which uses other providers first for a minute. */
     aside: boolean;
   }[];
   prices: PriceOverrides;
@@ -22,9 +22,9 @@ export interface Upstreams {
 }
 
 export interface Api {
-  /** Answers a request to the gateway as if the caller's key had come with it. */
+  /** Answers a request like the gateway does for a request with the caller's key. */
   ask(caller: Caller, request: Request): Promise<Response>;
-  /** A task's whole record, which its caller is not shown; null when there is none, or none of this account. */
+  /** A task's whole record, which its caller does not see; null if it does not exist or belongs to another account. */
   record(accountId: string, taskId: string): Promise<Task | null>;
   /** The balances of an account and of these keys (their wallets), by id; what does not exist is missing. */
   balances(accountId: string, keyIds?: string[]): Promise<Record<string, WalletView>>;

@@ -1,4 +1,4 @@
-/** Every sentence of the console: one table for each part of it, four languages in each. */
+/** All messages of the console: one table for each section, each in four languages. */
 
 import { type Language, chooseLanguage } from "../messages/language.ts";
 import account from "./messages/account.ts";
@@ -18,10 +18,10 @@ import usage from "./messages/usage.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
-/** A part's table; a sentence that lacks a language is a type error. */
+/** A section's table; a message that lacks a language is a type error. */
 const part = <Key extends string>(table: Part<Key>) => table;
 
-/** All parts. Their sentences share one space of names. */
+/** All sections. Their messages share one namespace. */
 export const parts = [
   part(common),
   part(signIn),
@@ -42,7 +42,7 @@ export const parts = [
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;
 
-/** How the languages call themselves. */
+/** The languages' own names. */
 export const languageNames: Record<Language, string> = { en: "English", zh: "中文", ko: "한국어", ja: "日本語" };
 
 const languages = Object.keys(languageNames) as Language[];
@@ -52,7 +52,7 @@ const tables = Object.fromEntries(
 
 export type Say = (key: Key, values?: Record<string, string | number>) => string;
 
-/** Says sentences in a language, their `{placeholders}` filled. */
+/** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. */
 export const speakerOf =
   (language: Language): Say =>
   (key, values = {}) =>

@@ -40,7 +40,7 @@ function add(name: string, body: string | ArrayBuffer): void {
   files.set(name, { body, type: types[extension], hashedName: `${name.slice(0, dot)}.${hash}.${extension}` });
 }
 
-/** The path of a file by its plain name. Throws for names that are not served. */
+/** The path of a file by its plain name. Throws for unknown names. */
 export function pathOf(name: string): string {
   const file = files.get(name);
   if (!file) throw new Error(`no static file ${name}`);

@@ -1,15 +1,15 @@
-/** The audit: each wallet against its entries, in slices that read few rows, with a checkpoint where the next call goes on. */
+/** The audit: compares each wallet with its entries, in slices of few rows, with a checkpoint from which the next call continues. */
 
 const dayMs = 86_400_000;
-/** Days after which no task of a day is open any more, and none is settled late: its sums do not change. */
+/** Days after which no task of a day is open or settled late any more: its sums do not change. */
 const openDays = 3;
-/** Slices of one call; each is one transaction of nine statements, and an invocation may make a thousand. */
+/** Slices of one call; each is one transaction of nine statements, and an invocation may run a thousand. */
 const slicesPerCall = 100;
-/** Rows of one walk in one slice. */
+/** Rows of one scan in one slice. */
 const pageRows = 150;
 
 interface Drift {
-  /** Of an account or a key */
+  /** The id of an account or key */
   id: string;
   reserved: number;
   used: number;
@@ -17,17 +17,17 @@ interface Drift {
   ledgerUsed: number;
 }
 
-/** What was found since the audit began its round over all accounts. Amounts in millionths. */
+/** The findings since the audit began its round over all accounts. Amounts in millionths. */
 export interface Audit {
-  /** Accounts that were checked in this round: all of them when it is complete */
+  /** Accounts checked in this round: all of them when it is complete */
   accounts: number;
   tasksOpen: number;
   reserved: number;
-  /** Every wallet whose sums disagree with the ledger; of accounts that this round has not reached, as the last one found them. */
+  /** Every wallet whose sums disagree with the ledger; for accounts that this round has not reached, the last round's findings. */
   drift: Drift[];
   entries: number;
   isComplete: boolean;
-  /** The account that is being checked, or null between two */
+  /** The account that is being checked, or null between two accounts */
   current: string | null;
   startedAt: number;
 }
@@ -44,21 +44,21 @@ export interface WalletSums {
 type AskWallet = (accountId: string) => Promise<WalletSums>;
 
 interface Sums {
-  /** Millionths charged, by the entries and by the sums of days. */
+  /** Millionths charged, by the entries and by the daily sums. */
   entries: number;
   days: number;
 }
 
-/** Where an account's check stands. What was submitted before `until` no longer changes, and is summed up slice by slice. */
+/** The progress of an account's check. Entries submitted before `until` no longer change, and are summed up slice by slice. */
 interface Walk {
   accountId: string;
   until: number;
-  /** The last entry that was read, of tasks and of chats; "done" after the last one. */
+  /** The last entries that were read, of tasks and of chats; "done" after the last one. */
   places: ({ at: number; taskId: string } | "done")[];
   day: { day: number; model: string; keyId: string } | "done";
   /** By key. */
   sums: Record<string, Sums>;
-  /** What changed between two slices is read once more before it is called a drift. */
+  /** A difference that may come from a change between two slices is read again before it is reported. */
   isSecond: boolean;
 }
 
@@ -67,7 +67,7 @@ interface State extends Omit<Audit, "isComplete" | "current"> {
   after: string;
   walk?: Walk | undefined;
   isComplete: boolean;
-  /** What the round before found. */
+  /** The findings of the previous round. */
   earlier: { drift: Drift[]; owners: string[] };
   /** The account of each drift. */
   owners: string[];
@@ -215,7 +215,7 @@ async function slice(db: D1Database, state: State, askWallet: AskWallet): Promis
 
 const sumsOf = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entries: 0, days: 0 });
 
-/** One batch is one transaction: what it reads belongs together. */
+/** One batch is one transaction: its reads are consistent. */
 async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
   const entries = (more: string) =>
     `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
@@ -256,9 +256,9 @@ async function readSlice(db: D1Database, { accountId, until, places, day }: Walk
   return { entries: [tasks, chats], days, wallets, open, recentDays, recent: [recentTasks, recentChats] } as unknown as Slice;
 }
 
-/** Every wallet of the account that disagrees with its entries, or with the sums of its days. */
+/** Every wallet of the account that disagrees with its entries, or with the daily sums. */
 function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice): Drift[] {
-  // Of the days that still change, entries are compared where one page has them all: the others are when their days are over.
+  // Entries of recent days are compared if one page has them all: the others when their days are over.
   const hasAll = recent.every((rows) => rows.length < pageRows);
   const keys = new Set([...Object.keys(walk.sums), ...open.map(({ keyId }) => keyId), ...recentDays.map(({ keyId }) => keyId)]);
   for (const { keyId } of recent.flat()) keys.add(keyId);

@@ -1,4 +1,4 @@
-/** Characters in D1: who an account can name in its prompts. */
+/** Characters in D1: those that an account can mention in its prompts. */
 
 export interface Character {
   id: string;
@@ -6,7 +6,7 @@ export interface Character {
   username: string;
   displayName: string;
   model: string;
-  /** Who made it, and what it is known by there. Null in characters from before this was kept, and where there is no such handle. */
+  /** The provider that made it, and its handle there. Null in older characters, and for providers without handles. */
   provider: string | null;
   handle: string | null;
   pictureType: string;
@@ -54,7 +54,7 @@ export const listCharacters = async (db: D1Database, accountId: string, page: { 
       .run<Character>()
   ).results;
 
-/** The newest of an account's characters with each of these user names. */
+/** The newest of an account's characters for each of these usernames. */
 export async function charactersNamed(db: D1Database, accountId: string, usernames: string[]): Promise<Character[]> {
   const { results } = await db
     .prepare(

@@ -1,13 +1,13 @@
-/** An account's ended tasks in the order in which they ended, read from the ledger's settlements. */
+/** An account's final tasks in the order of their ends, read from the ledger's settlements. */
 
 export interface EndedTask {
   taskId: string;
   outcome: string;
-  /** When it was settled, milliseconds; no two tasks of an account share it. */
+  /** When it was settled, in milliseconds; unique within the account. */
   at: number;
 }
 
-/** When a task of the account was settled; undefined when it was not, or is not the account's. */
+/** When a task of the account was settled; undefined if it is not settled, or not the account's. */
 export const settledAt = async (db: D1Database, accountId: string, taskId: string): Promise<number | undefined> =>
   (await db
     .prepare(

@@ -2,7 +2,7 @@
 
 import type { FailureCode } from "../errors.ts";
 
-/** Who pays for what. Both wallets, the account's and the key's, move in one statement. */
+/** The account and key that pay for a task. Both wallets change in one statement. */
 export interface Charge {
   taskId: string;
   accountId: string;
@@ -18,13 +18,13 @@ export interface Balance {
   used: number;
 }
 
-/** What is left, or null when there is no limit. */
+/** The remaining amount, or null without a limit. */
 export const remaining = (balance: Balance) => (balance.quota === null ? null : balance.quota - balance.used - balance.reserved);
 
-/** Balance units, as answers show them, of an amount in millionths. */
+/** An amount in millionths as balance units for answers. */
 export const toUnits = (millionths: number) => millionths / 1_000_000;
 
-/** The statement that opens a wallet. It belongs into a batch behind the one that creates its owner, and does nothing when that did nothing. */
+/** The statement that creates a wallet. It belongs in a batch after the one that creates its owner, and has an effect only if that one had one. */
 export const openWallet = (db: D1Database, id: string, quota: number | null) =>
   db.prepare("INSERT INTO wallet (id, quota) SELECT ?1, ?2 WHERE changes() > 0").bind(id, quota);
 
@@ -51,7 +51,7 @@ export async function settle(db: D1Database, charge: Charge, charged: number, ou
     .run();
 }
 
-/** These wallets by their ids, with when something was last reserved on each (milliseconds; null is never). */
+/** These wallets by their ids, with the time of the last reservation on each (milliseconds; null for never). */
 export async function readWallets(db: D1Database, ids: string[]): Promise<Map<string, Balance & { reservedAt: number | null }>> {
   const { results } = await db
     .prepare("SELECT id, quota, reserved, used, reserved_at AS reservedAt FROM wallet WHERE id IN (SELECT value FROM json_each(?1))")

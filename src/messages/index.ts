@@ -13,7 +13,7 @@ let others: Record<Exclude<Language, "en">, Table> | undefined;
 const tableOf = (language: Language): Table =>
   language === "en" ? en : (others ??= JSON.parse(translations) as NonNullable<typeof others>)[language];
 
-/** The sentence of a key with its `{placeholders}` filled. A key without a sentence is a mistake of ours and reads as itself. */
+/** The message of a key with its `{placeholders}` filled. A key without a message is an internal mistake, and is returned unchanged. */
 export function t(language: Language, key: string, values: Record<string, string | number> = {}): string {
   const sentence = tableOf(language)[key as keyof Table] ?? key;
   return sentence.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));

@@ -1,4 +1,4 @@
-/** Asks the gateway in the caller's name, and turns its refusals into OpenAI's errors. */
+/** Calls the gateway as the caller, and converts its errors into OpenAI's. */
 
 import { toOpenAiError } from "./errors.ts";
 import type { AppContext } from "./paths.ts";

@@ -44,7 +44,7 @@ export async function createTask(
 
 /** Ends a task that no caller knows of: returns what the ledger may hold, then leaves nothing. */
 export async function abandon(given: OpenTask, record: RecordStore, env: Env): Promise<void> {
-  // A new value, so that a reservation that still answers finds its task given up.
+  // A new value, so that a reservation that answers later finds its task given up.
   const task = record.commit(transitions.abandoned(given, Date.now()));
   try {
     await returnPrice(task, env);

@@ -21,7 +21,7 @@ const chatDeadlineMs = 600_000;
 const graceMs = 60_000;
 
 export class HoldObject extends DurableObject<Env> {
-  /** Holds the amount for the chat. Nothing stays when it is refused. */
+  /** Reserves the amount for the chat. Stores nothing if it is refused. */
   async hold(charge: Charge, amount: number): Promise<"reserved" | "insufficient" | "unavailable"> {
     this.ctx.storage.transactionSync(() => {
       this.ctx.storage.kv.put<Hold>("hold", { charge, amount, heldBy: "wallet" });
@@ -33,14 +33,14 @@ export class HoldObject extends DurableObject<Env> {
       await this.ctx.storage.deleteAll();
       return answer === "insufficient" ? "insufficient" : "unavailable";
     } catch (error) {
-      // Unknown whether the ledger has it: end it at once, and by the alarm when that fails too.
+      // The ledger may have the reservation: end it at once, and by the alarm if that fails too.
       alert("reserve", { task: charge.taskId, outcome: "unavailable" }, error);
       await this.end(undefined);
       return "unavailable";
     }
   }
 
-  /** The chat ended and costs so much, or failed and costs nothing. The first call decides; the alarm repeats it until the ledger has it. */
+  /** Ends the chat with its charge, or 0 if it failed. The first call decides; the alarm repeats it until the ledger has it. */
   async end(charged: number | undefined): Promise<void> {
     const hold = this.ctx.storage.kv.get<Hold>("hold");
     if (!hold) return;

@@ -33,7 +33,7 @@ export class RecordStore {
     return task;
   }
 
-  /** Makes sure that an alarm is set: after one has fired, or when a reader finds the record overdue. */
+  /** Makes sure that an alarm is set: after one has run, or when a reader finds the record overdue. */
   async rearm(task: Task): Promise<void> {
     if ((await this.#storage.getAlarm()) === null && this.#task === task) {
       const at = Math.max(wakeAt(task), Date.now() + 1);

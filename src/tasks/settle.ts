@@ -1,4 +1,4 @@
-/** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
+/** Settles a final task: ledger, character, upstream, inputs. Every step may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { maxOpenTasks } from "../config.ts";
@@ -23,7 +23,7 @@ const toCharge = ({ id, submission }: Task): Charge => ({
   model: submission.model,
 });
 
-/** What log lines say of a task: identifiers, never what it is about. */
+/** The identifiers of a task for log lines, without content. */
 export const logFields = ({ id, submission, route, faults }: Task) => ({
   request: submission.requestId,
   task: id,
@@ -92,7 +92,7 @@ async function keepCharacter(task: FinalTask, env: Env): Promise<void> {
   });
 }
 
-/** Best effort: what the caller pays is decided, only the operator's bill is smaller. Returns whether the provider took the cancellation. */
+/** Best effort: the caller's charge is decided, this only reduces the operator's bill. Returns true if the provider cancelled. */
 export async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
   if (task.operation === undefined) return false;
   try {
@@ -107,15 +107,15 @@ export async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
 }
 
 /**
- * Cancels what a provider accepted for a task that had ended by then. The operator may be billed for it and the caller is not: the log
- * line says what the caller would have paid, in millionths.
+ * Cancels work that a provider accepted after its task had ended. The operator may be billed for it and the caller is not: the log
+ * line has the price that the caller would have paid, in millionths.
  */
 export async function cancelLate(task: Task, operation: Operation, env: Env): Promise<void> {
   const isCancelled = await cancelUpstream({ ...task, operation }, env);
   alert("cancel", { ...logFields(task), outcome: isCancelled ? "late_cancelled" : "late_not_cancelled", cost: task.submission.price });
 }
 
-/** By their keys, and by the task's name: a submission that is repeated after a crash brings its images again. */
+/** Deletes inputs by their keys, and by the task's prefix: a submission repeated after a crash stores its images again. */
 export async function removeInputs({ id, submission }: Task, env: Env): Promise<void> {
   const keys = submission.inputs.flatMap(({ key }) => key ?? []);
   if (keys.length === 0) return;

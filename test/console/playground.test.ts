@@ -279,7 +279,7 @@ test.each([
 test("an insufficient balance is reported before and after submitting", async () => {
   const { browser } = await person({ SIGNUP_QUOTA: "0.05" });
   const preview = await (await send(browser, "imgA-4", { prompt: "x", n: "2" }, "preview")).text();
-  expect(preview).toContain("This is more than remains.");
+  expect(preview).toContain("The price is higher than the remaining balance.");
   const response = await send(browser, "imgA-4", { prompt: "x", n: "2" });
   expect(response.status).toBe(402);
   expect(await response.text()).toContain("The balance is insufficient.");
@@ -338,7 +338,7 @@ test("a form is prefilled from a task, and an uploaded image has to be chosen ag
   expect(html).not.toContain("<script>alert");
   const { values } = await formIn(html);
   expect(values).toMatchObject({ ...typed, model: "vidC-1-0-pro-fast", "image_with_roles.0.role": "first_frame" });
-  expect(html).not.toContain("have to be chosen again");
+  expect(html).not.toContain("Choose the image files again");
 
   const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: video, duration: "25" });
   expect((await formIn(await browser.read(`${path}?from=${remix.id}`))).values).toMatchObject({
@@ -351,7 +351,7 @@ test("a form is prefilled from a task, and an uploaded image has to be chosen ag
     key: account.key,
     body: { model: "imgA-4", prompt: "x", images: [`data:image/png;base64,${png.toBase64()}`] },
   });
-  expect(await browser.read(`${path}?from=${answer.body.id}`)).toContain("have to be chosen again");
+  expect(await browser.read(`${path}?from=${answer.body.id}`)).toContain("Choose the image files again");
 
   const stranger = new Browser();
   await stranger.signUp();
@@ -397,7 +397,7 @@ test("a chat is answered on the page with its cost, and continues", async () => 
   expect(response.status, html).toBe(200);
   expect(await held(account)).toBe(Math.round(Number(held_) * 1e6));
   expect(html).toContain('<p class="said">Hello there</p>');
-  expect(html).toContain("10 tokens in, 2 tokens out, $0.000036");
+  expect(html).toContain("10 input tokens, 2 output tokens, $0.000036");
   expect((await asAdmin(`/accounts/${account.id}`)).body.used).toBe(0.000036);
   const { values } = await formIn(html);
   expect(values).toMatchObject({

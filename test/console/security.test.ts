@@ -94,7 +94,7 @@ function pathTo(route: string): string {
     id: kinds[kind] ?? accountId,
     key: keyId,
     task: taskId,
-    deed: "disable",
+    action: "disable",
     login: "github",
     model: "vidA-2",
     name: pathOf("console.css").split("/").at(-1)!,

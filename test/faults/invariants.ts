@@ -1,4 +1,4 @@
-/** What has to be true after a run, whatever failed in it. */
+/** The invariants after a run, whatever failed in it. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -34,7 +34,7 @@ async function keysUnder(prefix: string): Promise<string[]> {
   return objects.map(({ key }) => key);
 }
 
-/** What a run that failed has left. */
+/** Deletes the files that a failed run left. */
 export async function clearBucket(): Promise<void> {
   const keys = await keysUnder("");
   if (keys.length > 0) await env.ASSETS.delete(keys);
@@ -49,7 +49,7 @@ async function recordsOf(world: World): Promise<Map<string, Task>> {
   return records;
 }
 
-/** In the middle of everything: what stores anything has an alarm that goes on with it, and the books agree. */
+/** During a run: every object with stored data has an alarm, and wallets agree with the ledger. */
 export async function checkMoving(world: World): Promise<void> {
   for (const known of world.objects.all.values()) {
     const { isEmpty, alarm } = await world.objects.stored(known);
@@ -69,7 +69,7 @@ export async function checkMoving(world: World): Promise<void> {
   }
 }
 
-/** Everything has ended: nothing is reserved, each task was charged what its record says, and no file is without its task. */
+/** After the run: nothing is reserved, each task was charged as its record says, and every file belongs to a task. */
 export async function checkFinal(world: World): Promise<void> {
   const records = await recordsOf(world);
   for (const task of records.values()) expect(isFinal(task), `${world.objects.ofTask(task.id)?.label} is ${task.step.do}`).toBe(true);
@@ -107,17 +107,17 @@ async function checkFiles(world: World, records: Map<string, Task>): Promise<voi
   await checkCharacters(world);
 }
 
-/** A character has its picture, unless its deletion failed half-way, and no picture is without its character. */
+/** Every character has its image, unless its deletion failed half-way, and every image belongs to a character. */
 async function checkCharacters(world: World): Promise<void> {
   const accounts = JSON.stringify(world.accounts.map(({ id }) => id));
   const statement = env.DB.prepare("SELECT id FROM character WHERE account_id IN (SELECT value FROM json_each(?1))").bind(accounts);
   const ids = (await statement.run<{ id: string }>()).results.map(({ id }) => id);
-  const pictures = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
-  expect(pictures.filter((id) => !ids.includes(id)).length, "pictures without a character").toBe(0);
-  expect(ids.filter((id) => !pictures.includes(id) && !world.fading.has(id)).length, "characters without a picture").toBe(0);
+  const images = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
+  expect(images.filter((id) => !ids.includes(id)).length, "images without a character").toBe(0);
+  expect(ids.filter((id) => !images.includes(id) && !world.fading.has(id)).length, "characters without an image").toBe(0);
 }
 
-/** A week later: no file but the pictures of characters, no storage, no alarm, no record. */
+/** A week later: no files except the images of characters, no storage, no alarm, no record. */
 export async function checkEnd(world: World): Promise<void> {
   expect(await keysUnder("assets/")).toEqual([]);
   expect((await keysUnder("inputs/")).filter((key) => !world.isForsaken(key))).toEqual([]);

@@ -25,7 +25,7 @@ const maxRows = 2_000;
 const charge = 30_000;
 let account: Account;
 
-/** SQLite makes them, so that the test need not. They go back 90 days, every tenth is a chat and every seventh failed. */
+/** Generated in SQLite for speed. They cover 90 days, every tenth is a chat and every seventh failed. */
 const generate = () =>
   env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${entries})
@@ -42,7 +42,7 @@ beforeAll(async () => {
     "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'entry' AND sql IS NOT NULL",
   ).run<{ name: string; sql: string }>();
   const trigger = await env.DB.prepare("SELECT sql FROM sqlite_master WHERE name = 'entry_reserve'").first<string>("sql");
-  // Indexes of what is there already are made ten times as fast.
+  // Indexes of existing rows are built ten times as fast.
   await env.DB.batch([env.DB.prepare("DROP TRIGGER entry_reserve"), ...indexes.map(({ name }) => env.DB.prepare(`DROP INDEX ${name}`))]);
   await generate().run();
   for (const { sql } of indexes) await env.DB.prepare(sql).run();
@@ -64,7 +64,7 @@ interface Read {
   meta: { rows_read: number };
 }
 
-/** Rows that D1 read since, for each statement that ran alone and each batch: what holds up the database at a time. */
+/** Rows that D1 read since then, per single statement and batch: this is what blocks the database. */
 function rowsRead(): () => Promise<{ most: number; sum: number }> {
   const single = [spyOn(bindings.statement(), "run").mockClear(), spyOn(bindings.statement(), "all").mockClear()];
   const batches = spyOn(bindings.database(), "batch").mockClear();
@@ -106,7 +106,7 @@ test.each([
   expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
-test.each([7, 30, 90])("a usage page of %i days, and a page deep in the past", async (days) => {
+test.each([7, 30, 90])("a usage page of %i days, and a late page of the list", async (days) => {
   const since = startOfDays(days, Date.now());
   const rows = rowsRead();
   const spent = await spentByDay(env.DB, account.id, since);
@@ -119,7 +119,7 @@ test.each([7, 30, 90])("a usage page of %i days, and a page deep in the past", a
   expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
-test("a piece of the file of charges", async () => {
+test("a part of the CSV file of charges", async () => {
   const rows = rowsRead();
   expect(await listEntries(env.DB, account.id, { since: 0, limit: 600 })).toHaveLength(600);
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
@@ -137,7 +137,7 @@ test("open tasks of all accounts, a submission, and its end that its wallet writ
   expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
-test("the audit goes on where it was, slice by slice, to the end", async () => {
+test("the audit continues where it was, slice by slice, to the end", async () => {
   await newAccount();
   const rows = rowsRead();
   const first = await audit(env.DB, auditWallet(env.WALLETS));

@@ -56,7 +56,7 @@ const patterns = Object.entries(paths).map(([path, operations]) => ({
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}/?$`),
 }));
 
-/** The path as the gateway reads it; one with a broken encoding as it is. */
+/** The path as the gateway decodes it; unchanged if its encoding is broken. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

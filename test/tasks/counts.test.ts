@@ -1,4 +1,4 @@
-/** What a task costs the operator: calls of objects, rows of D1, messages. Counted at the bindings. */
+/** The platform operations of a task: object calls, D1 rows, messages. Counted at the bindings. */
 
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
@@ -26,7 +26,7 @@ interface Written {
   meta: { rows_written: number };
 }
 
-/** Rows that D1 wrote since, over single statements and batches. */
+/** Rows that D1 wrote since then, over single statements and batches. */
 function rowsWritten(): () => Promise<number> {
   const single = spyOn(bindings.statement(), "run").mockClear();
   const batches = spyOn(bindings.database(), "batch").mockClear();
@@ -41,7 +41,7 @@ function rowsWritten(): () => Promise<number> {
 
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-// What an isolate reads once a minute and writes once for many tasks, what tasks took lately, is not part of what one of them costs.
+// Typical times, which an isolate reads once a minute and writes once for many tasks, are not part of the cost of one task.
 beforeAll(async () => void (await complete(await newAccount(), "/v1/images/generations", image())));
 
 /** The objects that are called. */
@@ -98,7 +98,7 @@ test("a chat: two object calls, nothing of D1 until its wallet writes", async ()
   expect(await rows()).toBe(5);
 });
 
-test("a status query: one object call, nothing written, nobody else asked", async () => {
+test("a status query: one object call, no writes, no other calls", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt });
@@ -116,7 +116,7 @@ test("a status query: one object call, nothing written, nobody else asked", asyn
   expect(puts).not.toHaveBeenCalled();
 });
 
-test("a status query of a final task is answered without its object the second time", async () => {
+test("the second status query of a final task is answered without its object", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", image());
   const first = await finish(account, id);
@@ -126,7 +126,7 @@ test("a status query of a final task is answered without its object the second t
   expect(reads).not.toHaveBeenCalled();
 });
 
-test("at the edge of a quota, with everything delivered twice, exactly what fits is sold", async () => {
+test("at the limit of a quota, with every message delivered twice, exactly as much as fits is accepted", async () => {
   const account = await newAccount(0.3);
   const answers = await Promise.all(Array.from({ length: 50 }, () => call("/v1/images/generations", { key: account.key, body: image() })));
   const accepted = answers.filter(({ status }) => status === 200).map(({ body }) => body.id as string);
@@ -147,7 +147,7 @@ test("at the edge of a quota, with everything delivered twice, exactly what fits
   expect(await books(account)).toEqual({ quota: 0.3, reserved: 0, used: 0.27, remaining: 0.03 });
 });
 
-test("the key's own quota binds as the account's does", async () => {
+test("the key's own quota limits like the account's", async () => {
   const account = await newAccount(null, 0.05);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(200);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);

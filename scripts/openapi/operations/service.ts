@@ -60,7 +60,7 @@ export const service: Operations = {
     },
   },
   "GET /assets/{task_id}/{file}": file("getAsset", "Download an image or video", "image/png", "image/jpeg", "image/webp", "video/mp4"),
-  "GET /characters/{character_id}": file("getCharacterPicture", "Download a character's picture", "image/png", "image/jpeg", "image/webp"),
+  "GET /characters/{character_id}": file("getCharacterImage", "Download a character's image", "image/png", "image/jpeg", "image/webp"),
   "GET /healthz": {
     id: "getHealth",
     tag: "service",

@@ -6,7 +6,7 @@ import { type Examples, json, type Operation, type Operations } from "../definit
 import type { ZodMiniType } from "zod/mini";
 import * as example from "../examples.ts";
 
-/** The three status queries differ in their view alone. */
+/** The three status queries differ only in their view. */
 const status = (id: string, summary: string, description: string, schema: ZodMiniType, examples: Examples): Operation => ({
   id,
   tag: "tasks",

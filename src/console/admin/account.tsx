@@ -1,4 +1,4 @@
-/** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
+/** One account for the operator: profile, money, keys and latest tasks. No prompts, no outputs. */
 
 import { Hono } from "hono";
 import { readTasks } from "../answers.ts";
@@ -12,13 +12,13 @@ import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Facts, Figures, Table } from "../parts/table.tsx";
+import { Facts, Stats, Table } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
-/** The account's page; `problem` says why its quota was not changed. */
+/** The account's page; `problem` is the reason why its quota was not changed. */
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;
@@ -49,7 +49,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
           </form>
         )}
       </div>
-      <Figures
+      <Stats
         of={[
           [say("remaining"), <Money millionths={remaining(balance)} />],
           [say("quota"), <Money millionths={balance.quota} />],
@@ -63,7 +63,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
             <Facts
               of={[
                 [say("admin_account"), <code class="id">{account.id}</code>],
-                [say("created"), <Moment ms={account.createdAt} />],
+                [say("created"), <DateTime ms={account.createdAt} />],
                 [say("status"), say(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
                 [say("admin_role"), say(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
                 [say("admin_person"), person === null ? say("admin_nobody_signs_in") : say("admin_signs_in", { email: person })],
@@ -167,9 +167,9 @@ async function keysOf(c: ConsoleContext, account: Account) {
             <Money millionths={key.used} />
           </td>
           <td class="hide-s">
-            <Moment ms={key.createdAt} />
+            <DateTime ms={key.createdAt} />
           </td>
-          <td class="hide-s">{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
+          <td class="hide-s">{key.expiresAt === null ? say("never") : <DateTime ms={key.expiresAt} />}</td>
           <td class="num">
             <a
               class="btn ghost sm danger"

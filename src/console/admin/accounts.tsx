@@ -1,4 +1,4 @@
-/** Everybody's accounts: searched, in pages; a new one is opened here. */
+/** All accounts: search, pages of the list, and opening a new one. */
 
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../db/accounts.ts";
@@ -17,7 +17,7 @@ import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
 
-/** What a form brought that was refused, to be mended. */
+/** The values of a refused form, to be corrected. */
 interface Refused {
   problem: string;
   email: string;
@@ -132,7 +132,7 @@ async function create(c: ConsoleContext) {
   const { say } = c.var;
   const field = await fieldsOf(c);
   const [email, name, quotaText] = [field("email"), field("name"), field("quota")];
-  // No limit is said by the box alone: an empty field may be a slip.
+  // No limit needs the checkbox and an empty field: an empty field alone may be a mistake.
   const quota = field("unlimited") === "yes" ? null : quotaText === "" ? undefined : quotaOf(quotaText);
   const refuse = (problem: string) => list(c, { problem, email, name, quota: quotaText });
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email)) return refuse(say("admin_bad_email"));

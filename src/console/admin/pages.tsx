@@ -1,4 +1,4 @@
-/** The operator's pages: how things stand at a glance, and the audit of the books. The other parts are mounted here. */
+/** The admin start page with key numbers, and the audit. The other sections are mounted here. */
 
 import { amountOf } from "../amounts.ts";
 import { Money } from "../parts/money.tsx";
@@ -15,7 +15,7 @@ import { providers } from "./providers.tsx";
 import { isLate } from "./task-state.ts";
 import { task } from "./task.tsx";
 import { tasks } from "./tasks.tsx";
-import { Figures, Table } from "../parts/table.tsx";
+import { Stats, Table } from "../parts/table.tsx";
 
 const dayMs = 86_400_000;
 const most = 200;
@@ -29,7 +29,7 @@ async function glance(c: ConsoleContext) {
     c,
     say("admin"),
     <>
-      <Figures
+      <Stats
         of={[
           [say("admin_open_day"), count],
           [say("admin_past_deadline"), open.filter((row) => isLate(row, now)).length],
@@ -59,7 +59,7 @@ async function books(c: ConsoleContext) {
     c,
     say("admin_books"),
     <>
-      <Figures
+      <Stats
         of={[
           [say("admin_accounts"), found.accounts],
           [say("admin_open_all"), found.tasksOpen],

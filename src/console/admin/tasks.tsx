@@ -1,4 +1,4 @@
-/** Everybody's tasks whose books are open, oldest first; the stuck ones apart. */
+/** Open tasks of all accounts, oldest first, with the stuck ones separately. */
 
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
@@ -8,12 +8,12 @@ import { openTasks } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, stateOf } from "./task-state.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
 const pageSize = 20;
 const dayMs = 86_400_000;
-/** How far back is looked. A task that runs well ends within minutes: a day shows them all, more is for what was left behind. */
+/** The time range of the list. Healthy tasks end within minutes: a day shows them all, longer ranges find leftovers. */
 const spans = ["1", "7", "90"] as const;
 
 type Row = OpenTask & { state: State };
@@ -45,7 +45,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             <Money millionths={row.held} />
           </td>
           <td>
-            <Moment ms={row.at} />
+            <DateTime ms={row.at} />
           </td>
           <td>
             <a href={`/console/admin/accounts/${row.accountId}`}>

@@ -1,4 +1,4 @@
-/** What becomes of an API key: another name or quota, another key in its place, its end. */
+/** Changes of an API key: name and quota, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
 import { deleteKey, renameKey, rotateKey } from "../../db/api-keys.ts";
@@ -8,7 +8,7 @@ import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHe
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
 import { Problem } from "../parts/note.tsx";
 
-/** How long a key may go on beside the one that takes its place, in milliseconds. */
+/** How long a rotated key may keep working, in milliseconds. */
 const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
 type Overlap = keyof typeof overlaps;
 
@@ -101,13 +101,13 @@ function deletePage(c: ConsoleContext, key: Key) {
   );
 }
 
-/** The page of an account's own key: somebody else's is as good as none. */
+/** A page about a key of the account: 404 for another account's key. */
 const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
   const key = (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
   return key ? answer(c, key) : nothingHere(c);
 };
 
-/** Behind the list's router, which lets in who is signed in. */
+/** Mounted after the list's router, which admits only signed-in users. */
 export const keyChanges = new Hono<ConsoleEnvironment>()
   .get("/:id/change", ofKey(changePage))
   .post("/:id/change", ofKey(change))

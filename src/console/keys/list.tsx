@@ -1,4 +1,4 @@
-/** API keys: listed, created and shown once. */
+/** API keys: the list, creating one, and showing its secret once. */
 
 import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
@@ -11,7 +11,7 @@ import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
@@ -21,7 +21,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
   if (ms === null) return <>{say("never")}</>;
   return (
     <>
-      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <Moment ms={ms} />
+      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <DateTime ms={ms} />
     </>
   );
 };
@@ -69,7 +69,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
 
 type Row = Key & { quota: number | null; used: number; reservedAt: number | null };
 
-/** How much of its quota a key has used; amber from nine tenths on. */
+/** The used part of a key's quota; amber from nine tenths on. */
 const Used = ({ quota, used, name }: Row) =>
   quota === null || quota === 0 ? null : (
     <progress
@@ -114,7 +114,7 @@ const KeyTable = ({ rows }: { rows: Row[] }) => {
           <td class="hide-s">
             <Used {...key} />
           </td>
-          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <Moment ms={key.reservedAt} />}</td>
+          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <DateTime ms={key.reservedAt} />}</td>
           <td class="hide-s">
             <Expiry ms={key.expiresAt} />
           </td>
@@ -147,7 +147,7 @@ async function create(c: ConsoleContext) {
   const field = await fieldsOf(c);
   const given = nameAndQuota(c, field);
   if (typeof given === "string") return keysPage(c, given);
-  // A key lives to the end of the day that is given, UTC.
+  // A key expires at the end of the given day, UTC.
   const expiresAt = field("expires") === "" ? null : Date.parse(`${field("expires")}T23:59:59Z`);
   if (expiresAt !== null && !(expiresAt > Date.now())) return keysPage(c, c.var.say("bad_expiry"));
   const { apiKey, key, statement } = await insertKey(c.env.DB, c.get("account").id, given.name, expiresAt);

@@ -1,4 +1,4 @@
-/** The models that can be asked for now: all of them, and each with its fields, price, usual time and programs. */
+/** The available models: the list, and each with its fields, price, usual time and code examples. */
 
 import { Hono } from "hono";
 import { modelNamed } from "../../catalog/models.ts";
@@ -84,7 +84,7 @@ async function list(c: ConsoleContext) {
   );
 }
 
-/** What each action of a model is shown with when nothing was typed. */
+/** The example request of each action of a model. */
 const sample = (c: ConsoleContext, choice: Choice) =>
   carriedOver(
     choice.fields,

@@ -1,4 +1,4 @@
-/** The one stylesheet, of its files in their order. */
+/** The stylesheet, from its files in order. */
 
 import base from "./base.css";
 import buttons from "./buttons.css";
@@ -27,7 +27,7 @@ import tokens from "./tokens.css";
 const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
 const pages = [playground, chat, gallery, task, charts, steps, publicPages, docs, helpers, narrow];
 
-/** The whole stylesheet. `pathOf` gives the path of a served file: fonts stand in it as `url("name")`. */
+/** The whole stylesheet. `pathOf` gives the path of a served file: fonts are `url("name")` in it. */
 export const style = (pathOf: (name: string) => string): string =>
   [tokens, base, ...parts, ...pages]
     .join("\n")

@@ -1,4 +1,4 @@
-/** The ledger as a file for spreadsheets (RFC 4180), read a part at a time while it is sent. */
+/** The ledger as a CSV file for spreadsheets (RFC 4180), read in parts while it is sent. */
 
 import type { Entry, Place } from "../../db/ledger-reports.ts";
 import { decimal } from "../amounts.ts";
@@ -18,7 +18,7 @@ const columns: Record<string, (entry: Entry) => string> = {
   outcome: ({ outcome }) => outcome ?? "",
 };
 
-/** A field that no spreadsheet takes for a formula, in quotes where it needs them. */
+/** A field that spreadsheets do not interpret as a formula, quoted where necessary. */
 function field(text: string): string {
   const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -35,7 +35,7 @@ export function csv(
   let after: Place | undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      // Excel takes a file without this mark for one of its own older encodings.
+      // Without this mark Excel reads a file in an old encoding.
       controller.enqueue(encoder.encode(`\ufeff${line(Object.keys(columns))}`));
     },
     async pull(controller) {

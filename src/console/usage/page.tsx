@@ -1,4 +1,4 @@
-/** The usage page: what is left, what was charged by day and model, and the ledger one by one. */
+/** The usage page: balance, charges by day and model, and the ledger's entries. */
 
 import { Hono } from "hono";
 import { type Place, startOfDays } from "../../db/ledger-reports.ts";
@@ -10,15 +10,15 @@ import { ByDay } from "./by-day.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Figures } from "../parts/table.tsx";
+import { Stats } from "../parts/table.tsx";
 
 const periods = [7, 30, 90];
 const rowsOnPage = 50;
 
-/** The days that are asked for, today included: one of the periods. */
+/** The number of requested days, including today: one of the periods. */
 const daysOf = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
 
-/** `{milliseconds}_{task}`, as the link to older entries has it. */
+/** The position `{milliseconds}_{task}` in the link to older entries. */
 function placeOf(text = ""): Place | undefined {
   const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
   return at && taskId ? { at: Number(at), taskId } : undefined;
@@ -39,7 +39,7 @@ async function usagePage(c: ConsoleContext) {
     say("usage"),
     <>
       <section>
-        <Figures
+        <Stats
           of={[
             [say("usage_spent_in", { days }), <Money millionths={total} />],
             [say("remaining"), <Money millionths={remaining(balance)} />],
@@ -77,7 +77,7 @@ async function usagePage(c: ConsoleContext) {
   );
 }
 
-/** The choice of the period, and everything in it as a file. */
+/** The choice of the period, and the download of its entries. */
 const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; hasEntries: boolean }) => {
   const { say } = c.var;
   return (

@@ -1,11 +1,11 @@
-/** The picture at the head of the README: pages of the console in both themes, and files that the sandbox made. */
+/** The image at the head of the README: pages of the console in both themes, and files that the sandbox made. */
 
 import { type Browser, type Page } from "playwright-core";
 import { charactersOf, imagesOf, taskList, videosOf } from "./api-answers.ts";
 import { looks, show, signIn } from "./console-pages.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** GitHub shows pictures of a README about this wide. */
+/** GitHub shows images of a README about this wide. */
 const size = { width: 1200, height: 730 };
 const maxBytes = 300_000;
 
@@ -21,20 +21,20 @@ const layout = (pages: readonly Buffer[], files: readonly string[]) => `<!doctyp
 ${pages.map((png) => `<img src="data:image/png;base64,${png.toString("base64")}">`).join("")}
 ${files.map((url) => `<img src="${url}">`).join("")}`;
 
-/** Takes the picture of a gateway that has the sample tasks. Answers a PNG; throws when it is larger than a README should load. */
-export async function readmePicture(browser: Browser, { baseUrl, apiKey, account }: Gateway): Promise<Buffer> {
+/** Takes the image of a gateway that has the sample tasks. Answers a PNG; throws when it is larger than a README should load. */
+export async function readmeImage(browser: Browser, { baseUrl, apiKey, account }: Gateway): Promise<Buffer> {
   if (apiKey === undefined || account === undefined) throw new Error("the gateway has no demo account");
   const context = await browser.newContext({ baseURL: baseUrl, locale: "en-US" });
   try {
     const page = await context.newPage();
     await signIn(page, account);
     const pages = [await shot(page, "/console", looks[0]), await shot(page, "/console/tasks", looks[1])];
-    // A page of its own: on one of the console its policy would forbid the pictures.
+    // A page of its own: on one of the console its policy would forbid the images.
     const sheet = await context.newPage();
     await sheet.setViewportSize(size);
     await sheet.setContent(layout(pages, await madeFiles(baseUrl, apiKey)), { waitUntil: "networkidle" });
     const png = await sheet.screenshot();
-    if (png.byteLength > maxBytes) throw new Error(`the picture for the README has ${png.byteLength} bytes, allowed are ${maxBytes}`);
+    if (png.byteLength > maxBytes) throw new Error(`the image for the README has ${png.byteLength} bytes, allowed are ${maxBytes}`);
     return png;
   } finally {
     await context.close();

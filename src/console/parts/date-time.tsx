@@ -1,16 +1,16 @@
-/** Points in time: relative within a day, then the date, with the exact one behind. */
+/** Dates and times: relative within a day, otherwise the date; the exact time is the tooltip. */
 
 import type { Language } from "../messages.ts";
 import { useAround } from "./context.ts";
 
 const dayMs = 86_400_000;
-/** Dates with the day before the month, as DESIGN.md writes them. */
+/** Date formats with the day before the month. */
 const localeOf = (language: Language) => (language === "en" ? "en-GB" : language);
 
 /** `2026-11-22 01:02:03 UTC` */
 const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** `8 min ago`, `in 3 hr`, or a date in UTC, without the year where it is this one. */
+/** `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. */
 function relativeTime(language: Language, ms: number, now: number): string {
   const away = ms - now;
   const locale = localeOf(language);
@@ -23,7 +23,7 @@ function relativeTime(language: Language, ms: number, now: number): string {
   return dateText(language, ms, now);
 }
 
-/** `3 Oct`, or `3 Oct 2025` when that is not this year. UTC. */
+/** `3 Oct`, or `3 Oct 2025` if it is another year. UTC. */
 export function dateText(language: Language, ms: number, now = Date.now()): string {
   const isThisYear = new Date(ms).getUTCFullYear() === new Date(now).getUTCFullYear();
   return new Intl.DateTimeFormat(localeOf(language), {
@@ -34,14 +34,14 @@ export function dateText(language: Language, ms: number, now = Date.now()): stri
   }).format(ms);
 }
 
-/** A moment as people say it; the script of all pages keeps it up to date and in the reader's time zone. */
-export const Moment = ({ ms }: { ms: number }) => (
+/** A relative time or date; the pages' script keeps it up to date and in the user's time zone. */
+export const DateTime = ({ ms }: { ms: number }) => (
   <time datetime={new Date(ms).toISOString()} title={exactTime(ms)} data-relative>
     {relativeTime(useAround().language, ms, Date.now())}
   </time>
 );
 
-/** A moment as clocks show it, for logs, receipts and timelines. */
+/** A clock time, for logs, receipts and timelines. */
 export const ClockTime = ({ ms }: { ms: number }) => (
   <time datetime={new Date(ms).toISOString()} title={exactTime(ms)}>
     {exactTime(ms)}
