@@ -90,7 +90,7 @@ export class ApiError extends Error {
 export const budgetExceeded = (until = Date.now() + 60_000) =>
   new ApiError("budget_exceeded", { retryAfter: Math.max(1, Math.ceil((until - Date.now()) / 1000)) });
 
-/** A request refused for one field. */
+/** A request refused because of one field. */
 export const invalid = (param: string, rule: string, values?: Violation["values"], allowed?: unknown) =>
   new ApiError("invalid_request", { violations: [{ param, rule, ...(values && { values }), ...(allowed !== undefined && { allowed }) }] });
 

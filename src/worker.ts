@@ -41,7 +41,7 @@ async function toConsole(c: AppContext): Promise<Response> {
   return new Response(response.body, response);
 }
 
-/** Hands requests to the Worker of a binding, and with them the API as callers have it; 404 where it is not deployed. */
+/** Forwards requests to the Worker of a binding with the API for callers; 404 if the Worker is not deployed. */
 const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   const worker = c.env[binding];
   if (!worker) throw new ApiError("not_found");

@@ -108,7 +108,7 @@ const toUpstreamBody = (body: ChatBody) => ({
   ...(body.stream === true && { stream: true, stream_options: { include_usage: true } }),
 });
 
-/** Asks the upstream. `done` ends when the hold is settled. */
+/** Calls the upstream. `done` resolves when the hold is settled. */
 async function start(
   c: AppContext,
   chat: Chat,

@@ -34,6 +34,6 @@ export interface Api {
   unwritten(accountId: string): Promise<WalletEntry[]>;
   /** An account's sums by its own object, for the audit. */
   auditWallet(accountId: string): Promise<WalletSums>;
-  /** Providers, routes and prices as configured, without secrets and addresses. For admins. */
+  /** Providers, routes and prices as configured, without secrets and URLs. For admins. */
   upstreams(): Promise<Upstreams>;
 }

@@ -29,7 +29,7 @@ function cameFrom({ url, headers }: Request): string | undefined {
     : undefined;
 }
 
-/** How a choice of looks is kept: a year, by this browser. */
+/** The theme is stored for a year in this browser. */
 const kept = { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } as const;
 
 export const pages = new Hono<ConsoleEnvironment>()

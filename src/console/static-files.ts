@@ -62,7 +62,7 @@ for (const [name, bytes] of Object.entries(media)) add(name, bytes);
 
 const hashed = /^(.+)\.[0-9a-f]{10}(\.\w+)$/;
 
-/** Answers a request for a file. A name with another hash is of another deployment: it gets today's file, kept nowhere. */
+/** Answers a request for a file. A name with another hash belongs to another deployment: it gets the current file, which is not cached. */
 export function staticFile(hashedName: string, range?: string): Response {
   const file = files.get(hashedName.replace(hashed, "$1$2"));
   if (!file || !hashed.test(hashedName)) return new Response("not found", { status: 404 });

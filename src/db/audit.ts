@@ -171,7 +171,7 @@ interface Slice {
   recent: EntryRow[][];
 }
 
-/** Reads one slice of the account's rows in one transaction, and ends its walk when that was the last one. */
+/** Reads one slice of the account's rows in one transaction, and ends the scan if that was the last one. */
 async function slice(db: D1Database, state: State, askWallet: AskWallet): Promise<void> {
   const walk = state.walk!;
   const read = await readSlice(db, walk);

@@ -136,14 +136,14 @@ export async function listOpenTasks(
 export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
   (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
 
-/** Where a task of the account stands in its lists; undefined when the account has no such task. */
+/** The position of a task in its account's lists; undefined if the account has no such task. */
 export const readPlace = async (db: D1Database, accountId: string, taskId: string): Promise<Place | undefined> =>
   (await db
     .prepare("SELECT at, task_id AS taskId FROM entry WHERE task_id = ?1 AND step = 'reserve' AND account_id = ?2 AND kind <> 'chat'")
     .bind(taskId, accountId)
     .first<Place>()) ?? undefined;
 
-/** What lists of tasks can be filtered by. A closed set, so that each filter is a few walks along an index. */
+/** The filters of lists of tasks. A closed set, so that each filter needs only a few index scans. */
 export interface Sort {
   model: string;
   kind: string;

@@ -28,7 +28,7 @@ export const toUnits = (millionths: number) => millionths / 1_000_000;
 export const openWallet = (db: D1Database, id: string, quota: number | null) =>
   db.prepare("INSERT INTO wallet (id, quota) SELECT ?1, ?2 WHERE changes() > 0").bind(id, quota);
 
-/** How a task or chat ended. `refused`: its submission was not accepted after all, so there is no task. */
+/** The outcome of a task or chat. `refused`: its submission was refused after its reservation, so there is no task. */
 export type Outcome = "completed" | FailureCode | "refused";
 
 /**
@@ -38,7 +38,7 @@ export type Outcome = "completed" | FailureCode | "refused";
 export async function settle(db: D1Database, charge: Charge, charged: number, outcome: Outcome): Promise<void> {
   await db
     .prepare(
-      // Tasks of an account are settled at times that only grow, whatever the clocks say: readers of the ended ones go on from the last time.
+      // Settlement times of an account strictly increase, whatever the clocks show, because readers of final tasks continue from the last time.
       `WITH hold (held) AS (SELECT coalesce((SELECT held FROM entry WHERE task_id = ?1 AND step = 'reserve'), 0)),
          last (at) AS (SELECT max(closed_at) FROM entry
                        WHERE account_id = ?2 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused')

@@ -24,7 +24,7 @@ function aliases(env: OpenAiBindings): Aliases {
   return found;
 }
 
-/** A table of wrangler.toml arrives parsed, one from an environment file as text. */
+/** A table of wrangler.toml is already parsed, one from an environment file is text. */
 function parse(value: unknown): Aliases {
   if (value === undefined || value === "") return {};
   let table: unknown = value;

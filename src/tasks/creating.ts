@@ -25,7 +25,7 @@ export async function createTask(
   try {
     const given = await reservePrice(task, env);
     const { answer } = given;
-    if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
+    if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up in the meantime
     if (answer !== "reserved") {
       await forget(task, record, env);
       if (answer === "budget") return { refused: answer, until: given.until! };

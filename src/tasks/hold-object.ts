@@ -12,11 +12,11 @@ interface Hold {
   amount: number;
   /** Without it, in D1's own ledger. */
   heldBy?: "wallet";
-  /** How the chat ended: millionths to charge, 0 when it failed. */
+  /** The chat's charge in millionths, 0 if it failed. */
   end?: { charged: number; outcome: "completed" | "provider_error" };
 }
 
-/** No chat takes longer; what is still held then belongs to a Worker that is gone. */
+/** No chat takes longer; a hold that is older belongs to a crashed Worker. */
 const chatDeadlineMs = 600_000;
 const graceMs = 60_000;
 

@@ -118,7 +118,7 @@ export class TaskObject extends DurableObject<Env> {
     return task && task.submission.accountId === accountId && task.step.do !== "reserve" && !task.isDeleted ? task : undefined;
   }
 
-  /** What waits for a consumer, leased to the caller; null for a message that came twice or too late. */
+  /** The work that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claim(): Promise<Work | null> {
     const task = this.#record.task;
     if (!task) return null;
@@ -209,7 +209,7 @@ export class TaskObject extends DurableObject<Env> {
     if (task?.submission.accountId === accountId && task.step.do !== "reserve") await tellWallet(task, this.env);
   }
 
-  /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */
+  /** One alarm runs one due step. It never throws, because a throw would be repeated six times and then dropped. */
   override async alarm(): Promise<void> {
     this.#record.alarmFired();
     const task = this.#record.task;

@@ -10,7 +10,7 @@ export interface WalletEntry {
   model: string;
   /** Millionths */
   held: number;
-  /** When it was reserved, milliseconds. */
+  /** When it was reserved, in milliseconds. */
   at: number;
   /** Chats: when the hold is given back, whatever became of the Worker that answers. */
   deadline?: number;

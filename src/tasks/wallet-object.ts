@@ -23,7 +23,7 @@ const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 export class WalletObject extends DurableObject<Env> {
   readonly #book = new WalletBook();
   readonly #ledger: WalletLedger;
-  /** When the platform will wake us; undefined when we do not know. */
+  /** The time of the set alarm; undefined if it is not known. */
   #alarmAt: number | undefined;
   /** What was reserved in the last minute of the clock that something was, and in the one before it: the size of grants. */
   #lately = { minute: 0, amount: 0, before: 0 };

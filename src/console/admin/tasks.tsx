@@ -69,7 +69,7 @@ async function list(c: ConsoleContext) {
   const now = Date.now();
   const days = spans.find((span) => span === c.req.query("days")) ?? "1";
   const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: placeOf(c.req.query("after")) });
-  // Reading a record wakes its object, and an alarm that was lost is set again by that.
+  // Reading a record wakes its object, which sets a lost alarm again.
   const rows = await Promise.all(
     found
       .slice(0, pageSize)

@@ -16,7 +16,7 @@ import { pricesOf } from "./prices.ts";
 const kinds = ["image", "video", "chat"] as const;
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
 
-/** What a model does beside its own kind. */
+/** Actions of a model beside its main kind. */
 export const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
 
 const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {

@@ -38,9 +38,9 @@ const codeIds = Object.keys(code).map((language) => `#code-${language}`);
 
 export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Parameters<typeof page>[3] = 200) {
   const { say, language } = c.var;
-  const { choices, choice, typed, pictures = new Map(), problem, problems = new Map<string, string[]>(), answer, films = [] } = shown;
+  const { choices, choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), answer, videos = [] } = shown;
   const left = remaining(await balanceOf(c, c.get("account").id));
-  const body = bodyOf(choice.fields, typed, pictures);
+  const body = bodyOf(choice.fields, typed, images);
   const request = requestOf(choice, body);
   const snippets = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
   return page(

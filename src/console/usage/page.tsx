@@ -99,7 +99,7 @@ const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; has
   );
 };
 
-/** Every entry of the period, as a file. */
+/** Downloads every entry of the period. */
 async function download(c: ConsoleContext) {
   const now = Date.now();
   const since = startOfDays(daysOf(c), now);
