@@ -3,4 +3,4 @@
 import { writeFile } from "node:fs/promises";
 import { parameterSchemas } from "./support/parameters.ts";
 
-await writeFile(new URL("../src/catalog/parameters.json", import.meta.url), `${JSON.stringify(parameterSchemas(), null, 2)}\n`);
+await writeFile(new URL("../src/catalog/parameters.txt", import.meta.url), JSON.stringify(parameterSchemas()));
