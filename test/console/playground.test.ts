@@ -108,7 +108,7 @@ const choices = allModels().flatMap(({ id, actions }) =>
   Object.keys(actions).map((action) => (action === "character" || action === "remix" ? `${id}:${action}` : id)),
 );
 
-const shownPrice = (html: string) => /<dt>(?:Price|Held at most)<\/dt><dd><data class="num" value="([\d.]+)"/.exec(html)?.[1];
+const shownPrice = (html: string) => /<dt>(?:Price|Reserved at most)<\/dt><dd><data class="num" value="([\d.]+)"/.exec(html)?.[1];
 /** All that was ever held for the account, in millionths. */
 async function held(account: Account): Promise<number> {
   const unwritten = await env.WALLETS.getByName(account.id).unwritten();

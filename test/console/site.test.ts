@@ -131,7 +131,7 @@ test("people who are signed in go from / to the overview, others with an old ses
 test("the prices are those of the models that can be asked for", async () => {
   const text = await (await ask("/")).text();
   for (const { id } of allModels()) expect(text).toContain(`href="/docs/models/${id}"`);
-  expect(text).toMatch(/\$0\.03 <span class="muted">an image<\/span>/);
+  expect(text).toMatch(/\$0\.03 <span class="muted">per image<\/span>/);
   expect((await ask("/docs/models/imgC-alias-pro")).status).toBe(200);
   expect((await ask("/docs/models/none")).status).toBe(404);
 });

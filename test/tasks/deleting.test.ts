@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, crash, failOnce, nothingStored, stopAt, storageOf, stubOf } from "../support/faults.ts";
 import {
   type Account,
@@ -124,7 +125,7 @@ test("while the settlement does not come through nothing is deleted: 503, and la
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   await deliver(id);
   await pass(id, 2);
-  const spy = vi.spyOn(bindings.database(), "batch").mockRejectedValue(new Error("scripted fault"));
+  const spy = vi.spyOn(WalletObject.prototype, "settle").mockRejectedValue(new Error("scripted fault"));
   await deliver(id);
   expect((await remove(account, id)).status).toBe(503);
   spy.mockRestore();
