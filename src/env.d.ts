@@ -75,6 +75,10 @@ interface Env {
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;
+  /** An Ed25519 private key, as JWK or PKCS8 in Base64, that signs receipts */
+  RECEIPT_SIGNING_KEY?: string;
+  /** The keys that signed before it, apart by white space, in either form or as public JWKs */
+  RECEIPT_SIGNING_KEY_OLD?: string;
   ADMIN_TOKEN?: string;
 }
 

@@ -11,6 +11,7 @@ import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
 import { models } from "./api/models.ts";
+import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
@@ -58,6 +59,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/admin", admin)
   .all("/console", toConsole)
   .all("/console/*", toConsole)
+  .get("/.well-known/jwks.json", showKeys)
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 

@@ -1,12 +1,12 @@
 /** A gateway on this machine: state prepared, both Workers running, a demo account with a fresh key. */
 
-import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
+import { newSigningKey, randomSecret } from "./secrets.ts";
 import { isConsoleVariable, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
@@ -51,6 +51,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ADMIN_TOKEN: "local-admin",
     ...options.env,
     ASSET_SIGNING_SECRET: options.env?.["ASSET_SIGNING_SECRET"] || (await keptSecret(stateDir, "asset-signing-secret")),
+    RECEIPT_SIGNING_KEY: options.env?.["RECEIPT_SIGNING_KEY"] || (await keptSecret(stateDir, "receipt-signing-key", newSigningKey)),
     ENVIRONMENT: "local",
   };
   // The Worker's variables reach it through the file alone.
@@ -105,10 +106,10 @@ async function consoleConfig(stateDir: string, variables: Variables): Promise<st
 }
 
 /** Made once and kept, so that signed URLs and sessions outlive a restart. */
-async function keptSecret(stateDir: string, name: string): Promise<string> {
+async function keptSecret(stateDir: string, name: string, make = randomSecret): Promise<string> {
   const path = join(stateDir, name);
   try {
-    await writeFile(path, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" });
+    await writeFile(path, make(), { mode: 0o600, flag: "wx" });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
   }

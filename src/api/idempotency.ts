@@ -5,6 +5,7 @@ import { sha256Hex } from "../ids.ts";
 import { type AppContext, answer } from "./frame.ts";
 import type { LargeBody } from "./large-body.ts";
 import { decodeImage } from "../media/base64-image.ts";
+import { canonicalJson } from "../media/canonical-json.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 
 /** The request's key, or undefined without one. Throws when it is empty, too long or not printable ASCII. */
@@ -45,15 +46,6 @@ export async function fingerprint(path: string, { body, images }: LargeBody): Pr
 
 /** A longer list of images is refused: none of them needs a digest. */
 const isShort = (list: unknown): list is unknown[] => Array.isArray(list) && list.length <= 16;
-
-/** JSON with sorted keys: two spellings of the same body are the same text. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) =>
-    typeof item === "object" && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
-  );
-}
 
 /** The answer to a repeat: the first one's. */
 export function replayed(c: AppContext, view: object): Response {

@@ -196,6 +196,48 @@ export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), u
 /** The account's ended tasks, oldest first. */
 export const eventList = listAnswer(z.strictObject({ id: eventId, type: eventTypes, at: time, task: taskId }));
 
+/* Receipts */
+
+const sha256 = z.string().check(z.regex(/^[0-9a-f]{64}$/));
+/** What a final task was asked for, what it cost and what came of it; what its record does not know is null. */
+const receipt = z.strictObject({
+  object: z.literal("generation.receipt"),
+  id: taskId,
+  account: z.string(),
+  kind: z.enum(["image", "video", "character", "remix"]),
+  model: z.string(),
+  reference: z.nullable(z.string()),
+  status: z.enum(["completed", "failed"]),
+  created_at: time,
+  started_at: z.nullable(time),
+  ended_at: time,
+  /** SHA-256 of the request's body in canonical JSON (RFC 8785), inline images as they were sent. */
+  request_sha256: z.nullable(sha256),
+  /** The prices that were used; equal tables have equal versions. */
+  price: z.nullable(z.strictObject({ unit: z.enum(["USD", "CNY", "TOKENS"]), version: z.string(), amounts: z.record(z.string(), amount) })),
+  reserved: amount,
+  charged: amount,
+  returned: amount,
+  /** How many upstreams were asked. */
+  attempts: count,
+  files: z.array(z.strictObject({ name: z.string(), type: z.string(), bytes: count, sha256 })),
+});
+/** The receipt, and the same as a compact JWS (EdDSA). */
+export const receiptAnswer = z.strictObject({ receipt, jws: z.string().check(z.regex(/^[\w-]+\.[\w-]+\.[\w-]{86}$/)) });
+/** The keys that verify receipts, the newest first. */
+export const receiptKeys = z.strictObject({
+  keys: z.array(
+    z.strictObject({
+      kty: z.literal("OKP"),
+      crv: z.literal("Ed25519"),
+      x: z.string(),
+      kid: z.string(),
+      alg: z.literal("EdDSA"),
+      use: z.literal("sig"),
+    }),
+  ),
+});
+
 /* Account */
 
 export const balance = z.strictObject({

@@ -1,25 +1,27 @@
 /** A submission on its way from the body to a task: checked whole, priced, then created in one call. */
 
-import { inputPrefix, removeAssets, removeUnder, storeBytes } from "../assets.ts";
+import { inputPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../assets.ts";
 import type { Kind, Model } from "../catalog/models.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
 import { toParameters, parseBody } from "../catalog/parse.ts";
-import { imagePrice, effectivePrice, taskPrice } from "../catalog/prices.ts";
+import { imagePrice, effectivePrice, shownPrice, taskPrice } from "../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../catalog/roles.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { allowsPrivateNetwork, ownHosts, pricesAndRoutes } from "../config.ts";
+import { allowsPrivateNetwork, balanceUnit, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId, sha256Hex, toTaskId } from "../ids.ts";
 import { retry } from "../retry.ts";
+import { digestJson } from "../media/canonical-json.ts";
+import { largeReads } from "../media/large-reads.ts";
 import { isOn, providerNamed, unhealthyLast } from "../providers/index.ts";
 import type { GenerationRequest } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import { toRequest } from "../tasks/job.ts";
 import type { Input, Submission, Task } from "../tasks/record.ts";
-import { readJson, smallBody } from "./body.ts";
+import { readObject, smallBody } from "./body.ts";
 import { type AppContext, answer, assetBase } from "./frame.ts";
 import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
-import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
+import { extractedKey, type LargeBody, readLargeBody, withoutImages } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
@@ -42,9 +44,7 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
   const objectId = c.env.TASKS.newUniqueId();
   const taskId = toTaskId(objectId);
   const read: LargeBody =
-    videoId === undefined
-      ? await readLargeBody(c, taskId, { keepsImages: !isDryRun(c) })
-      : { body: await readJson(c, smallBody), images: new Map(), hasInputs: false, isOffered: false };
+    videoId === undefined ? await readLargeBody(c, taskId, { keepsImages: !isDryRun(c) }) : withoutImages(await readObject(c, smallBody));
   const remove = () => (read.hasInputs ? retry("remove", taskId, () => removeUnder(c.env.ASSETS, inputPrefix(taskId))) : Promise.resolve());
   try {
     const made = await create(c, read, endpoint, videoId, objectId);
@@ -90,7 +90,8 @@ async function create(
   const { submission, references } = await check(c, read, endpoint, videoId);
   if (isDryRun(c)) return { preview: submission };
   const taskId = toTaskId(objectId);
-  const complete: Submission = { ...submission, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
+  const bodyDigest = await digestBody(env.ASSETS, taskId, read);
+  const complete: Submission = { ...submission, bodyDigest, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
   read.isOffered = true;
   const made = await retry("create", taskId, async (): Promise<ClaimAnswer> =>
     claimName === undefined
@@ -175,6 +176,7 @@ async function check(
       characters,
       ...(typeof body["reference"] === "string" && { reference: body["reference"] }),
       price,
+      priceRule: { unit: balanceUnit(env), version: await priceVersion(env), amounts: shownPrice(prices) },
       ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),
       typicalSeconds:
         typicalSecondsLately(c.env.DB, c.executionCtx, { kind, model: model.id, route }) ??
@@ -184,6 +186,14 @@ async function check(
     },
   };
 }
+
+/** For the receipt. Images that were taken out are read back, before those that no field names are removed. */
+const digestBody = (bucket: R2Bucket, taskId: string, { sent, images }: LargeBody) =>
+  digestJson(sent, images, async (index) => {
+    const stored = await openAsset(bucket, extractedKey(taskId, index));
+    if (!stored) throw new Error("an image of the body is gone");
+    return largeReads(stored.body);
+  });
 
 /** The body's field that its images came in: what is named when no route can honour the images. */
 function imagesField(

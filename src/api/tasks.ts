@@ -16,6 +16,7 @@ import { referenceField } from "./options.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query } from "./query.ts";
 import { askTask, readQuestion } from "./status.ts";
+import { showReceipt } from "./receipts.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
@@ -40,6 +41,7 @@ export const tasks = new Hono<AppEnv>()
   .all("/", notAllowed("GET, HEAD"))
   .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
+  .get("/:id/receipt", admitted("read"), (c) => showReceipt(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
   .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")))
   .all(
@@ -47,7 +49,7 @@ export const tasks = new Hono<AppEnv>()
     unknownPath([
       [/\/tasks\/[^/]+$/, "GET, HEAD"],
       [/\/cancel$/, "POST"],
-      [/\/events$/, "GET, HEAD"],
+      [/\/(?:events|receipt)$/, "GET, HEAD"],
       [/\/callback$/, "GET, HEAD, POST"],
     ]),
   );

@@ -27,6 +27,14 @@ export interface Source {
   operation?: Operation | undefined;
 }
 
+/** The prices of a model as they stood when a task was submitted. */
+interface PriceRule {
+  unit: string;
+  /** Of the whole price table: the same prices have the same version. */
+  version: string;
+  amounts: Record<string, number>;
+}
+
 /** A submission that was checked and priced. Never changes. */
 export interface Submission {
   requestId: string;
@@ -55,6 +63,10 @@ export interface Submission {
   price: number;
   /** Millionths for one picture: fewer made, fewer charged. */
   imagePrice?: number;
+  /** The prices that were used, in balance units. Missing in tasks from before there were receipts, like the next. */
+  priceRule?: PriceRule;
+  /** SHA-256 (hexadecimal) of the body in canonical JSON; null where its text is not known any more. */
+  bodyDigest?: string | null;
   typicalSeconds: number;
   deadlineSeconds: number;
 }

@@ -8,8 +8,10 @@ import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { answersWhenDone, isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
+import { signReceipt } from "../receipt-keys.ts";
 import * as callbacks from "./callback.ts";
 import { perform } from "./dispatch.ts";
+import { toReceipt } from "./receipt.ts";
 import { callReceiver, type CallbackWork } from "./notify.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
@@ -196,6 +198,22 @@ export class TaskObject extends DurableObject<Env> {
     const begun = this.#commit(callbacks.callbackBegun(task, Date.now()));
     await this.#sendCallback(begun);
     return begun;
+  }
+
+  /**
+   * The receipt of a final task as a JWS; null when there is no such task, "open" when it is not final. It is kept when it is first made, for
+   * a later key would sign it otherwise.
+   */
+  async receipt(accountId: string): Promise<string | null> {
+    const task = await this.read(accountId);
+    if (!task) return null;
+    if (!isFinal(task)) return "open";
+    const { kv } = this.ctx.storage;
+    const made = kv.get<string>("receipt") ?? (await signReceipt(toReceipt(task), this.env));
+    if (!this.#task) return null; // its record ended meanwhile
+    const kept = kv.get<string>("receipt");
+    if (kept === undefined) kv.put("receipt", made);
+    return kept ?? made;
   }
 
   /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */

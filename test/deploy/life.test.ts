@@ -36,7 +36,7 @@ test("a dry run prints the plan and writes nothing, neither there nor here", asy
     "set the lifecycle rules of gateway-assets",
     "create the queue gateway-dispatch",
     "create the queue gateway-dead",
-    "create the Worker gateway, with ASSET_SIGNING_SECRET and ADMIN_TOKEN made at random",
+    "create the Worker gateway, with ASSET_SIGNING_SECRET, ADMIN_TOKEN, and RECEIPT_SIGNING_KEY made at random",
   ])
     expect(output).toContain(line);
   expect(writes(cloud.api.calls)).toEqual([]);
@@ -70,7 +70,7 @@ test("the first deployment creates everything, makes an image with the sandbox, 
   expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
     ["gateway-sandbox", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
-    ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET"], true],
+    ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
   ]);
   // The sandbox's image came through the queue, the objects and the bucket, over the address that was printed.
   expect(output).toMatch(/smoke test: \S+ made an image of \d+ KB/);

@@ -17,6 +17,8 @@ const success: [method: string, path: RegExp, answers: Answers][] = [
   ["POST", /^\/v1\/tasks\/[^/]+\/cancel$/, { 200: schema.taskAnswer }],
   ["GET", /^\/v1\/tasks\/[^/]+\/callback$/, { 200: schema.taskCallback }],
   ["POST", /^\/v1\/tasks\/[^/]+\/callback$/, { 200: schema.taskCallback }],
+  ["GET", /^\/v1\/tasks\/[^/]+\/receipt$/, { 200: schema.receiptAnswer }],
+  ["GET", /^\/\.well-known\/jwks\.json$/, { 200: schema.receiptKeys }],
   ["GET", /^\/v1\/events$/, { 200: schema.eventList }],
   ["GET", /^\/v1\/webhook$/, { 200: schema.webhook }],
   ["PUT", /^\/v1\/webhook$/, { 200: schema.webhook }],
