@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { kCurrentWorker } from "miniflare";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { aiBinding, aiWorker } from "./test/upstreams/cloudflare/binding.ts";
 import { emulate } from "./test/upstreams/index.ts";
@@ -11,8 +12,10 @@ import { upstream } from "./test/node/support/upstream.ts";
 
 const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))) });
 
-/** The console is another Worker; its tests have it in the gateway's place. */
-const noConsole = () => new Response(null, { status: 404 });
+const absent = () => new Response(null, { status: 404 });
+
+/** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
+const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never };
 
 /** Styles, scripts and drawings that the console serves are text to it, fonts bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
@@ -35,8 +38,9 @@ const servedFiles: Plugin = {
 };
 
 /** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
-const gateway = async (bindings: Record<string, string>, more: object) =>
+const gateway = async (bindings: Record<string, string>, more: object, main?: string) =>
   cloudflareTest({
+    ...(main !== undefined && { main }),
     wrangler: { configPath: "./wrangler.toml" },
     miniflare: {
       bindings: {
@@ -65,17 +69,18 @@ const gateway = async (bindings: Record<string, string>, more: object) =>
   });
 
 /** The gateway with the scripted upstream. */
-const scripted = () => gateway({}, { serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never } });
+const scripted = () => gateway({}, { serviceBindings: bound });
+
+/** The gateway with a Worker behind one of its paths, which `main` exports beside the gateway as `entrypoint`: asked over RPC as in a deployment. */
+const withWorker = (binding: string, entrypoint: string, main: string) =>
+  gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } } }, main);
 
 /** Functions that are tested without a gateway around them: their files need no runtime each. */
 const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
 
 /** The gateway with the console's variables beside its own. */
 const withConsole = async () => [
-  await gateway(
-    { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
-    { serviceBindings: { SANDBOX: upstream as never, CONSOLE: noConsole as never } },
-  ),
+  await gateway({ AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" }, { serviceBindings: bound }),
   servedFiles,
 ];
 const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } };
@@ -103,10 +108,15 @@ export default defineConfig(async () => ({
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",
+            "test/openai/**",
           ],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
+      },
+      {
+        plugins: [await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts")],
+        test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [await scripted()],
@@ -116,8 +126,7 @@ export default defineConfig(async () => ({
         plugins: [
           await gateway(providerKeys, {
             serviceBindings: {
-              SANDBOX: upstream as never,
-              CONSOLE: noConsole as never,
+              ...bound,
               MEDIA: { name: "media", entrypoint: "Media" },
               AI: aiBinding,
             },

@@ -13,7 +13,7 @@ export const gatewayBindings = {
 
 const tasks = 16;
 const image = JSON.stringify({ model: "imgA-4", prompt: "A lighthouse at dawn, long exposure", size: "16:9", n: 1 });
-const film = JSON.stringify({ model: "vidA-2", prompt: "A fox in a red scarf reads a letter aloud", duration: 10 });
+const video = JSON.stringify({ model: "vidA-2", prompt: "A fox in a red scarf reads a letter aloud", duration: 10 });
 
 // What a browser's or a library's request carries, too: both sides read it, whether they use it or not.
 const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, accept: "application/json", "user-agent": "bench/1" });
@@ -34,7 +34,7 @@ export async function gatewayCalls(client: Client) {
 
   /** Status queries of fresh tasks that have come to this status. */
   const status = async (status: "in_progress" | "completed"): Promise<Call[]> => {
-    const submit: Call = status === "completed" ? submission : { ...submission, path: "/v1/videos/generations", body: film };
+    const submit: Call = status === "completed" ? submission : { ...submission, path: "/v1/videos/generations", body: video };
     const made = await Promise.all(Array.from({ length: tasks }, async () => JSON.parse(await client.send(submit)) as { id: string }));
     const calls = made.map(({ id }): Call => ({ method: "GET", path: `/v1/tasks/${id}`, headers }));
     for (const call of calls) await until(client, call, status);

@@ -1,6 +1,6 @@
-/** The upstream behind the measured gateway: pictures are ready at once, films never. */
+/** The upstream behind the measured gateway: images are ready at once, videos never. */
 
-const picture = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
+const image = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
 const anHourMs = 3_600_000;
 
 /** Answers as the sandbox Worker does. */
@@ -10,7 +10,7 @@ export async function upstream(request: { method: string; url: string; json(): P
     const { kind } = (await request.json()) as { kind: string };
     return Response.json({ id: kind, status: "running", poll_after_ms: kind === "image" ? 1 : anHourMs });
   }
-  if (pathname === "/picture.png") return new Response(picture, { headers: { "content-type": "image/png" } });
+  if (pathname === "/picture.png") return new Response(image, { headers: { "content-type": "image/png" } });
   if (pathname.endsWith("/image"))
     return Response.json({ id: "image", status: "succeeded", outputs: [{ url: "/picture.png", type: "image/png" }] });
   return Response.json({ id: "video", status: "running", progress: 10, poll_after_ms: anHourMs });

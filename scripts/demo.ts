@@ -86,19 +86,19 @@ async function makeAll(run: DemoRun): Promise<void> {
     run.images("image", { model: "imgA-4", prompt: "A lighthouse at dawn, long exposure", size: "16:9" }, { width: 1792, height: 1024 }),
     run.images("image-pair", { model: "imgC-3-pro-image-preview", prompt: "A paper boat on a pond", n: 2 }, { width: 1024, height: 1024 }),
   ];
-  const film = await run.video("video", videos, {
+  const video = await run.video("video", videos, {
     model: "vidA-2",
     prompt: "A fox in a red scarf reads a letter aloud",
     duration: 10,
     metadata: { thumbnail: true },
   });
-  if (film) {
-    const remix = run.video("remix", `/v1/videos/${film.id}/remix`, {
+  if (video) {
+    const remix = run.video("remix", `/v1/videos/${video.id}/remix`, {
       model: "vidA-2",
       prompt: "The same scene in falling snow",
       duration: 10,
     });
-    const username = await run.character("character", { model: "vidA-2", from_task: film.id, timestamps: "1,3" });
+    const username = await run.character("character", { model: "vidA-2", from_task: video.id, timestamps: "1,3" });
     if (username) {
       const prompt = `@${username} opens the door of the lighthouse`;
       await run.video("video-with-character", videos, { model: "vidA-2", prompt, duration: 10, size: "9:16" });

@@ -1,4 +1,4 @@
-/** `npm run screens`: a picture of every page of the console in every look, in `demo-output/screens/`, from a gateway of its own. */
+/** `npm run screens`: an image of every page of the console in every look, in `demo-output/screens/`, from a gateway of its own. */
 
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,8 +23,8 @@ try {
   await rm(outputDir, { recursive: true, force: true });
   await mkdir(outputDir, { recursive: true });
   await makeSamples(gateway.baseUrl, gateway.apiKey!);
-  await takePictures(browser, gateway);
-  console.log(`${(await readdir(outputDir)).length} pictures in ${outputDir}`);
+  await takeImages(browser, gateway);
+  console.log(`${(await readdir(outputDir)).length} images in ${outputDir}`);
 } catch (error) {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -33,7 +33,7 @@ try {
   await rm(stateDir, { recursive: true, force: true });
 }
 
-async function takePictures(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
+async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
   for (const as of ["nobody", "new", "demo"] as const) {
     const page = await (await browser.newContext({ baseURL: baseUrl, locale: "en-US" })).newPage();
     if (as === "demo") await signIn(page, account!);

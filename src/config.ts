@@ -6,6 +6,7 @@ import { checkPrices, effectivePrice, type PriceOverrides } from "./catalog/pric
 import { checkRoutes, type Routes } from "./catalog/routes.ts";
 import { sha256Hex } from "./ids.ts";
 import { canonicalJson } from "./media/canonical-json.ts";
+import type { Hedging } from "./tasks/hedge.ts";
 import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts";
 
 const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
@@ -31,6 +32,9 @@ export const assetBaseUrl = (env: Env) => readBaseUrl("ASSET_BASE_URL", env.ASSE
 
 /** Whether a task that a provider has accepted and cannot cancel costs its full price when its caller cancels it. */
 export const chargesCancelled = (env: Env) => readWord("CANCEL_CHARGE", env.CANCEL_CHARGE, ["none", "full"], "none") === "full";
+
+/** When a provider that has accepted a task gives way to the next route. */
+export const hedging = (env: Env): Hedging => readWord("HEDGE", env.HEDGE, ["off", "failed", "slow"], "failed");
 
 /** Whether requests are counted against the limits a minute. */
 export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS, ["on", "off"], "on") === "on";

@@ -21,6 +21,8 @@ interface Env {
   SANDBOX?: Fetcher;
   /** The pages at /console; a deployment may leave them out */
   CONSOLE?: { open(request: Request, api: import("./console/api.ts").Api): Promise<Response> };
+  /** OpenAI's API at /openai/v1; a deployment may leave it out */
+  OPENAI?: import("./gateway-api.ts").WorkerBehind;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
   /** Media transformations: stills of films, for characters and thumbnails */
@@ -38,6 +40,8 @@ interface Env {
   ACCOUNT_READS_PER_MINUTE: string;
   /** "full": cancelling costs the price when the provider has accepted the task and cannot cancel it; "none" (default): it costs nothing */
   CANCEL_CHARGE?: string;
+  /** When a provider that accepted a task gives way to the next route: "off", "failed" (default; also when silent for a minute), "slow" (also past twice the usual time) */
+  HEDGE?: string;
   /** "on" or "off": whether callers' URLs may point at private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
   /** Where asset URLs point, without a slash at the end; the gateway's own host by default */

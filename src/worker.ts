@@ -19,20 +19,34 @@ import { usage } from "./api/usage.ts";
 import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
+import { GatewayApi } from "./gateway-api.ts";
 import { consume } from "./tasks/dispatch.ts";
 
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
 
+const ownAnswer = ({ env, executionCtx }: AppContext) => {
+  return async (request: Request) => gateway.fetch(request, env, executionCtx);
+};
+
 /** The pages are another Worker's, so that the API never loads them. */
 async function toConsole(c: AppContext): Promise<Response> {
   if (!c.env.CONSOLE) throw new ApiError("not_found");
-  const { env, executionCtx } = c;
-  const api = new ConsoleApi(env, async (request) => gateway.fetch(request, env, executionCtx));
-  const response = await c.env.CONSOLE.open(c.req.raw, api);
+  const response = await c.env.CONSOLE.open(c.req.raw, new ConsoleApi(c.env, ownAnswer(c)));
   return new Response(response.body, response);
 }
+
+/** Hands requests to the Worker of a binding, and with them the API as callers have it; 404 where it is not deployed. */
+const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
+  const worker = c.env[binding];
+  if (!worker) throw new ApiError("not_found");
+  // The caller who hangs up hangs up on what is asked for him, too.
+  const { signal } = c.req.raw;
+  const api = new GatewayApi((request) => ownAnswer(c)(new Request(request, { signal })));
+  const response = await worker.open(c.req.raw, api);
+  return new Response(response.body, response);
+};
 
 // Not strict: a trailing slash is the same path.
 const app = new Hono<AppEnv>({ strict: false })
@@ -60,6 +74,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .all("/console", toConsole)
   .all("/console/*", toConsole)
   .get("/.well-known/jwks.json", showKeys)
+  .all("/openai/*", toWorker("OPENAI"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 

@@ -1,4 +1,7 @@
-/** `npm run bench:answers`: ten tasks at once whose answers hold four images of 4.5 MB in Base64, in an isolate of 128 MB. Exits 1 when a limit is broken. */
+/**
+ * `npm run bench:answers`: ten tasks at once whose answers hold four images of 4.5 MB in Base64, then ten that have four such images
+ * given by URL besides, in an isolate of 128 MB. Exits 1 when a limit is broken.
+ */
 
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -22,7 +25,7 @@ const images = 4;
 const imageBytes = 4_500_000;
 const longestMs = 90_000;
 
-/** An image's upstream that answers all at once, when so many have asked: the worst that can come together. */
+/** An image upstream that answers all requests together, when so many have come: the worst case. It serves the callers' images, too. */
 async function startUpstream() {
   const file = new Uint8Array(imageBytes);
   // Numbers of no pattern (a linear congruential generator, constants of Numerical Recipes): Base64 of every letter.
@@ -30,12 +33,23 @@ async function startUpstream() {
   file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const image = JSON.stringify({ b64_json: Buffer.from(file).toString("base64") });
   const answer = Buffer.from(`{"data":[${Array.from({ length: images }, () => image).join(",")}],"output_format":"png"}`);
-  const everybody = Promise.withResolvers<void>();
+  let everybody = Promise.withResolvers<void>();
   let asked = 0;
+  let inputBytes = 0;
   const server = createServer((incoming, outgoing) => {
-    incoming.resume();
-    if (++asked === tasks) everybody.resolve();
-    void everybody.promise.then(() => {
+    incoming.on("data", (piece: Buffer) => (inputBytes += piece.length));
+    if (incoming.method === "GET") {
+      outgoing.writeHead(200, { "content-type": "image/png", "content-length": imageBytes });
+      outgoing.end(file);
+      return;
+    }
+    void once(incoming, "end").then(async () => {
+      const { promise, resolve } = everybody;
+      if (++asked % tasks === 0) {
+        everybody = Promise.withResolvers();
+        resolve();
+      }
+      await promise;
       outgoing.writeHead(200, { "content-type": "application/json", "content-length": answer.length });
       outgoing.end(answer);
     });
@@ -45,6 +59,7 @@ async function startUpstream() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     bytes: answer.length,
+    inputBytes: () => inputBytes,
     close: () => server.closeAllConnections(),
   };
 }
@@ -61,15 +76,15 @@ const server = await startServer(tempDir, {
   configPath,
   script,
   consumes: true,
-  bindings: { ...gatewayBindings, OPENAI_API_KEY: "bench", OPENAI_BASE_URL: upstream.url },
+  bindings: { ...gatewayBindings, OPENAI_API_KEY: "bench", OPENAI_BASE_URL: upstream.url, ALLOW_PRIVATE_NETWORK: "on" },
   heapMB,
   bucket: bucket.address,
 });
 const client = new Client(server.url);
 const failures: string[] = [];
 
-async function run(headers: Record<string, string>): Promise<string[]> {
-  const body = JSON.stringify({ model: "imgB-4o-image", prompt: "Four of them", n: images });
+async function run(headers: Record<string, string>, inputs: string[]): Promise<string[]> {
+  const body = JSON.stringify({ model: "imgB-4o-image", prompt: "Four of them", n: images, images: inputs });
   const ids: string[] = [];
   for (let number = 0; number < tasks; number++)
     ids.push((JSON.parse(await client.send({ method: "POST", path: "/v1/images/generations", headers, body })) as { id: string }).id);
@@ -83,19 +98,33 @@ async function run(headers: Record<string, string>): Promise<string[]> {
   return statuses();
 }
 
-try {
-  const headers = await freshHeaders(client);
+/** Runs ten tasks with these images as inputs. */
+async function measure(label: string, headers: Record<string, string>, inputs: string[]): Promise<void> {
   const before = await cpuUs(server.processes);
-  const { result, mostMiB } = await heapDuring(server.inspectorUrl, () => run(headers));
+  const countStored = () => [...bucket.files.values()].filter(({ bytes }) => bytes.length === imageBytes).length;
+  const storedBefore = countStored();
+  const { result, mostMiB } = await heapDuring(server.inspectorUrl, () => run(headers, inputs));
   console.log(
-    `${tasks} answers of ${(upstream.bytes / 1e6).toFixed(1)} MB at once: the isolate holds ${mostMiB} MiB at most, objects and buffers`,
+    `${label}: ${tasks} answers of ${(upstream.bytes / 1e6).toFixed(1)} MB at once: the isolate holds ${mostMiB} MiB at most, objects and buffers`,
   );
   const cpuMs = ((await cpuUs(server.processes)) - before) / 1000 / tasks;
   console.log(`  CPU ${Math.round(cpuMs)} ms a task, the local runtime's own work included`);
-  if (mostMiB >= heapMB) failures.push(`the isolate held ${mostMiB} MiB, not below ${heapMB}`);
-  if (result.some((status) => status !== "completed")) failures.push(`tasks ended as ${result.join(", ")}`);
-  const stored = [...bucket.files.values()].filter(({ bytes }) => bytes.length === imageBytes).length;
-  if (stored !== tasks * images) failures.push(`${stored} images are stored, not ${tasks * images}`);
+  if (mostMiB >= heapMB) failures.push(`${label}: the isolate held ${mostMiB} MiB, not below ${heapMB}`);
+  if (result.some((status) => status !== "completed")) failures.push(`${label}: tasks ended as ${result.join(", ")}`);
+  const stored = countStored() - storedBefore;
+  if (stored !== tasks * images) failures.push(`${label}: ${stored} images are stored, not ${tasks * images}`);
+}
+
+try {
+  const headers = await freshHeaders(client);
+  await measure("Base64 answers", headers, []);
+  const sent = upstream.inputBytes();
+  await measure(
+    "images by URL",
+    headers,
+    Array.from({ length: images }, (_, at) => `${upstream.url}/input-${at}.png`),
+  );
+  if (upstream.inputBytes() - sent < tasks * images * imageBytes) failures.push("not all images given by URL reached the upstream");
   // workerd ends when an isolate's heap is full, and miniflare starts another: the same process is the same isolate.
   const alive = (await processesBelow(process.pid)).filter((pid) => server.processes.includes(pid));
   if (alive.length !== server.processes.length) failures.push("workerd died");

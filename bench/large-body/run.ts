@@ -44,7 +44,7 @@ const server = await startServer(tempDir, {
 const client = new Client(server.url);
 const headers = await freshHeaders(client);
 const url = `${server.url}/v1/images/generations`;
-const body = largeBody({ model: "imgA-4", prompt: "Five pictures as one", n: 1 });
+const body = largeBody({ model: "imgA-4", prompt: "Five images as one", n: 1 });
 const probe = { url: server.url, headers, paths: ["/healthz", "/v1/models", "/v1/balance"] };
 
 /** Sends bodies at once and waits for their tasks: the answers, and those of the tasks. */

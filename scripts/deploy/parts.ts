@@ -39,6 +39,14 @@ export const parts: Part[] = [
     extras: { email: { send_email: [{ name: "MAIL" }] } },
   },
   {
+    name: "openai",
+    config: "src/openai/wrangler.toml",
+    declarations: "src/openai/env.d.ts",
+    isOptional: true,
+    madeSecrets: {},
+    extras: {},
+  },
+  {
     name: "gateway",
     config: "wrangler.toml",
     declarations: "src/env.d.ts",

@@ -1,5 +1,5 @@
 /**
- * Makes the film clips in `src/sandbox/data`: for each ratio and short side two seconds that loop without a seam, and one loop of sound.
+ * Makes the video clips in `src/sandbox/data`: for each ratio and short side two seconds that loop without a seam, and one loop of sound.
  * Run by hand; needs ffmpeg with libx264.
  *
  *   node scripts/sandbox-data/clips.ts [name, e.g. 16x9-720 or tone]
@@ -14,10 +14,10 @@ import { BufferTarget, EncodedAudioPacketSource, EncodedPacketSink, FilePathSour
 import { createCanvas, type Canvas } from "../../src/sandbox/drawing/canvas.ts";
 import { unpackFont } from "../../src/sandbox/drawing/glyphs.ts";
 import { choosePalette, type Palette } from "../../src/sandbox/drawing/palette.ts";
-import { drawCaption } from "../../src/sandbox/drawing/picture.ts";
+import { drawCaption } from "../../src/sandbox/drawing/image.ts";
 import { randomFrom } from "../../src/sandbox/drawing/random.ts";
 import { ridges } from "../../src/sandbox/drawing/scenes.ts";
-import { FRAME_RATE, filmSize, FILM_SIZES } from "../../src/sandbox/sizes.ts";
+import { FRAME_RATE, videoSize, VIDEO_SIZES } from "../../src/sandbox/sizes.ts";
 
 const DATA = fileURLToPath(new URL("../../src/sandbox/data/", import.meta.url));
 const LOOP_S = 2;
@@ -26,15 +26,15 @@ const only = process.argv[2];
 const packed = readFileSync(`${DATA}glyphs.gz`);
 const font = await unpackFont(packed.buffer.slice(packed.byteOffset, packed.byteOffset + packed.byteLength));
 
-for (const { ratio, shortSide } of FILM_SIZES) {
+for (const { ratio, shortSide } of VIDEO_SIZES) {
   const name = `${ratio.replace(":", "x")}-${shortSide}`;
   if (only === undefined || only === name) await makeClip(name, ratio, shortSide);
 }
 if (only === undefined || only === "tone") await makeTone();
 
 async function makeClip(name: string, ratio: string, shortSide: number): Promise<void> {
-  const size = filmSize(ratio, shortSide);
-  if (!size) throw new Error(`no such film: ${name}`);
+  const size = videoSize(ratio, shortSide);
+  if (!size) throw new Error(`no such video: ${name}`);
   const path = `${DATA}${name}.mp4`;
   const encoder = spawn(
     "ffmpeg",

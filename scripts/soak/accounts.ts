@@ -4,7 +4,7 @@ import { audit, newKey, wallet, walletList, type Audit, type Wallet } from "./an
 import type { Account } from "./journal.ts";
 import { read, type Traffic } from "./traffic.ts";
 
-/** What a tight wallet gets at the start and again with each addition, in balance units: some pictures, or one film. */
+/** What a tight wallet gets at the start and again with each addition, in balance units: some images, or one video. */
 const tightQuota = 3;
 const plans = [
   { name: "roomy", quota: 1_000_000, keyQuota: null },

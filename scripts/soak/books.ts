@@ -14,7 +14,7 @@ export interface AccountFacts {
   chats: ChatAccount;
 }
 
-/** What a completed task was charged, in millionths: of several pictures those that were made. */
+/** What a completed task was charged, in millionths: of several images those that were made. */
 export function chargeOf({ status, metadata, result }: TaskData): number {
   if (status !== "completed") return 0;
   const price = micro(metadata.reserved);

@@ -101,7 +101,7 @@ export class Queries {
 
 /** The addresses of all files of a completed task. */
 export function filesOf({ result }: TaskData): string[] {
-  const films = (result?.videos ?? []).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
+  const videos = (result?.videos ?? []).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
   const portraits = (result?.data?.characters ?? []).map((character) => character.profile_picture_url);
-  return [...(result?.images ?? []).flatMap(({ url }) => url), ...films, ...portraits];
+  return [...(result?.images ?? []).flatMap(({ url }) => url), ...videos, ...portraits];
 }

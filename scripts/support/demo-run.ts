@@ -74,13 +74,13 @@ export class DemoRun {
     });
   }
 
-  /** One picture or several of these pixels; resolves to how many. */
+  /** One image or several of these pixels; resolves to how many. */
   images(name: string, body: Body<{ n?: number }>, pixels: { width: number; height: number }): Promise<number | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(step, "/v1/images/generations", body, "/v1/tasks", imageTask, (answer) => answer.data);
       const images = status.result?.images ?? [];
       const wanted = body.n ?? 1;
-      if (images.length !== wanted) step.fault(`${images.length} pictures were made, asked were ${wanted}`);
+      if (images.length !== wanted) step.fault(`${images.length} images were made, asked were ${wanted}`);
       for (const [index, image] of images.entries()) {
         this.#checkExpiry(step, status, image.expires_at);
         const download = await this.#download(step, image.url[0] ?? "");
@@ -91,21 +91,21 @@ export class DemoRun {
     });
   }
 
-  /** A film, generated or remixed. */
+  /** A video, generated or remixed. */
   video(name: string, path: string, body: Body<{ duration: number }>): Promise<VideoStatus | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(step, path, body, "/v1/videos/generations", videoStatus, (answer) => answer);
       this.#checkExpiry(step, status, status.expires_at);
       if (status.duration !== body.duration) step.fault(`the answer says ${status.duration} s, asked were ${body.duration}`);
-      const film = await this.#download(step, status.url ?? "");
-      for (const fault of await mp4Faults(film, status)) step.fault(fault);
-      await this.#save(step, `${name}.mp4`, film.bytes);
-      if (status.thumbnail) await this.#picture(step, `${name}-thumbnail`, status.thumbnail);
+      const video = await this.#download(step, status.url ?? "");
+      for (const fault of await mp4Faults(video, status)) step.fault(fault);
+      await this.#save(step, `${name}.mp4`, video.bytes);
+      if (status.thumbnail) await this.#saveImage(step, `${name}-thumbnail`, status.thumbnail);
       return status;
     });
   }
 
-  /** A character from a film; resolves to its user name. */
+  /** A character from a video; resolves to its user name. */
   character(name: string, body: Body): Promise<string | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(
@@ -118,7 +118,7 @@ export class DemoRun {
       );
       const character = status.result?.data.characters[0];
       if (!character?.username) throw new Error("no character in the result");
-      await this.#picture(step, name, character.profile_picture_url);
+      await this.#saveImage(step, name, character.profile_picture_url);
       return character.username;
     });
   }
@@ -172,8 +172,8 @@ export class DemoRun {
     if (expiresAt !== expected) step.fault(`expires_at is ${expiresAt}, expected was ${expected}`);
   }
 
-  /** A small picture of unknown size: PNG or JPEG. */
-  async #picture(step: Step, name: string, url: string): Promise<void> {
+  /** A small image of unknown size: PNG or JPEG. */
+  async #saveImage(step: Step, name: string, url: string): Promise<void> {
     const download = await this.#download(step, url);
     const jpeg = download.type === "image/jpeg" && download.bytes[0] === 0xff && download.bytes[1] === 0xd8;
     if (!jpeg) for (const fault of pngFaults(download)) step.fault(fault);

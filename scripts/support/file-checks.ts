@@ -13,14 +13,14 @@ export function digestFaults({ bytes, digest }: Download): string[] {
   return digest === expected ? [] : [`Repr-Digest is ${digest}, the bytes have ${expected}`];
 }
 
-/** Faults of a picture: it decodes, and has these pixels where they are known. */
+/** Faults of an image: it decodes, and has these pixels where they are known. */
 export function pngFaults({ bytes, type }: Download, expected?: { width: number; height: number }): string[] {
   const faults = type === "image/png" ? [] : [`content type is ${type}, not image/png`];
   try {
     const { width, height, data, channels } = decode(bytes, { checkCrc: true });
-    if (data.length < width * height * channels) faults.push("the picture is incomplete");
+    if (data.length < width * height * channels) faults.push("the image is incomplete");
     if (expected && (width !== expected.width || height !== expected.height)) {
-      faults.push(`the picture has ${width}x${height} pixels, asked were ${expected.width}x${expected.height}`);
+      faults.push(`the image has ${width}x${height} pixels, asked were ${expected.width}x${expected.height}`);
     }
   } catch (error) {
     faults.push(`no PNG: ${String(error)}`);
@@ -28,7 +28,7 @@ export function pngFaults({ bytes, type }: Download, expected?: { width: number;
   return faults;
 }
 
-/** Faults of a film: H.264 with AAC sound, of the size and duration that the status answer gives. */
+/** Faults of a video: H.264 with AAC sound, of the size and duration that the status answer gives. */
 export async function mp4Faults(
   { bytes, type }: Download,
   status: { duration?: number | undefined; size?: string | undefined },
@@ -38,13 +38,13 @@ export async function mp4Faults(
   try {
     const video = await input.getPrimaryVideoTrack();
     const audio = await input.getPrimaryAudioTrack();
-    if (video?.codec !== "avc") faults.push(`the picture track is ${video?.codec ?? "missing"}, not H.264`);
+    if (video?.codec !== "avc") faults.push(`the video track is ${video?.codec ?? "missing"}, not H.264`);
     if (audio?.codec !== "aac") faults.push(`the sound track is ${audio?.codec ?? "missing"}, not AAC`);
     const size = `${video?.displayWidth}x${video?.displayHeight}`;
-    if (size !== status.size) faults.push(`the film is ${size}, the answer says ${status.size}`);
+    if (size !== status.size) faults.push(`the video is ${size}, the answer says ${status.size}`);
     const duration = await input.computeDuration();
     if (status.duration === undefined || Math.abs(duration - status.duration) > durationTolerance) {
-      faults.push(`the film lasts ${duration} s, the answer says ${status.duration}`);
+      faults.push(`the video lasts ${duration} s, the answer says ${status.duration}`);
     }
   } catch (error) {
     faults.push(`no MP4: ${String(error)}`);

@@ -1,4 +1,4 @@
-/** A gateway on this machine: state prepared, both Workers running, a demo account with a fresh key. */
+/** A gateway on this machine: state prepared, its Workers running, a demo account with a fresh key. */
 
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-a
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
 import { newSigningKey, randomSecret } from "./secrets.ts";
-import { isConsoleVariable, writeVariables, type Variables } from "./variables.ts";
+import { isVariableOf, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
 const migrationDeadlineMs = 60_000;
@@ -64,7 +64,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const variablesFile = join(stateDir, "variables.env");
   await writeVariables(variablesFile, variables);
-  const workers = ["-c", "wrangler.toml", "-c", "src/sandbox/wrangler.toml", "-c", await consoleConfig(stateDir, variables)];
+  const own = {
+    console: { SIGNUP: "open", SIGNUP_QUOTA: String(demoQuota), AUTH_SECRET: await keptSecret(stateDir, "auth-secret") },
+    openai: {},
+  };
+  const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
+  const workers = ["wrangler.toml", "src/sandbox/wrangler.toml", ...configs].flatMap((path) => ["-c", path]);
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
   const wrangler = startWrangler(["dev", ...workers, ...state, ...listen, "--local", "--env-file", variablesFile], stateDir, environment);
   const stop = async () => {
@@ -87,21 +92,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** The console's settings for this machine. Wrangler hands variables to the first of several Workers alone. */
-async function consoleConfig(stateDir: string, variables: Variables): Promise<string> {
-  const source = join(root, "src/console/wrangler.toml");
-  const own = Object.entries({
-    SIGNUP: "open",
-    SIGNUP_QUOTA: String(demoQuota),
-    AUTH_SECRET: await keptSecret(stateDir, "auth-secret"),
-    ...Object.fromEntries(Object.entries(variables).filter(([name]) => isConsoleVariable(name))),
-  });
+/** A Worker's settings for this machine: `defaults`, and of the variables those that it reads. Wrangler hands variables to the first of several Workers alone. */
+async function localConfig(name: string, stateDir: string, defaults: Variables, variables: Variables): Promise<string> {
+  const source = join(root, `src/${name}/wrangler.toml`);
+  const isOwn = ([variable]: [string, string]) => isVariableOf(name, variable);
+  const own = Object.entries({ ...defaults, ...Object.fromEntries(Object.entries(variables).filter(isOwn)) });
   let text = await readFile(source, "utf8");
-  for (const name of ["main", ...own.map(([one]) => one)]) text = text.replace(new RegExp(`^${name} = .*\n`, "m"), "");
+  for (const one of ["main", ...own.map(([variable]) => variable)]) text = text.replace(new RegExp(`^${one} = .*\n`, "m"), "");
   const main = `main = ${JSON.stringify(join(dirname(source), "worker.ts"))}\n`;
-  const lines = own.map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`);
-  const path = join(stateDir, "console.toml");
-  await writeFile(path, main + text.replace("[vars]\n", () => `[vars]\n${lines.join("")}`), { mode: 0o600 });
+  const lines = own.map(([variable, value]) => `${variable} = ${JSON.stringify(value)}\n`);
+  const path = join(stateDir, `${name}.toml`);
+  const set = /^\[vars\]\n/m.test(text) ? text : `${text}\n[vars]\n`;
+  await writeFile(path, main + set.replace("[vars]\n", () => `[vars]\n${lines.join("")}`), { mode: 0o600 });
   return path;
 }
 

@@ -1,8 +1,8 @@
-/** What an account has done before its pages are looked at: pictures, a film and a character from it, a failure. */
+/** What an account has done before its pages are looked at: images, a video and a character from it, a failure. */
 
 import { ApiClient } from "./api-client.ts";
 
-const films = "/v1/videos/generations";
+const videos = "/v1/videos/generations";
 const images = "/v1/images/generations";
 
 /** Has the sample tasks made and waits for their ends, whatever they are. */
@@ -20,8 +20,8 @@ export async function makeSamples(baseUrl: string, apiKey: string): Promise<void
   await Promise.all([
     make(images, { model: "imgA-4", prompt: "A lighthouse at dawn, the sea calm", size: "16:9", n: 2 }),
     make(images, { model: "imgA-4", prompt: "What nobody should see sandbox:flag" }),
-    make(films, { model: "vidA-2", prompt: "Waves break over the rocks below it", duration: 10 }).then((film) =>
-      make(films, { model: "vidA-2", from_task: film, timestamps: "0,3" }),
+    make(videos, { model: "vidA-2", prompt: "Waves break over the rocks below it", duration: 10 }).then((video) =>
+      make(videos, { model: "vidA-2", from_task: video, timestamps: "0,3" }),
     ),
   ]);
 }

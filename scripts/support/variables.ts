@@ -18,11 +18,16 @@ const tools = /^(CLOUDFLARE|CF|WRANGLER)_/;
 
 /** Whether one of the Workers reads a variable of this name: its `env.d.ts` declares it, or it is an upstream's secret or address. */
 export function isWorkerVariable(name: string): boolean {
-  return declared("src/env.d.ts").has(name) || isConsoleVariable(name) || (upstream.test(name) && !tools.test(name));
+  return (
+    declared("src/env.d.ts").has(name) || behind.some((worker) => isVariableOf(worker, name)) || (upstream.test(name) && !tools.test(name))
+  );
 }
 
-/** Whether the console reads a variable of this name. */
-export const isConsoleVariable = (name: string): boolean => declared("src/console/env.d.ts").has(name);
+/** The Workers behind the gateway that have variables of their own. */
+const behind = ["console", "openai"];
+
+/** Whether the Worker of the folder `worker` reads a variable of this name. */
+export const isVariableOf = (worker: string, name: string): boolean => declared(`src/${worker}/env.d.ts`).has(name);
 
 const names = new Map<string, Set<string>>();
 function declared(file: string): Set<string> {

@@ -2,7 +2,7 @@
 
 import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
-import { ChatMeter, parseFields, toChoices, toCreated, toUsageReport, type Usage } from "./chat-answer.ts";
+import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport, type Usage } from "./chat-answer.ts";
 import { EventTranslator } from "./chat-events.ts";
 
 /** A chat under way. */
@@ -42,7 +42,7 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
   const meter = new ChatMeter();
   let isRefused = false;
   try {
-    const whole = parseFields(await readText(response, meter));
+    const whole = await readFields(response, meter);
     const { choices, usage, created, error } = whole;
     meter.add(whole, "message");
     isRefused = Boolean(error);
@@ -61,8 +61,8 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
   }
 }
 
-/** The answer's text. The bytes of one that breaks off are on the meter. */
-async function readText(response: Response, meter: ChatMeter): Promise<string> {
+/** The answer's fields. Counts the bytes of one that breaks off or cannot be read: the upstream made them. */
+async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
@@ -72,11 +72,11 @@ async function readText(response: Response, meter: ChatMeter): Promise<string> {
       if (bytes > maxAnswer) throw new ProviderError("unclear", "chat: too long an answer");
       text += decoder.decode(part, { stream: true });
     }
+    return parseFields(text + decoder.decode());
   } catch (error) {
     meter.addBytes(bytes);
     throw error instanceof ProviderError ? error : new ProviderError("unclear", "chat: the answer broke off", { cause: error });
   }
-  return text + decoder.decode();
 }
 
 interface ByteReader {

@@ -41,7 +41,7 @@ type ImageRole = "first_frame" | "last_frame" | "reference";
 
 /** A generation request, and its input files. */
 export interface Job extends GenerationRequest {
-  /** Unique for the task and the same at each repeat: the idempotency key for upstreams that take one. */
+  /** Unique for the task and its route, and the same at each repeat: the idempotency key for upstreams that take one. */
   key: string;
   /** When this provider was first asked (milliseconds). Set only when the outcome of that is unknown. */
   askedAt?: number;

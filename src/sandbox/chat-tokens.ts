@@ -3,7 +3,7 @@
 import type { ChatOrder } from "./chat-order.ts";
 import { textOf } from "./chat-order.ts";
 
-/** A picture, a file, a recording: any part of a message that is no text. */
+/** An image, a file, a recording: any part of a message that is no text. */
 const PART_TOKENS = 85;
 
 /** Text cut as a tokenizer might: each Chinese, Japanese or Korean character alone, everything else by fours. */

@@ -60,7 +60,7 @@ export function statusAt(record: OperationRecord, now: number): Status {
 
 /**
  * When to ask again, in milliseconds: thirds of the time, but never more often than every two seconds or less often than every five,
- * and the last time right after the end. A film is asked for three times, a picture once.
+ * and the last time right after the end. A video is asked for three times, an image once.
  */
 export function pollAfterMs(record: OperationRecord, now: number): number {
   if (record.readyAt === null) return 5000;

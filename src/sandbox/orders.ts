@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { Fault } from "./fault.ts";
-import { filmSize, imageSize } from "./sizes.ts";
+import { videoSize, imageSize } from "./sizes.ts";
 
 const MAX_ERROR_CHARACTERS = 2000;
 
@@ -25,7 +25,7 @@ const imageOrder = z.object({
   quality: z.enum(["standard", "hd"]).default("standard"),
 });
 
-const filmOrder = z.object({
+const videoOrder = z.object({
   ...common,
   kind: z.enum(["video", "remix"]),
   size: z.string().default("16:9"),
@@ -38,7 +38,7 @@ const filmOrder = z.object({
   source_sha256: z.string().max(128).optional(),
 });
 
-const generationOrder = z.discriminatedUnion("kind", [imageOrder, filmOrder]).superRefine((order, context) => {
+const generationOrder = z.discriminatedUnion("kind", [imageOrder, videoOrder]).superRefine((order, context) => {
   if (!pixelsOf(order)) context.addIssue({ code: "custom", path: ["size"], message: "no such size is made" });
 });
 
@@ -49,12 +49,12 @@ const characterOrder = z
   .transform((order) => ({ ...order, kind: "character" as const }));
 
 export type ImageOrder = z.infer<typeof imageOrder>;
-export type FilmOrder = z.infer<typeof filmOrder>;
+export type VideoOrder = z.infer<typeof videoOrder>;
 export type CharacterOrder = z.infer<typeof characterOrder>;
-export type Order = ImageOrder | FilmOrder | CharacterOrder;
+export type Order = ImageOrder | VideoOrder | CharacterOrder;
 
 /** Checks the body of a generation. Throws `Fault` "invalid_request" that names every violation. */
-export function parseGeneration(body: unknown): ImageOrder | FilmOrder {
+export function parseGeneration(body: unknown): ImageOrder | VideoOrder {
   return parse(generationOrder, body);
 }
 
@@ -78,11 +78,11 @@ function fieldAt(path: readonly PropertyKey[]): string {
 }
 
 /** Width and height of what an order makes; undefined where it is not made in that size. */
-export function pixelsOf(order: ImageOrder | FilmOrder): { width: number; height: number } | undefined {
-  return order.kind === "image" ? imageSize(order.size, order.quality) : filmSize(order.size, shortSideOf(order));
+export function pixelsOf(order: ImageOrder | VideoOrder): { width: number; height: number } | undefined {
+  return order.kind === "image" ? imageSize(order.size, order.quality) : videoSize(order.size, shortSideOf(order));
 }
 
-/** The short side of a film in pixels: the number of its resolution. */
-export function shortSideOf(order: FilmOrder): number {
+/** The short side of a video in pixels: the number of its resolution. */
+export function shortSideOf(order: VideoOrder): number {
   return parseInt(order.resolution, 10);
 }

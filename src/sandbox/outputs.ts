@@ -2,12 +2,12 @@
 
 import glyphs from "./data/glyphs.gz";
 import { unpackFont, type Font } from "./drawing/glyphs.ts";
-import { drawPicture } from "./drawing/picture.ts";
+import { drawImage } from "./drawing/image.ts";
 import { toPng } from "./drawing/png.ts";
 import { drawPortrait } from "./drawing/portrait.ts";
-import { makeFilm } from "./films.ts";
+import { makeVideo } from "./videos.ts";
 import type { OperationRecord } from "./operations.ts";
-import { pixelsOf, shortSideOf, type FilmOrder, type ImageOrder } from "./orders.ts";
+import { pixelsOf, shortSideOf, type VideoOrder, type ImageOrder } from "./orders.ts";
 
 export interface File {
   bytes: Uint8Array<ArrayBuffer>;
@@ -21,25 +21,25 @@ const loadFont = () => (font ??= unpackFont(glyphs));
 /** Makes an operation's output number `index`, from 0; undefined when it has fewer. */
 export async function makeOutput(id: string, { order, createdAt }: OperationRecord, index: number): Promise<File | undefined> {
   if (index >= (order.kind === "image" ? order.n : 1)) return undefined;
-  if (order.kind === "image") return makePicture(order, `${index + 1}/${order.n}`);
+  if (order.kind === "image") return makeImage(order, `${index + 1}/${order.n}`);
   if (order.kind === "character") return makePortrait(id);
   const title = order.prompt.slice(0, 250).toWellFormed();
-  const bytes = await makeFilm({ ratio: order.size, shortSide: shortSideOf(order), duration: order.duration, title, createdAt });
+  const bytes = await makeVideo({ ratio: order.size, shortSide: shortSideOf(order), duration: order.duration, title, createdAt });
   return { bytes, type: "video/mp4" };
 }
 
-/** Makes the still that stands for a film, of the film's size; undefined where none was asked for. */
+/** Makes the still that stands for a video, of the video's size; undefined where none was asked for. */
 export async function makeThumbnail({ order }: OperationRecord, index: number): Promise<File | undefined> {
   if (order.kind === "image" || order.kind === "character" || !order.thumbnail || index !== 0) return undefined;
-  return makePicture(order, `${order.duration} s`);
+  return makeImage(order, `${order.duration} s`);
 }
 
-async function makePicture(order: ImageOrder | FilmOrder, note: string): Promise<File> {
+async function makeImage(order: ImageOrder | VideoOrder, note: string): Promise<File> {
   const pixels = pixelsOf(order);
   if (!pixels) throw new RangeError(`no such size: ${order.size}`);
   const references = order.references.map(({ sha256, role }) => `${sha256} ${role ?? ""}`);
   const source = order.kind === "remix" ? (order.source_sha256 ?? "") : "";
-  const { canvas, palette } = await drawPicture(await loadFont(), {
+  const { canvas, palette } = await drawImage(await loadFont(), {
     ...pixels,
     prompt: order.prompt,
     caption: ["sandbox", order.model, ...(references.length > 0 ? [`+${references.length}`] : []), note].join(" · "),

@@ -1,4 +1,4 @@
-/** What sizes are made: the reference pixels of pictures, and the films there are clips for. */
+/** What sizes are made: the reference pixels of images, and the videos there are clips for. */
 
 export interface Size {
   width: number;
@@ -15,27 +15,27 @@ const IMAGE_SIZES: Record<string, Size> = {
   "2:3": { width: 1024, height: 1536 },
 };
 
-/** The pixels of a picture, twice as many each way for `hd`; undefined for a ratio that is not made. */
+/** The pixels of an image, twice as many each way for `hd`; undefined for a ratio that is not made. */
 export function imageSize(ratio: string, quality: "standard" | "hd"): Size | undefined {
   const size = IMAGE_SIZES[ratio];
   const factor = quality === "hd" ? 2 : 1;
   return size && { width: size.width * factor, height: size.height * factor };
 }
 
-/** Frames a second of every film. */
+/** Frames a second of every video. */
 export const FRAME_RATE = 24;
 
 const SIX = ["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"] as const;
 
 /** Every ratio at the common heights, and two heights that only the widescreen ratios know. */
-export const FILM_SIZES = [
+export const VIDEO_SIZES = [
   ...[480, 720, 1080].flatMap((shortSide) => SIX.map((ratio) => ({ ratio, shortSide }))),
   ...[512, 768].flatMap((shortSide) => (["16:9", "9:16"] as const).map((ratio) => ({ ratio, shortSide }))),
 ];
 
-/** The pixels of a film: the short side as asked, the long one rounded to an even number. Undefined where no such film is made. */
-export function filmSize(ratio: string, shortSide: number): Size | undefined {
-  if (!FILM_SIZES.some((film) => film.ratio === ratio && film.shortSide === shortSide)) return undefined;
+/** The pixels of a video: the short side as asked, the long one rounded to an even number. Undefined where no such video is made. */
+export function videoSize(ratio: string, shortSide: number): Size | undefined {
+  if (!VIDEO_SIZES.some((video) => video.ratio === ratio && video.shortSide === shortSide)) return undefined;
   const [across = 1, down = 1] = ratio.split(":").map(Number);
   const longSide = Math.round((shortSide * Math.max(across, down)) / Math.min(across, down) / 2) * 2;
   return across >= down ? { width: longSide, height: shortSide } : { width: shortSide, height: longSide };

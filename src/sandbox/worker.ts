@@ -1,8 +1,8 @@
 /**
- * The sandbox Worker: an upstream of our own that draws its pictures and loops its films itself. Reached by a service binding only.
+ * The sandbox Worker: an upstream of our own that draws its images and loops its videos itself. Reached by a service binding only.
  *
  *   POST   /v1/operations {key, kind, model, prompt, ...}                   202 {id, status, poll_after_ms}; the same key gives the same one
- *   POST   /v1/characters?key=&model=&start=&end=  (the film as the body)   202, likewise
+ *   POST   /v1/characters?key=&model=&start=&end=  (the video as the body)   202, likewise
  *   GET    /v1/operations/{id}          {id, status, progress, poll_after_ms?, error?, outputs?, character?}
  *   DELETE /v1/operations/{id}          {id, status}: "cancelled", or how it had ended before
  *   GET    /v1/operations/{id}/outputs/{n}[/thumbnail]                      the bytes; 409 before success
@@ -22,7 +22,7 @@ import { OperationObject, type SandboxEnv } from "./operation-object.ts";
 import { newRecord, pollAfterMs, statusAt, viewOf, type OperationRecord } from "./operations.ts";
 import { parseCharacter, parseGeneration } from "./orders.ts";
 import { makeOutput, makeThumbnail, type File } from "./outputs.ts";
-import { judgeFilm } from "./source-film.ts";
+import { judgeVideo } from "./source-video.ts";
 
 export { OperationObject };
 
@@ -57,7 +57,7 @@ app.post("/v1/characters", async (c) => {
     return accepted(id, known);
   }
   if (!body) throw new Fault("invalid_request", "the body is to be the video");
-  const failure = await judgeFilm(body, order);
+  const failure = await judgeVideo(body, order);
   return accepted(id, await object.create(newRecord(order, Date.now(), failure)));
 });
 

@@ -7,6 +7,7 @@ import { alert, log } from "../log.ts";
 import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
+import { nextRoute } from "./hedge.ts";
 import { openJob } from "./job.ts";
 import { handleCallback } from "./notify.ts";
 import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
@@ -103,7 +104,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
   const clock = new StartClock();
   const open = openJob(task, env, clock, keeping(task, lease, env.ASSETS, clock));
   try {
-    if (step === "start" && isUnhealthy(currentRoute(task)) && task.route + 1 < submission.routes.length)
+    if (step === "start" && isUnhealthy(currentRoute(task)) && nextRoute(task) !== undefined)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
     const answer =
@@ -116,7 +117,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
     if (open.inputFault() !== undefined) throw open.inputFault();
     switch (answer.status) {
       case "accepted":
-        return { outcome: "accepted", operation: answer.operation, pollAfterMs: answer.pollAfterMs ?? defaultPollMs };
+        return { outcome: "accepted", operation: answer.operation, pollAfterMs: answer.pollAfterMs ?? defaultPollMs, route: task.route };
       case "failed":
         return { outcome: "failed", code: answer.code };
       case "pending":

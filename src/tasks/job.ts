@@ -68,7 +68,8 @@ export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep
   const request = toRequest({ ...submission, inputs }, currentRoute(task));
   const job: Job = {
     ...request,
-    key: task.id,
+    // Routes may share a provider: the next route's work must not be answered with the earlier one's.
+    key: task.route === 0 ? task.id : `${task.id}-${task.route}`,
     keep,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
     ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),

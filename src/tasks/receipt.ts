@@ -6,9 +6,9 @@ import { listAssets } from "./views.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
-/** How many routes were asked to do the work. */
-const countAttempts = ({ attempts, askedAt, operation, result }: Task) =>
-  attempts.length + (askedAt !== undefined || operation !== undefined || result ? 1 : 0);
+/** How many routes were asked to do the work. Each that gave way has left an attempt, also one whose work came first in the end. */
+const countAttempts = ({ attempts, route, askedAt, operation, result }: Task) =>
+  attempts.length + (route >= attempts.length && (askedAt !== undefined || operation !== undefined || result) ? 1 : 0);
 
 /** The receipt of a final task, amounts in balance units. What its record does not know is null: tasks from before there were receipts. */
 export function toReceipt(task: Task) {

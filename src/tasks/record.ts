@@ -9,6 +9,7 @@ import type { Operation } from "../providers/provider.ts";
 import type { Asset } from "../assets.ts";
 import type { Language } from "../messages/index.ts";
 import type { Callback } from "./callback.ts";
+import type { EarlierWork } from "./hedge.ts";
 
 /** A picture given with the submission: a public URL, or what was stored of an inline one. */
 export interface Input {
@@ -115,6 +116,10 @@ export interface Task {
   isUnknown?: boolean;
   /** The provider's handle of the work it accepted. */
   operation?: Operation;
+  /** Since when no poll of the operation was answered; undefined when the last one was. */
+  silentSince?: number;
+  /** What routes that gave way have accepted and may still make. */
+  earlier?: EarlierWork[];
   /** A consumer may have stored assets. */
   mayHaveAssets: boolean;
   finalAt?: number;

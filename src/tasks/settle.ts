@@ -72,7 +72,7 @@ export async function settleTask(task: Task, env: Env): Promise<boolean> {
 }
 
 /** Best effort: what the caller pays is decided, only the operator's bill is smaller. Returns whether the provider took the cancellation. */
-async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
+export async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
   if (task.operation === undefined) return false;
   try {
     const provider = providerNamed(env, currentRoute(task).provider);

@@ -2,7 +2,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { assetPrefix, removeUnder } from "../assets.ts";
-import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
+import { chargesCancelled, hedging, lifeTimes, signingSecret } from "../config.ts";
 import { newId, toTaskId } from "../ids.ts";
 import { alert, log } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
@@ -12,10 +12,11 @@ import { signReceipt } from "../receipt-keys.ts";
 import * as callbacks from "./callback.ts";
 import { perform } from "./dispatch.ts";
 import { toReceipt } from "./receipt.ts";
+import * as hedge from "./hedge.ts";
 import { callReceiver, type CallbackWork } from "./notify.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
-import { cancelLate, logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
+import { cancelLate, cancelUpstream, logFields, removeInputs, reservePrice, returnPrice, settleTask } from "./settle.ts";
 import * as transitions from "./task.ts";
 import { currentRoute, isFinal, type Submission, type Task } from "./record.ts";
 import { due, wakeAt } from "./task.ts";
@@ -138,9 +139,9 @@ export class TaskObject extends DurableObject<Env> {
     const task = this.#task;
     if (task?.endedBy === lease) return true; // told before, and the answer was lost
     if (!task || !transitions.holdsLease(task, lease)) {
-      // Ended while the start was under way, and no consumer will fetch it. Repeated with the report, if need be.
-      if (step.outcome === "accepted" && task?.status === "failed" && task.operation === undefined)
-        await cancelLate(task, step.operation, this.env);
+      // Ended, or gone to another route, while the start was under way: no consumer will fetch it. Repeated with the report, if need be.
+      if (step.outcome === "accepted" && task && hedge.isUnwanted(task, step.operation))
+        await cancelLate({ ...task, route: step.route ?? task.route }, step.operation, this.env);
       return false;
     }
     const now = Date.now();
@@ -152,10 +153,10 @@ export class TaskObject extends DurableObject<Env> {
         await this.#end(transitions.completed(task, step.result, lifeTimes(this.env).assetMs, now));
         return true;
       case "failed":
-        await this.#go(transitions.providerFailed(task, step.code, now));
+        await this.#go(transitions.providerFailed(task, step.code, hedging(this.env), now));
         return true;
       case "lost":
-        await this.#end(transitions.failed(task, "provider_error", now));
+        await this.#go(transitions.lost(task, now));
         return true;
       case "fault":
         await this.#go(transitions.startFailed(task, step, now));
@@ -248,6 +249,8 @@ export class TaskObject extends DurableObject<Env> {
       }
       case "poll":
         return this.#poll(task);
+      case "poll_earlier":
+        return this.#pollEarlier(task);
       case "deadline":
         log("task", { ...logFields(task), outcome: "deadline_exceeded" });
         await this.#end(transitions.failed(task, "deadline_exceeded", now));
@@ -301,16 +304,55 @@ export class TaskObject extends DurableObject<Env> {
       if (this.#task !== task) return; // cancelled while we asked
       const now = Date.now();
       line(answer.status);
-      if (answer.status === "pending")
-        this.#commit(transitions.progressed(task, answer.progress, answer.pollAfterMs ?? defaultPollMs[task.submission.kind], now));
-      else if (answer.status === "failed") await this.#go(transitions.providerFailed(task, answer.code, now));
+      if (answer.status === "pending") {
+        const next = transitions.progressed(task, answer.progress, answer.pollAfterMs ?? defaultPollMs[task.submission.kind], now);
+        if (!(await this.#hedge(next, now))) this.#commit(next);
+      } else if (answer.status === "failed") await this.#go(transitions.providerFailed(task, answer.code, hedging(this.env), now));
       else await this.#send(this.#commit(transitions.ready(task, now)));
     } catch (error) {
       line("fault");
       if (!(error instanceof ProviderError) || !error.retryable) alert("poll", { ...logFields(task), outcome: "fault" }, error);
       if (error instanceof ProviderError && error.account) markUnhealthy(currentRoute(task));
       if (this.#task !== task) return;
-      this.#commit(transitions.pollFailed(task, error instanceof ProviderError ? error.retryAfterMs : undefined, Date.now()));
+      const now = Date.now();
+      const next = transitions.pollFailed(task, error instanceof ProviderError ? error.retryAfterMs : undefined, now);
+      if (!(await this.#hedge(next, now))) this.#commit(next);
+    }
+  }
+
+  /** Begins the next route beside a silent or slow one. False when the route goes on alone. */
+  async #hedge(task: Task, now: number): Promise<boolean> {
+    const reason = hedge.reasonToHedge(task, hedging(this.env), now);
+    if (!reason) return false;
+    alert("poll", { ...logFields(task), outcome: reason });
+    await this.#send(this.#commit(transitions.dispatched(transitions.hedged(task, reason, now), now)));
+    return true;
+  }
+
+  /** Asks about work whose route gave way. After the end it is cancelled; what is made all the same is noted for the operator, not charged. */
+  async #pollEarlier(task: Task): Promise<void> {
+    const one = hedge.nextEarlier(task)!;
+    const route = { ...task, route: one.route, operation: one.operation };
+    const note = (outcome: string) => alert("hedge", { ...logFields(route), outcome, cost: task.submission.price });
+    if (isFinal(task) && (await cancelUpstream(route, this.env))) {
+      if (this.#task === task) this.#commit(hedge.earlierDropped(task, one));
+      return;
+    }
+    try {
+      const answer = await withTimeout(this.#provider(route).poll(one.operation), pollTimeoutMs);
+      if (this.#task !== task) return; // asked again by the next alarm
+      const now = Date.now();
+      if (answer.status === "succeeded" && hedge.wantsEarlier(task))
+        return await this.#send(this.#commit(transitions.earlierReady(task, one, now)));
+      if (answer.status === "failed" || isFinal(task)) {
+        if (answer.status === "succeeded") note("late_success");
+        if (answer.status !== "pending") return void this.#commit(hedge.earlierDropped(task, one));
+      }
+      this.#commit(hedge.earlierPending(task, one, 0, now, answer.status === "pending" ? answer.pollAfterMs : undefined));
+    } catch (error) {
+      alert("poll", { ...logFields(route), outcome: "fault" }, error);
+      if (this.#task !== task) return;
+      this.#commit(hedge.earlierPending(task, one, one.faults + 1, Date.now()));
     }
   }
 

@@ -3,6 +3,7 @@
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
 import { type CallbackDue, callbackDue } from "./callback.ts";
+import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier } from "./hedge.ts";
 import { currentRoute, isFinal, type Result, type Step, type Submission, type Task } from "./record.ts";
 
 const reserveWaitMs = 30_000;
@@ -37,9 +38,25 @@ export function newTask(id: string, submission: Submission, now: number): Task {
 
 /** When the object has to wake. */
 export const wakeAt = (task: Task) =>
-  Math.min(task.step.at, isFinal(task) || task.step.do === "reserve" ? Infinity : task.deadline, task.callback?.step?.at ?? Infinity);
+  Math.min(
+    task.step.at,
+    isFinal(task) || task.step.do === "reserve" ? Infinity : task.deadline,
+    task.callback?.step?.at ?? Infinity,
+    nextEarlier(task)?.at ?? Infinity,
+  );
 
-export type Due = CallbackDue | "abandon" | "dispatch" | "undertake" | "lapse" | "poll" | "deadline" | "settle" | "erase" | "forget";
+export type Due =
+  | CallbackDue
+  | "poll_earlier"
+  | "abandon"
+  | "dispatch"
+  | "undertake"
+  | "lapse"
+  | "poll"
+  | "deadline"
+  | "settle"
+  | "erase"
+  | "forget";
 
 const dueAtStep: Record<Step["do"], Due> = {
   reserve: "abandon",
@@ -56,8 +73,11 @@ const dueAtStep: Record<Step["do"], Due> = {
 /** What has to be done now, or undefined when it is too early for anything. */
 export function due(task: Task, now: number): Due | undefined {
   if (!isFinal(task) && task.step.do !== "reserve" && now >= task.deadline) return "deadline";
-  // The callback has a schedule of its own beside the settlement and the deletions; the earlier of the two is next.
-  if (task.callback?.step && task.callback.step.at <= task.step.at) return callbackDue(task, now);
+  // The callback and the work of routes that gave way have schedules of their own beside the task's step; the earliest is next.
+  const callbackAt = task.callback?.step?.at ?? Infinity;
+  const earlierAt = nextEarlier(task)?.at ?? Infinity;
+  if (earlierAt <= Math.min(task.step.at, callbackAt)) return now < earlierAt ? undefined : "poll_earlier";
+  if (callbackAt <= task.step.at) return callbackDue(task, now);
   if (now < task.step.at) return undefined;
   return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
 }
@@ -111,7 +131,7 @@ export const holdsLease = (task: Task, lease: string) =>
 /** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
 export function leaseExpired(task: Task, now: number): Task {
   if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
-  if (!task.step.repeatable) return failed(task, "provider_error", now);
+  if (!task.step.repeatable) return lost(task, now);
   const isStart = task.step.do === "starting";
   return {
     ...task,
@@ -132,7 +152,12 @@ export const accepted = (task: Task, operation: Operation, pollAfterMs: number, 
 });
 
 /** Still working. */
-export const progressed = (task: Task, progress: number | undefined, pollAfterMs: number, now: number): Task => ({
+export const progressed = (
+  { silentSince: _silentSince, ...task }: Task,
+  progress: number | undefined,
+  pollAfterMs: number,
+  now: number,
+): Task => ({
   ...task,
   progress: Math.max(task.progress, Math.min(99, Math.floor(progress ?? 0))),
   faults: 0,
@@ -142,12 +167,20 @@ export const progressed = (task: Task, progress: number | undefined, pollAfterMs
 /** The poll gave no verdict: it is asked again, until the deadline. */
 export const pollFailed = (task: Task, retryAfterMs: number | undefined, now: number): Task => ({
   ...task,
+  silentSince: task.silentSince ?? now,
   faults: task.faults + 1,
   step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
 });
 
 /** The provider is done: its outputs wait to be fetched. */
 export const ready = (task: Task, now: number): Task => ({ ...task, faults: 0, step: { do: "collect", at: now + resendMs, sent: 1 } });
+
+/** Work of a route that gave way has the first result. What the current route has accepted goes on until the result is stored. */
+export const earlierReady = (task: Task, one: EarlierWork, now: number): Task =>
+  ready(
+    { ...earlierResumed(task, one, now), earlier: [...(task.earlier ?? []).filter((other) => other !== one), ...toEarlier(task, now)] },
+    now,
+  );
 
 /**
  * The consumer could not do its step. A start that keeps failing gives way to the next route and, after the last, fails;
@@ -160,7 +193,7 @@ export function startFailed(
 ): Task {
   const isCollect = task.step.do === "collecting";
   const isUnknown = !isCollect && (task.isUnknown === true || !fault.isUntouched);
-  const canGiveWay = !isCollect && !isUnknown && hasNext(task);
+  const canGiveWay = !isCollect && !isUnknown && nextRoute(task) !== undefined;
   const mostFaults = isCollect ? Infinity : canGiveWay ? mostFaultsBeforeNext : mostStartFaults;
   const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= mostWaitBeforeNextMs;
   const { askedAt: _askedAt, ...untouched } = task;
@@ -170,36 +203,47 @@ export function startFailed(
       faults: task.faults + 1,
       step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
-  if (isCollect) return failed(task, "provider_error", now);
+  if (isCollect) return lost(task, now);
   // The caller's own host does not answer: no other provider would reach it.
   if (fault.code) return failed(task, fault.code, now);
   // Accepted or not, nobody knows: made elsewhere too it could be made twice.
-  return isUnknown ? failed(task, "provider_error", now) : routeFailed(task, fault.reason, now);
+  return isUnknown ? lost(task, now) : routeFailed(task, fault.reason, now);
 }
 
-/** The provider's verdict. Its own trouble gives way to the next route, for it made nothing; what it thinks of the content does not. */
-export const providerFailed = (task: Task, code: FailureCode, now: number): Task =>
-  code === "provider_error" ? routeFailed(task, code, now) : failed(task, code, now);
+/**
+ * The provider's verdict. Its own fault gives way to the next route, for it made nothing; its verdict on the content does not, nor does
+ * accepted work where the operator switched that off.
+ */
+export const providerFailed = (task: Task, code: FailureCode, hedging: Hedging, now: number): Task =>
+  code === "provider_error" && (hedging !== "off" || task.operation === undefined) ? routeFailed(task, code, now) : failed(task, code, now);
 
-const hasNext = ({ route, submission }: Task) => route + 1 < submission.routes.length;
+/** The route's result cannot be had, and another route might make it twice: only work that was accepted before can still end it well. */
+export function lost(task: Task, now: number): Task {
+  const earlier = nextEarlier(task);
+  return earlier ? earlierResumed(task, earlier, now) : failed(task, "provider_error", now);
+}
 
-/** The next route under the same reservation; after the last one the task fails. */
-function routeFailed(
-  { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, ...task }: Task,
-  reason: string,
-  now: number,
-): Task {
-  const tried = { ...task, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
-  if (!hasNext(task)) return failed(tried, "provider_error", now);
+/** The next route under the same reservation; after the last one the task fails, unless a route that gave way may still make it. */
+function routeFailed(task: Task, reason: string, now: number): Task {
+  const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = task;
+  const tried = { ...rest, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
+  const next = nextRoute(task);
+  if (next === undefined) return lost(tried, now);
   return {
     ...tried,
     progress: progressAt(task, now),
     reportsProgress: false,
-    route: task.route + 1,
+    route: next,
     faults: 0,
     step: { do: "start", at: now, sent: 0 },
   };
 }
+
+/** A route that accepted the work is silent or slow: the next one begins under the same reservation, and the first usable result wins. */
+export const hedged = (task: Task, reason: "silent" | "slow", now: number): Task => ({
+  ...routeFailed(task, reason, now),
+  earlier: [...(task.earlier ?? []), ...toEarlier(task, now)],
+});
 
 /** The end, good: what is charged is at most what was held, and less when fewer pictures came. */
 export function completed(task: Task, result: Result, assetMs: number, now: number): Task {
@@ -213,6 +257,7 @@ export function completed(task: Task, result: Result, assetMs: number, now: numb
     progress: 100,
     result,
     ...("lease" in task.step && { endedBy: task.step.lease }),
+    ...releaseEarlier(task, now),
     charged,
     finalAt,
     expiresAt: finalAt + assetMs,
@@ -230,6 +275,7 @@ export function cancelled(task: Task, rules: { chargesAccepted: boolean; canCanc
 /** The end, bad: it costs nothing. */
 export const failed = (task: Task, error: FailureCode, now: number): Task => ({
   ...task,
+  ...releaseEarlier(task, now),
   status: "failed",
   progress: progressAt(task, now),
   error,

@@ -14,7 +14,8 @@ export interface Work {
 
 /** How a consumer's step went. */
 export type StepOutcome =
-  | { outcome: "accepted"; operation: Operation; pollAfterMs: number }
+  /** `route` is missing in reports of the revision before. */
+  | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number }
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
   /** Accepted or not, or made and not to be had: nobody may ask again, here or elsewhere. */

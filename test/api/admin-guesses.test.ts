@@ -1,4 +1,4 @@
-/** Guessing the operator's token: wrong ones are counted by address, right ones are not. Contract 8. */
+/** Guesses of the operator's token: wrong tokens are counted per address, right tokens are not. Contract 8. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { call, holdTime } from "../support/gateway.ts";
@@ -10,7 +10,7 @@ let addresses = 0;
 const newAddress = () => `2001:db8::${(++addresses).toString(16)}`;
 const secondsLeft = () => 60 - (Math.floor(Date.now() / 1000) % 60);
 
-/** Asks from an address with a token, at a gateway whose limits are on. */
+/** Sends a request from an address with a token, to a gateway whose rate limits are on. */
 const ask = (address: string, token: string | undefined, vars: Partial<Env> = {}) =>
   call("/admin/accounts?limit=1", {
     ...(token !== undefined && { key: token }),
@@ -18,7 +18,7 @@ const ask = (address: string, token: string | undefined, vars: Partial<Env> = {}
     vars: { RATE_LIMITS: "on", ...vars },
   });
 
-/** Thirty guesses of an address, all within one minute of the clock that the local limiter counts by. */
+/** Sends thirty wrong tokens from one address within one minute of the clock that the local limiter uses. */
 async function thirty(): Promise<{ address: string; statuses: number[]; next: Awaited<ReturnType<typeof ask>> }> {
   const minuteNow = () => Math.floor((performance.timeOrigin + performance.now()) / 60_000);
   for (;;) {
@@ -31,7 +31,7 @@ async function thirty(): Promise<{ address: string; statuses: number[]; next: Aw
   }
 }
 
-test("the 31st wrong token of a minute is 429, and until the minute is over so is the right one; other addresses go on", async () => {
+test("the 31st wrong token of a minute is 429, as is the right token until the minute ends; other addresses are not affected", async () => {
   const { address, statuses, next } = await thirty();
   expect(new Set(statuses)).toEqual(new Set([401]));
   const limited = (answer: typeof next) => {
@@ -50,7 +50,7 @@ test("the 31st wrong token of a minute is 429, and until the minute is over so i
   expect((await ask(address, "test-admin")).status).toBe(200);
 });
 
-test("right tokens are never counted, however many come at once", async () => {
+test("right tokens are never counted, however many arrive at once", async () => {
   const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
   const address = newAddress();
   const answers = await Promise.all(Array.from({ length: 100 }, () => ask(address, "test-admin", { ADMIN_FAILURES: { limit } })));
@@ -60,7 +60,7 @@ test("right tokens are never counted, however many come at once", async () => {
   expect(limit.mock.calls).toEqual([[{ key: address }]]);
 });
 
-test("a guess that is refused costs no look at the token: neither digest nor limiter is asked again", async () => {
+test("a guess over the limit is refused before its token is checked: no digest, no second limiter call", async () => {
   const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
   const address = newAddress();
   expect((await ask(address, "wrong", { ADMIN_FAILURES: { limit } })).status).toBe(429);
@@ -71,7 +71,7 @@ test("a guess that is refused costs no look at the token: neither digest nor lim
   expect(limit).toHaveBeenCalledTimes(1);
 });
 
-test("nothing is counted with the limits off, or where the operator's paths do not exist", async () => {
+test("nothing is counted when limits are off or ADMIN_TOKEN is not set", async () => {
   const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
   const address = newAddress();
   expect((await ask(address, "wrong", { RATE_LIMITS: "off", ADMIN_FAILURES: { limit } })).status).toBe(401);

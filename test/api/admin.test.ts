@@ -1,4 +1,4 @@
-/** The operator's API: accounts, keys, books. Contract 8. */
+/** The admin API: accounts, keys, audit. Contract 8. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -26,7 +26,7 @@ const endpoints: [string, string][] = [
   ["GET", "/admin/unknown"],
 ];
 
-test.each(endpoints)("%s %s without the operator's token, or with another one, is 401", async (method, path) => {
+test.each(endpoints)("%s %s without the operator's token, or with a wrong one, is 401", async (method, path) => {
   const caller = await newAccount();
   for (const headers of [{}, { authorization: "Bearer wrong" }, { authorization: `Bearer ${caller.key}` }, { authorization: "Bearer " }]) {
     const { status, body } = await call(path, { method, headers });
@@ -35,7 +35,7 @@ test.each(endpoints)("%s %s without the operator's token, or with another one, i
   }
 });
 
-test.each(endpoints)("%s %s does not exist where no token is set", async (method, path) => {
+test.each(endpoints)("%s %s is 404 where no token is set", async (method, path) => {
   for (const changes of [{ ADMIN_TOKEN: "" }, { ADMIN_TOKEN: undefined }])
     for (const token of ["test-admin", "", "undefined"]) {
       const request = new Request(`https://gateway.example${path}`, { method, headers: { authorization: `Bearer ${token}` } });
@@ -62,13 +62,13 @@ test("an account is created with its quota and without a key", async () => {
   expect((await asAdmin(`/accounts/${body.id}/keys`)).body).toEqual({ object: "list", data: [], has_more: false });
 });
 
-test("a name may be missing, a quota of null is unlimited", async () => {
+test("the name is optional, and a quota of null is unlimited", async () => {
   const { status, body } = await asAdmin("/accounts", { body: { email: email(), quota: null } });
   expect(status).toBe(201);
   expect(body).toMatchObject({ name: null, quota: null, used: 0, reserved: 0, remaining: null });
 });
 
-test("an address belongs to one account, however it is written and how many ask at once: 409", async () => {
+test("an e-mail address belongs to one account, in any spelling and with parallel requests: the second is 409", async () => {
   const address = email();
   const before = (await asAdmin("/audit")).body.accounts as number;
   const create = (text: string) => asAdmin("/accounts", { body: { email: text, quota: 1 } });
@@ -97,7 +97,7 @@ test.each([
   expect(await asAdmin("/accounts", { body })).toMatchObject({ status: 400, body: { error: { type: "invalid_request", param } } });
 });
 
-test("the list comes in pages that hold each account once", async () => {
+test("the list's pages contain each account exactly once", async () => {
   const made = [await newAccount(), await newAccount(), await newAccount()].map(({ id }) => id);
   const seen: string[] = [];
   for (let after = ""; ; after = `&after=${seen.at(-1)}`) {
@@ -115,7 +115,7 @@ test("the list comes in pages that hold each account once", async () => {
     expect(await asAdmin(`/accounts?limit=${limit}`)).toMatchObject({ status: 400, body: { error: { param: "limit" } } });
 });
 
-test("a quota is set, lifted and added to; adding to none leaves none", async () => {
+test("a quota can be set, removed and increased; increasing an unlimited quota leaves it unlimited", async () => {
   const account = await newAccount(1);
   expect(await patch(account, { quota: 5 })).toMatchObject({ status: 200, body: { id: account.id, quota: 5, remaining: 5 } });
   expect((await patch(account, { add: 0.5 })).body).toMatchObject({ quota: 5.5, remaining: 5.5 });
@@ -126,7 +126,7 @@ test("a quota is set, lifted and added to; adding to none leaves none", async ()
   expect((await patch(account, { quota: 1, add: 1 })).status).toBe(400);
 });
 
-test("the role of an admin is given and taken by yes and no alone", async () => {
+test("the admin role is granted with true, revoked with false, and accepts no other value", async () => {
   const account = await newAccount();
   expect((await asAdmin(`/accounts/${account.id}`)).body.admin).toBe(false);
   expect((await patch(account, { admin: true })).body.admin).toBe(true);
@@ -148,7 +148,7 @@ test("a quota cannot fall below what is used and reserved", async () => {
   expect((await call(images, { key: account.key, body: image() })).status).toBe(402);
 });
 
-test("a key is shown once: at its creation", async () => {
+test("a key's secret is shown only when the key is created", async () => {
   const { id: accountId } = await newAccount();
   const expires_at = nowSeconds() + 3600;
   const { status, body } = await asAdmin(`/accounts/${accountId}/keys`, { body: { name: "build", quota: 2, expires_at } });
@@ -176,7 +176,7 @@ test.each([
   expect(await asAdmin(`/accounts/${id}/keys`, { body })).toMatchObject({ status: 400, body: { error: { param } } });
 });
 
-test("a key is refused from the second of its expiry on", async () => {
+test("a key is refused from the second at which it expires", async () => {
   const { id } = await newAccount();
   const expires_at = nowSeconds() + 5;
   const { key } = (await asAdmin(`/accounts/${id}/keys`, { body: { name: "short", quota: null, expires_at } })).body;
@@ -186,7 +186,7 @@ test("a key is refused from the second of its expiry on", async () => {
   expect((await call("/v1/tasks", { key })).status).toBe(401);
 });
 
-test("a deleted key is refused at once, is gone from the list, and its open task still ends well", async () => {
+test("a deleted key is refused at once and leaves the list, and its open task still completes", async () => {
   const account = await newAccount(1, 1);
   const second = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } })).body.key as string;
   const id = await submit(account, images, image());
@@ -202,7 +202,7 @@ test("a deleted key is refused at once, is gone from the list, and its open task
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
-test("a disabled account is 401 everywhere, and comes back as it was", async () => {
+test("a disabled account is 401 everywhere, and works as before when it is enabled again", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   expect((await patch(account, { disabled: true })).status).toBe(200);
@@ -215,14 +215,14 @@ test("a disabled account is 401 everywhere, and comes back as it was", async () 
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("what does not exist is 404", async () => {
+test("unknown accounts and keys are 404", async () => {
   for (const path of ["/accounts/acc_unknown", "/accounts/acc_unknown/keys", "/unknown"]) expect((await asAdmin(path)).status).toBe(404);
   expect((await asAdmin("/accounts/acc_unknown", { method: "PATCH", body: { quota: 1 } })).status).toBe(404);
   expect((await asAdmin("/accounts/acc_unknown/keys", { body: { name: "x", quota: 1 } })).status).toBe(404);
   expect((await asAdmin("/keys/key_unknown", { method: "DELETE" })).status).toBe(404);
 });
 
-test("the audit counts what is open and finds a wallet that disagrees with its entries", async () => {
+test("the audit counts open tasks and finds a wallet that disagrees with its entries", async () => {
   const account = await newAccount(1);
   const before = (await asAdmin("/audit")).body;
   expect(before).toEqual({
@@ -248,7 +248,7 @@ test("the audit counts what is open and finds a wallet that disagrees with its e
   expect((await asAdmin("/audit")).body.drift).toEqual([]);
 });
 
-test("an account has at most a hundred keys; deleted ones are not counted", async () => {
+test("an account has at most 100 keys; deleted keys do not count", async () => {
   const account = await newAccount();
   const make = () => asAdmin(`/accounts/${account.id}/keys`, { body: { name: "one of many", quota: null } });
   for (let count = 1; count < 100; count++) expect((await make()).status).toBe(201);
@@ -260,7 +260,7 @@ test("an account has at most a hundred keys; deleted ones are not counted", asyn
   expect((await make()).status).toBe(409);
 });
 
-test("the audit says how far it is, and checks one account when asked", async () => {
+test("the audit reports its progress, and can check a single account", async () => {
   const account = await newAccount(1);
   await submit(account, images, image());
   const { body } = await asAdmin("/audit");
@@ -275,7 +275,7 @@ test("the audit says how far it is, and checks one account when asked", async ()
   expect(one).toMatchObject({ accounts: 1, tasks_open: 1, reserved: 0.03, drift: [], progress: { complete: true, entries_checked: 1 } });
 });
 
-test("an invitation is a link for a week, of which only a digest is kept", async () => {
+test("an invitation is a link that is valid for a week; only its digest is stored", async () => {
   const { id } = await newAccount();
   const { status, body } = await asAdmin(`/accounts/${id}/invitations`, { method: "POST" });
   expect(status).toBe(201);

@@ -1,4 +1,4 @@
-/** Delivery of what was made: ranges, validators, digests, signatures and expiry. Contract 3. */
+/** Delivery of stored outputs: ranges, validators, digests, signatures and expiry. Contract 3. */
 
 import { env, exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -7,8 +7,8 @@ import { type Account, call, finish, holdTime, newAccount, submit, unique } from
 
 holdTime();
 
-/** The address of a fresh picture, and its record. */
-async function picture(account?: Account): Promise<{ url: URL; id: string; expiresAt: number }> {
+/** Creates an image: its signed URL, its task id and its expiry. */
+async function makeImage(account?: Account): Promise<{ url: URL; id: string; expiresAt: number }> {
   const owner = account ?? (await newAccount());
   const id = await submit(owner, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const { body } = await finish(owner, id);
@@ -23,12 +23,12 @@ function altered(url: URL, change: (url: URL) => void): URL {
   return other;
 }
 
-/** The same bytes in Base64, for a reader that does not mind the two low bits of the last character. */
+/** The same bytes in another Base64 spelling, which a decoder accepts that ignores the two low bits of the last character. */
 const respelled = (text: string) => text.slice(0, -1) + String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
 
 const flipped = (text: string) => (text.startsWith("A") ? "B" : "A") + text.slice(1);
 
-test("the URL carries its expiry, a day after completed_at to the second, and stands on the gateway's own host", async () => {
+test("the URL is on the gateway's own host and carries its expiry: a day after completed_at, to the second", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const { data } = (await finish(account, id)).body;
@@ -38,8 +38,8 @@ test("the URL carries its expiry, a day after completed_at to the second, and st
   expect(url.searchParams.get("expires")).toBe(String(data.expires_at));
 });
 
-test("GET needs no key and tells everything about the file", async () => {
-  const { url } = await picture();
+test("GET needs no key, and its headers describe the file", async () => {
+  const { url } = await makeImage();
   const response = await get(url);
   const bytes = new Uint8Array(await response.arrayBuffer());
   expect(response.status).toBe(200);
@@ -57,8 +57,8 @@ test("GET needs no key and tells everything about the file", async () => {
   expect(headers.get("repr-digest")).toBe(`sha-256=:${digest}:`);
 });
 
-test("HEAD answers the same headers without the body", async () => {
-  const { url } = await picture();
+test("HEAD has the same headers without a body", async () => {
+  const { url } = await makeImage();
   const whole = await get(url);
   await whole.arrayBuffer();
   const head = await get(url, {}, "HEAD");
@@ -68,8 +68,8 @@ test("HEAD answers the same headers without the body", async () => {
     expect(head.headers.get(name), name).toBe(whole.headers.get(name));
 });
 
-test("one range of bytes is 206 with exactly these bytes", async () => {
-  const { url } = await picture();
+test("a single byte range is 206 with exactly those bytes", async () => {
+  const { url } = await makeImage();
   const bytes = new Uint8Array(await (await get(url)).arrayBuffer());
   const size = bytes.length;
   const ranges: [string, number, number][] = [
@@ -90,8 +90,8 @@ test("one range of bytes is 206 with exactly these bytes", async () => {
   }
 });
 
-test("a range outside of the file is 416 and tells its size", async () => {
-  const { url } = await picture();
+test("a range outside the file is 416 and states the file's size", async () => {
+  const { url } = await makeImage();
   const size = (await (await get(url)).arrayBuffer()).byteLength;
   for (const range of [`bytes=${size}-`, `bytes=${size}-${size + 5}`, "bytes=-0"]) {
     const { status, headers, body } = await call(url.href, { headers: { range } });
@@ -101,8 +101,8 @@ test("a range outside of the file is 416 and tells its size", async () => {
   }
 });
 
-test("several ranges, other units and what is no range give the whole file", async () => {
-  const { url } = await picture();
+test("several ranges, other units and invalid ranges return the whole file", async () => {
+  const { url } = await makeImage();
   const size = (await (await get(url)).arrayBuffer()).byteLength;
   for (const range of ["bytes=0-1,3-4", "lines=0-1", "bytes=", "bytes=9-2", "bytes=a-b"]) {
     const response = await get(url, { range });
@@ -112,7 +112,7 @@ test("several ranges, other units and what is no range give the whole file", asy
 });
 
 test("If-None-Match with its ETag is 304 without a body", async () => {
-  const { url } = await picture();
+  const { url } = await makeImage();
   const etag = (await get(url, {}, "HEAD")).headers.get("etag")!;
   for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
     const response = await get(url, { "if-none-match": given });
@@ -125,8 +125,8 @@ test("If-None-Match with its ETag is 304 without a body", async () => {
   await changed.arrayBuffer();
 });
 
-test("If-Range gives the range when it names the file, the whole otherwise", async () => {
-  const { url } = await picture();
+test("If-Range returns the range when it matches the file, the whole file otherwise", async () => {
+  const { url } = await makeImage();
   const etag = (await get(url, {}, "HEAD")).headers.get("etag")!;
   const same = await get(url, { range: "bytes=0-3", "if-range": etag });
   expect(same.status).toBe(206);
@@ -138,10 +138,10 @@ test("If-Range gives the range when it names the file, the whole otherwise", asy
   }
 });
 
-test("whatever is changed in the URL, it is 403 with an error body and nothing is read", async () => {
+test("any change to the URL is 403 with an error body, and nothing is read", async () => {
   const account = await newAccount();
-  const { url } = await picture(account);
-  const other = await picture(account);
+  const { url } = await makeImage(account);
+  const other = await makeImage(account);
   const read = vi.spyOn(bindings.bucket(), "get");
   const changes: [string, (url: URL) => void][] = [
     ["another signature", (it) => it.searchParams.set("signature", flipped(it.searchParams.get("signature")!))],
@@ -167,7 +167,7 @@ test("whatever is changed in the URL, it is 403 with an error body and nothing i
     ["the expiry written otherwise", (it) => it.searchParams.set("expires", `0${it.searchParams.get("expires")}`)],
     ["a second expiry before the first", (it) => (it.search = `?expires=99999999999&${it.search.slice(1)}`)],
     ["the whole query of another task", (it) => (it.search = other.url.search)],
-    ["the place of a character's picture", (it) => (it.pathname = it.pathname.replace("/assets/", "/characters/"))],
+    ["the place of a character's image", (it) => (it.pathname = it.pathname.replace("/assets/", "/characters/"))],
     ["another case of the path", (it) => (it.pathname = it.pathname.replace("task_", "TASK_"))],
     ["no query at all", (it) => (it.search = "")],
   ];
@@ -187,15 +187,15 @@ test("whatever is changed in the URL, it is 403 with an error body and nothing i
   expect((await call(url.href)).status).toBe(200);
 });
 
-test("a path that is no proper text is 403 too", async () => {
-  const { url } = await picture();
+test("a path that is not valid UTF-8 is 403 too", async () => {
+  const { url } = await makeImage();
   const { status, body } = await call(altered(url, (it) => (it.pathname = "/assets/%E0%A4%A")).href);
   expect(status).toBe(403);
   expect(body.error).toMatchObject({ type: "unauthorized", code: "invalid_signature" });
 });
 
-test("from the second of its expiry on an asset is 410, also for HEAD and ranges", async () => {
-  const { url, expiresAt } = await picture();
+test("an asset is 410 from the second at which it expires, also for HEAD and ranges", async () => {
+  const { url, expiresAt } = await makeImage();
   vi.setSystemTime(expiresAt * 1000 - 1);
   expect((await call(url.href)).status).toBe(200);
   vi.setSystemTime(expiresAt * 1000);
@@ -209,24 +209,24 @@ test("from the second of its expiry on an asset is 410, also for HEAD and ranges
   expect((await call(url.href, { headers: { "if-none-match": "*" } })).status).toBe(410);
 });
 
-test("an asset whose bytes are gone is 410 before its URL ends", async () => {
-  const { url, id } = await picture();
+test("an asset whose file was deleted is 410, also before its URL expires", async () => {
+  const { url, id } = await makeImage();
   const { objects } = await env.ASSETS.list({ prefix: `assets/${id}/` });
   await env.ASSETS.delete(objects.map(({ key }) => key));
   expect((await call(url.href)).status).toBe(410);
   expect((await get(url, {}, "HEAD")).status).toBe(410);
 });
 
-test("a browser's preflight for a range is allowed", async () => {
-  const { url } = await picture();
+test("a browser's preflight for a range request is allowed", async () => {
+  const { url } = await makeImage();
   const response = await get(url, { origin: "https://elsewhere.example", "access-control-request-headers": "range" }, "OPTIONS");
   expect(response.status).toBe(204);
   expect(response.headers.get("access-control-allow-origin")).toBe("*");
   expect(response.headers.get("access-control-allow-headers")?.toLowerCase()).toContain("range");
 });
 
-test("an asset can only be read: a valid signature opens no other method, and the file stays", async () => {
-  const { url } = await picture();
+test("an asset is read-only: with a valid signature all other methods are refused, and the file stays", async () => {
+  const { url } = await makeImage();
   const changes = ["put", "delete"].map((method) => vi.spyOn(bindings.bucket(), method));
   for (const method of ["DELETE", "POST", "PUT", "PATCH"]) {
     const { status, headers, body } = await call(url.href, { method, ...(method !== "DELETE" && { body: "{}" }) });

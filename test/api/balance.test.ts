@@ -17,7 +17,7 @@ const unknownOf = (path: string) => (path.includes("user") ? "Failed to get user
 const refused = (message: string) => ({ success: false, message });
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test.each(tokenPaths)("%s is the key's own quota", async (path) => {
+test.each(tokenPaths)("%s shows the key's own quota", async (path) => {
   const account = await newAccount(100, 2.5);
   const { status, body, headers } = await call(path, { key: account.key });
   expect(status).toBe(200);
@@ -25,14 +25,14 @@ test.each(tokenPaths)("%s is the key's own quota", async (path) => {
   expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test.each(userPaths)("%s is the account's quota, whatever the key may use", async (path) => {
+test.each(userPaths)("%s shows the account's quota, whatever the key's quota", async (path) => {
   const account = await newAccount(100, 2.5);
   const { status, body } = await call(path, { key: account.key });
   expect(status).toBe(200);
   expect(body).toEqual({ success: true, remain_balance: 100, used_balance: 0, unlimited_quota: false });
 });
 
-test.each(paths)("%s: remain_balance is -1 when there is no limit, used_balance goes on counting", async (path) => {
+test.each(paths)("%s: remain_balance is -1 without a limit, and used_balance keeps counting", async (path) => {
   const account = await newAccount(null);
   expect((await call(path, { key: account.key })).body).toEqual({
     success: true,
@@ -49,7 +49,7 @@ test.each(paths)("%s: remain_balance is -1 when there is no limit, used_balance 
   });
 });
 
-test("an unlimited key of a limited account shows -1 and is bound by the account", async () => {
+test("an unlimited key of a limited account shows -1 and is limited by the account", async () => {
   const account = await newAccount(0.05);
   expect((await call("/v1/balance", { key: account.key })).body).toMatchObject({ remain_balance: -1, unlimited_quota: true });
   expect((await call("/v1/user/balance", { key: account.key })).body).toMatchObject({ remain_balance: 0.05, unlimited_quota: false });
@@ -57,7 +57,7 @@ test("an unlimited key of a limited account shows -1 and is bound by the account
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);
 });
 
-test("a limited key of an unlimited account is bound by its own quota", async () => {
+test("a limited key of an unlimited account is limited by its own quota", async () => {
   const account = await newAccount(null, 0.05);
   await submit(account, "/v1/images/generations", image());
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);
@@ -65,7 +65,7 @@ test("a limited key of an unlimited account is bound by its own quota", async ()
   expect((await call("/v1/user/balance", { key: account.key })).body).toMatchObject({ remain_balance: -1, unlimited_quota: true });
 });
 
-test("used_balance counts settled charges only; what is reserved is missing from remain_balance", async () => {
+test("used_balance counts settled charges only; remain_balance excludes reservations", async () => {
   const account = await newAccount(1, 0.5);
   const id = await submit(account, "/v1/images/generations", { ...image(), n: 3 });
   const look = async () => [
@@ -83,7 +83,7 @@ test("used_balance counts settled charges only; what is reserved is missing from
   ]);
 });
 
-test("two keys of an account have their own balances and share the account's", async () => {
+test("two keys of an account have separate key balances and share the account's", async () => {
   const account = await newAccount(1, 0.5);
   const second = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: 0.3 } });
   await submit(account, "/v1/images/generations", image());
@@ -108,7 +108,7 @@ test.each(paths)("%s without the header, with another scheme or an empty token: 
   expect((await call(path, { headers: { authorization: `bEARER ${key}` } })).status).toBe(200);
 });
 
-test.each(paths)("%s with an unknown or mistyped key is 401 with the path's own sentence", async (path) => {
+test.each(paths)("%s with an unknown or mistyped key is 401 with that path's message", async (path) => {
   const { key } = await newAccount();
   const mistyped = key.slice(0, -1) + (key.endsWith("a") ? "b" : "a");
   const other = key.slice(0, 10) + (key[10] === "a" ? "b" : "a") + key.slice(11);
@@ -119,7 +119,7 @@ test.each(paths)("%s with an unknown or mistyped key is 401 with the path's own 
   }
 });
 
-test("a mistyped key is refused without a look into the database", async () => {
+test("a mistyped key is refused without a database query", async () => {
   const { key } = await newAccount();
   const look = vi.spyOn(bindings.database(), "prepare");
   await call("/v1/balance", { key: key.slice(0, -1) + (key.endsWith("a") ? "b" : "a") });
@@ -145,7 +145,7 @@ test.each(paths)("%s of a disabled account is 401", async (path) => {
   expect(body).toEqual(refused(unknownOf(path)));
 });
 
-test.each(paths)("%s: a database fault is 500, whether the key or its balance cannot be read", async (path) => {
+test.each(paths)("%s: a database fault is 500, whether it hits the key or the balance", async (path) => {
   const account = await newAccount();
   for (let step = 0; step < 2; step++) {
     failOnce(bindings.statement(), "first");
@@ -171,7 +171,7 @@ test.each(paths)("%s may be read by a browser on any origin", async (path) => {
     expect((await call(path, { key: token, headers: { origin } })).headers.get("access-control-allow-origin")).toBe("*");
 });
 
-test.each(paths)("%s with another method is 405 and keeps its shape", async (path) => {
+test.each(paths)("%s with another method is 405 in the balance envelope", async (path) => {
   const { key } = await newAccount();
   for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
     const { status, body, headers } = await call(path, { key, method });
@@ -182,19 +182,19 @@ test.each(paths)("%s with another method is 405 and keeps its shape", async (pat
   }
 });
 
-test("the sentences are the same in every language", async () => {
+test("the messages are the same in every language", async () => {
   const { body } = await call("/v1/balance?language=zh", { headers: { "accept-language": "ko" } });
   expect(body).toEqual(refused("No Authorization header"));
 });
 
-test("reading a balance costs nothing and writes nothing", async () => {
+test("reading a balance charges nothing and writes nothing", async () => {
   const account = await newAccount(1, 1);
   const before = await books(account);
   for (const path of paths) await call(path, { key: account.key });
   expect(await books(account)).toEqual(before);
 });
 
-test("a HEAD answers the headers alone", async () => {
+test("HEAD returns the headers only", async () => {
   const { key } = await newAccount();
   const request = new Request("https://gateway.example/v1/balance", { method: "HEAD", headers: { authorization: `Bearer ${key}` } });
   const response = await worker.fetch(request, env, createExecutionContext());

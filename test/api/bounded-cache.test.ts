@@ -1,9 +1,9 @@
-/** The cache of final answers weighs what it may, whatever its entries are. */
+/** The cache of final answers is bounded by size in bytes, not by the number of entries. */
 
 import { expect, test } from "vitest";
 import { BoundedCache } from "../../src/bounded-cache.ts";
 
-test("many large entries weigh no more than the bound, and the newest are there", () => {
+test("many large entries stay within the bound, and the newest are kept", () => {
   const cache = new BoundedCache<string>(100_000);
   const text = "x".repeat(400);
   for (let at = 0; at < 1_000; at++) cache.set(`key-${at}`, text, text.length);
@@ -13,7 +13,7 @@ test("many large entries weigh no more than the bound, and the newest are there"
   expect(cache.get("key-0")).toBeUndefined();
 });
 
-test("an entry that is set again weighs once, and one that is too heavy is not kept and not left as it was", () => {
+test("setting an entry again counts its size once; an entry above the bound is not stored and removes the old one", () => {
   const cache = new BoundedCache<string>(100_000);
   for (let time = 0; time < 5; time++) cache.set("a", "b", 10);
   expect(cache.bytes).toBe(22);

@@ -1,4 +1,4 @@
-/** Callbacks: one signed POST when a task becomes final, repeated until the receiver has it. Contract 7. */
+/** Callbacks: one signed POST when a task becomes final, repeated until the receiver accepts it. Contract 7. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -28,7 +28,7 @@ const other = "https://other.example.com/done";
 const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const answers = (status: number, headers: Record<string, string> = {}) => new Response(null, { status, headers });
 
-/** A task that has just completed, with its callback waiting for the consumer. */
+/** A task that has just completed, with its callback in the queue. */
 const completed = (account: Account, more: object = { callback_url: hook }) => complete(account, images, image(more));
 
 test("a completed task is posted once to its callback_url, signed, with the data of the status query", async () => {
@@ -55,7 +55,7 @@ test("a completed task is posted once to its callback_url, signed, with the data
   });
 });
 
-test("a deployment's environment ends the names of its queues", async () => {
+test("in a deployment, queue names end with the environment's name", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completed(account);
@@ -82,7 +82,7 @@ test("a failed task is posted with its error, in the language of its submission"
   expect(event.data).toEqual(data);
 });
 
-test("a cancelled task is posted too", async () => {
+test("a cancelled task is posted", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await submit(account, images, image({ callback_url: hook }));
@@ -91,7 +91,7 @@ test("a cancelled task is posted too", async () => {
   expect(verified(received[0]!, await secretOf(account))).toMatchObject({ type: "task.failed", data: { error: { code: "cancelled" } } });
 });
 
-test("the account's endpoint gets what has no callback_url of its own, also when it was set after the submission", async () => {
+test("the account's endpoint receives the callbacks of tasks without callback_url, also when it was set after the submission", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok, [other]: ok });
   const id = await submit(account, images, image());
@@ -102,7 +102,7 @@ test("the account's endpoint gets what has no callback_url of its own, also when
   expect(received.map(({ url }) => url)).toEqual([hook, other]);
 });
 
-test("without an address no message is sent and nothing is called", async () => {
+test("without an endpoint and callback_url no message is sent and no request is made", async () => {
   const account = await newAccount();
   const received = receivers({});
   const sends = spyOn(bindings.queue(), "send").mockClear();
@@ -113,7 +113,7 @@ test("without an address no message is sent and nothing is called", async () => 
   expect(await callbackOf(account, id)).toMatchObject({ url: null, state: "none", attempts: [] });
 });
 
-test("an endpoint that is removed before the call is not called; a changed one is called at its new address", async () => {
+test("an endpoint that was removed is not called; a changed one is called at its new URL", async () => {
   const account = await newAccount();
   const received = receivers({ [other]: ok });
   await setEndpoint(account, hook);
@@ -126,7 +126,7 @@ test("an endpoint that is removed before the call is not called; a changed one i
   expect(received.map(({ url }) => url)).toEqual([other]);
 });
 
-test("a receiver that fails is called again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h under the same id, then given up", async () => {
+test("a failing receiver is called again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h with the same webhook-id, then no more", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: () => answers(500) });
   const id = await completed(account);
@@ -166,7 +166,7 @@ test("a receiver that recovers is not called again", async () => {
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 503 }, { status: 200 }] });
 });
 
-test("410 ends the callback at once and says so", async () => {
+test("410 ends the callback at once, and the attempts show it", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: () => answers(410) });
   const id = await completed(account);
@@ -177,7 +177,7 @@ test("410 ends the callback at once and says so", async () => {
   expect(await callbackOf(account, id)).toMatchObject({ state: "gone", attempts: [{ status: 410 }] });
 });
 
-test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed and counts as a failure", async (status) => {
+test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed and counts as a failed attempt", async (status) => {
   const account = await newAccount();
   const received = receivers({ [hook]: () => answers(status, { location: other }), [other]: ok });
   const id = await completed(account);
@@ -187,7 +187,7 @@ test.each([301, 302, 303, 307, 308])("a redirect (%i) is not followed and counts
 });
 
 test.each(["https://127.0.0.1/", "https://10.0.0.1/", "https://metadata.google.internal/", "https://gateway.example/v1/webhook"])(
-  "%s is not called where private addresses are not allowed, and not tried again",
+  "%s is not called and not retried where private addresses are not allowed",
   async (url) => {
     const account = await newAccount();
     const received = receivers({});
@@ -198,7 +198,7 @@ test.each(["https://127.0.0.1/", "https://10.0.0.1/", "https://metadata.google.i
   },
 );
 
-test("a receiver that never answers is waited for ten seconds, one that cannot be reached is tried again", async () => {
+test("an attempt times out after ten seconds; a receiver that cannot be reached is retried", async () => {
   const account = await newAccount();
   const [slow, lost] = [await completed(account), await completed(account, { callback_url: other })];
   const limits = hurryTimeouts();
@@ -210,13 +210,13 @@ test("a receiver that never answers is waited for ten seconds, one that cannot b
   expect(await callbackOf(account, lost)).toMatchObject({ state: "pending", attempts: [{ fault: "unreachable" }] });
 });
 
-test("an answer without end, or one that drips, is not read: its status counts", async () => {
+test("an endless or dripping response body is not read: only its status counts", async () => {
   const account = await newAccount();
   const seen = { chunks: 0, cancelled: 0 };
   const endless = () =>
     new ReadableStream<Uint8Array>({
       pull(controller) {
-        // So that reading it fails the test, not the machine.
+        // Makes the test fail, instead of exhausting memory, if the body is read.
         if (++seen.chunks > 50) controller.close();
         else controller.enqueue(new Uint8Array(1024 * 1024));
       },
@@ -235,7 +235,7 @@ test("an answer without end, or one that drips, is not read: its status counts",
   expect(seen.chunks).toBeLessThanOrEqual(2);
 });
 
-test("a call that no consumer takes within ten seconds is made by the task object itself", async () => {
+test("if no consumer takes a callback within ten seconds, the task object makes the call itself", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completed(account);
@@ -248,7 +248,7 @@ test("a call that no consumer takes within ten seconds is made by the task objec
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
 });
 
-test("it can be sent again at once by its owner, with the same id, after success and after failure", async () => {
+test("its owner can send it again at once, with the same id, after success and after failure", async () => {
   const account = await newAccount();
   let status = 410;
   const received = receivers({ [hook]: () => answers(status) });
@@ -265,7 +265,7 @@ test("it can be sent again at once by its owner, with the same id, after success
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
 });
 
-test("a task that was never called back can be sent once there is an endpoint", async () => {
+test("a task that never had a callback can be sent once there is an endpoint", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completed(account, {});
@@ -277,7 +277,7 @@ test("a task that was never called back can be sent once there is an endpoint", 
   expect(received).toHaveLength(1);
 });
 
-test("an open task cannot be sent, a stranger's does not exist, and bodies are none or JSON", async () => {
+test("an open task is refused, another account's task is 404, and a body must be absent or JSON", async () => {
   const [account, stranger] = [await newAccount(), await newAccount()];
   const id = await submit(account, images, image({ callback_url: hook }));
   const path = `/v1/tasks/${id}/callback`;
@@ -296,7 +296,7 @@ test("an open task cannot be sent, a stranger's does not exist, and bodies are n
   expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
 });
 
-test("for a day after a rotation both secrets sign, then the new one alone", async () => {
+test("for a day after a rotation both secrets sign, then only the new one", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const before = await secretOf(account);
@@ -313,7 +313,7 @@ test("for a day after a rotation both secrets sign, then the new one alone", asy
   expect(() => verified(received[1]!, before)).toThrow("No matching signature found");
 });
 
-test("a database that does not answer postpones the call and costs no attempt", async () => {
+test("a database that does not answer postpones the call without using up an attempt", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completed(account);
@@ -325,7 +325,7 @@ test("a database that does not answer postpones the call and costs no attempt", 
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }] });
 });
 
-test("files are deleted and records forgotten in time, whatever the receiver does", async () => {
+test("files and records are deleted on time, whatever the receiver does", async () => {
   const account = await newAccount();
   receivers({ [hook]: () => answers(500) });
   const id = await completed(account);
@@ -338,7 +338,7 @@ test("files are deleted and records forgotten in time, whatever the receiver doe
   expect((await call(`/v1/tasks/${id}/callback`, { key: account.key })).status).toBe(404);
 });
 
-test("no log line holds the address, the secret or the message", async () => {
+test("no log line contains the URL, the secret or the body", async () => {
   const account = await newAccount();
   const lines: string[] = [];
   for (const method of ["log", "error"] as const)

@@ -1,4 +1,4 @@
-/** Making characters: from a film of the account, or from the caller's URL. Interface 2.4 and 4.3 mode B; contract 1 and 2. */
+/** Character creation: from a video of the account, or from the caller's URL. Interface 2.4 and 4.3 mode B; contract 1 and 2. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { type Account, books, call, complete, deliver, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
@@ -7,14 +7,14 @@ holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
-const filmUrl = "https://films.example/someone.mp4";
-const byUrl = (timestamps = "0,1") => ({ model: "vidA-2", url: filmUrl, timestamps });
+const videoUrl = "https://films.example/someone.mp4";
+const byUrl = (timestamps = "0,1") => ({ model: "vidA-2", url: videoUrl, timestamps });
 const look = async (account: Account, id: string) => (await call(`/v1/characters_tasks/${id}`, { key: account.key })).body;
-const film = (account: Account, more: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...more });
+const makeVideo = (account: Account, more: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...more });
 
-test("made from an earlier task: the character query is whole in each state", async () => {
+test("from an earlier task: the character query is complete in each state", async () => {
   const account = await newAccount();
-  const source = await film(account, { metadata: { private: true } });
+  const source = await makeVideo(account, { metadata: { private: true } });
   const { status, body: record } = await call(videos, {
     key: account.key,
     body: { model: "vidA-2-pro", from_task: source, timestamps: "0.5,2.5" },
@@ -62,22 +62,22 @@ test("made from an earlier task: the character query is whole in each state", as
   expect(await books(account)).toMatchObject({ reserved: 0, used: 1.05 });
 });
 
-test("made from the caller's URL, which is asked without a word about us", async () => {
-  const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("a film, says its host"));
+test("from the caller's URL, which is fetched without headers that identify the gateway", async () => {
+  const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("a video, says its host"));
   const account = await newAccount();
   const id = await submit(account, videos, byUrl());
   expect((await finish(account, id)).body.data).toMatchObject({
     status: "completed",
-    metadata: { kind: "character", url: filmUrl, timestamps: "0,1" },
+    metadata: { kind: "character", url: videoUrl, timestamps: "0,1" },
   });
-  expect(fetched.mock.calls.map(([url]) => url)).toEqual([filmUrl]);
+  expect(fetched.mock.calls.map(([url]) => url)).toEqual([videoUrl]);
   const headers = new Headers(fetched.mock.calls[0]![1]!.headers);
   expect([headers.get("authorization"), headers.get("cookie"), headers.get("referer")]).toEqual([null, null, null]);
 });
 
 test.each([
   ["404", () => new Response("", { status: 404 })],
-  ["announced as larger than a film may be", () => new Response("x", { headers: { "content-length": String(600 * 1024 * 1024) } })],
+  ["announced as larger than a video may be", () => new Response("x", { headers: { "content-length": String(600 * 1024 * 1024) } })],
   ["a redirect to an address nobody may give", () => Response.redirect("ftp://films.example/someone.mp4")],
 ])("a URL that cannot be used fails the task as invalid_input at once and costs nothing: %s", async (_, answer) => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => answer());
@@ -92,7 +92,7 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a film that turns out too large while it is read fails the task as invalid_input", async () => {
+test("a video that exceeds the limit while it is read fails the task as invalid_input", async () => {
   let sent = 0;
   const chunk = new Uint8Array(1024 * 1024);
   const endless = () =>
@@ -119,7 +119,7 @@ test.each([
   [
     "breaking off half-way",
     () => {
-      const chunks = ["half a film"];
+      const chunks = ["half a video"];
       const body = new ReadableStream<Uint8Array>({
         pull(controller) {
           const chunk = chunks.pop();
@@ -133,7 +133,7 @@ test.each([
 ])("a host that is %s for a moment is asked again", async (_, answer) => {
   const original = setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms?: number) => original(run, ms === 30_000 ? 0 : ms)) as never);
-  const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("a film"));
+  const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("a video"));
   fetched.mockImplementationOnce((_url, init) => answer(init?.signal));
   const account = await newAccount();
   const id = await submit(account, videos, byUrl());
@@ -143,9 +143,9 @@ test.each([
   expect(fetched).toHaveBeenCalledTimes(2);
 });
 
-test("a film without sound, or a range outside of it: failed with invalid_input, and no character", async () => {
+test("a video without sound, or a range outside it: failed with invalid_input, and no character", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   await script({ match: "7.125,8.625", polls: [{ failed: "invalid_input" }] });
   const id = await submit(account, videos, { model: "vidA-2", from_task: source, timestamps: "7.125,8.625" });
   await finish(account, id);
@@ -163,18 +163,18 @@ test("a film without sound, or a range outside of it: failed with invalid_input,
   expect((await call("/v1/characters", { key: account.key })).body).toEqual({ object: "list", data: [], has_more: false });
 });
 
-test("what from_task names must be a finished video of the account: 404 unknown or foreign, else 400", async () => {
+test("from_task must name a completed video of the account: 404 for unknown or foreign tasks, else 400", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
-  const foreign = await film(stranger);
-  const picture = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const foreign = await makeVideo(stranger);
+  const image = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const running = await submit(account, videos, { model: "vidA-2", prompt: unique() });
   const ask = (from_task: string) => call(videos, { key: account.key, body: { model: "vidA-2", from_task, timestamps: "0,1" } });
   for (const id of [foreign, "task_unknown"])
     expect(await ask(id)).toMatchObject({ status: 404, body: { error: { type: "task_not_found", code: "task_not_found" } } });
-  for (const id of [picture, running])
+  for (const id of [image, running])
     expect(await ask(id)).toMatchObject({ status: 400, body: { error: { type: "invalid_request", param: "from_task" } } });
-  const finished = await film(account);
+  const finished = await makeVideo(account);
   vi.setSystemTime(Date.now() + 86_401_000);
   expect(await ask(finished)).toMatchObject({ status: 400, body: { error: { type: "invalid_request", param: "from_task" } } });
 });

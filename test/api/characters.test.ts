@@ -1,4 +1,4 @@
-/** Characters: listed, named in prompts, forgotten. Interface 2.4 and 4.7; contract 1 and 2. */
+/** Characters: listed, mentioned in prompts, deleted. Interface 2.4 and 4.7; contract 1 and 2. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -12,23 +12,23 @@ const videos = "/v1/videos/generations";
 const list = async (account: Account, query = "") => call(`/v1/characters${query}`, { key: account.key });
 const tick = () => vi.setSystemTime(Date.now() + 1_000);
 
-const film = (account: Account) => complete(account, videos, { model: "vidA-2", prompt: unique() });
+const makeVideo = (account: Account) => complete(account, videos, { model: "vidA-2", prompt: unique() });
 
-/** Makes a character; its task's id and its own. */
+/** Creates a character: the ids of its task and of the character. */
 async function character(account: Account, source?: string): Promise<{ task: string; id: string }> {
   tick();
-  const task = await submit(account, videos, { model: "vidA-2", from_task: source ?? (await film(account)), timestamps: "0,1" });
+  const task = await submit(account, videos, { model: "vidA-2", from_task: source ?? (await makeVideo(account)), timestamps: "0,1" });
   const { body } = await finish(account, task);
   return { task, id: body.data.result.data.characters[0].id };
 }
 
-/** Whom the task's prompt names. */
+/** The characters that the task's prompt mentions. */
 const namedIn = async (account: Account, prompt: string) =>
   (await stubOf(await submit(account, videos, { model: "vidA-2", prompt })).read(account.id))!.submission.characters.map(({ id }) => id);
 
-test("the list has the account's characters, newest first, in pages, with pictures that load", async () => {
+test("the list has the account's characters, newest first, in pages, with image URLs that load", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const made = [];
   for (let count = 0; count < 3; count++) made.unshift((await character(account, source)).id);
   const whole = (await list(account)).body;
@@ -40,26 +40,26 @@ test("the list has the account's characters, newest first, in pages, with pictur
   const second = (await list(account, `?limit=2&after=${made[1]}`)).body;
   expect([second.data.map(({ id }: { id: string }) => id), second.has_more]).toEqual([made.slice(2), false]);
   expect((await list(await newAccount())).body.data).toEqual([]);
-  // Days later, when the task's assets are long gone, the picture is still there under a fresh URL.
+  // Days later the task's assets are deleted, and the character's image still loads under a new URL.
   vi.setSystemTime(Date.now() + 3 * 86_400_000);
   const [later] = (await list(account)).body.data;
   expect((await call(whole.data[0].profile_picture_url)).status).toBe(410);
-  const picture = await call(later.profile_picture_url);
-  expect(picture.status).toBe(200);
-  expect(picture.headers.get("content-type")).toBe("image/png");
+  const image = await call(later.profile_picture_url);
+  expect(image.status).toBe(200);
+  expect(image.headers.get("content-type")).toBe("image/png");
 });
 
-test("a deleted character is gone: 204, then 404, its picture too, and its name is unknown", async () => {
+test("a deleted character is gone: 204, then 404; its image is deleted and its name is unknown", async () => {
   const account = await newAccount();
   const { id } = await character(account);
-  const [{ profile_picture_url: picture }] = (await list(account)).body.data;
+  const [{ profile_picture_url: image }] = (await list(account)).body.data;
   const stranger = await newAccount();
   expect((await call(`/v1/characters/${id}`, { key: stranger.key, method: "DELETE" })).status).toBe(404);
   const gone = await call(`/v1/characters/${id}`, { key: account.key, method: "DELETE" });
   expect([gone.status, gone.body.byteLength]).toEqual([204, 0]);
   expect((await call(`/v1/characters/${id}`, { key: account.key, method: "DELETE" })).status).toBe(404);
   expect((await list(account)).body.data).toEqual([]);
-  expect((await call(picture)).status).toBe(410);
+  expect((await call(image)).status).toBe(410);
   expect(await env.ASSETS.head(`characters/${id}`)).toBeNull();
   for (const prompt of ["@amber.fox runs", "@character runs"]) {
     const answer = await call(videos, { key: account.key, body: { model: "vidA-2", prompt } });
@@ -67,7 +67,7 @@ test("a deleted character is gone: 204, then 404, its picture too, and its name 
   }
 });
 
-test("a deletion that storage failed half-way is repeated until the picture is gone", async () => {
+test("a deletion that fails in storage is retried until the image is deleted", async () => {
   const account = await newAccount();
   const { id } = await character(account);
   failOnce(bindings.bucket(), "delete");
@@ -76,9 +76,9 @@ test("a deletion that storage failed half-way is repeated until the picture is g
   expect(await env.ASSETS.head(`characters/${id}`)).toBeNull();
 });
 
-test("a prompt names a character by its user name, or the newest by @character", async () => {
+test("a prompt mentions a character by its username, or the newest one by @character", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const older = await character(account, source);
   const newer = await character(account, source);
   for (const prompt of ["@amber.fox waves", "Look: @AMBER.FOX!", "@character waves", "(@amber.fox), twice @amber.fox."])
@@ -88,7 +88,7 @@ test("a prompt names a character by its user name, or the newest by @character",
   for (const prompt of ["@character", "@amber.fox"]) expect(await namedIn(account, prompt)).toEqual([older.id]);
 });
 
-test("who has no such character cannot name it: every unknown name is told", async () => {
+test("unknown names in a prompt are refused, and each one is listed", async () => {
   const account = await newAccount();
   await character(await newAccount());
   const body = { model: "vidA-2", prompt: "@amber.fox meets @nobody and @character" };

@@ -1,4 +1,4 @@
-/** Callers who leave, or stay and stop reading: what an upstream made for them is settled before the platform ends the invocation. */
+/** Callers that disconnect or stop reading: the chat is settled on what the upstream generated before the platform ends the invocation. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,7 +15,7 @@ afterEach(() => {
 const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
 const promptFloor = (2 * "a question".length) / 1e6;
 
-/** A chat of a fresh account with this upstream. */
+/** Starts a chat of a new account with this upstream. */
 async function begin(isStream: boolean, upstream: (signal: AbortSignal) => Promise<Response>) {
   const account = await newAccount();
   const caller = new AbortController();
@@ -40,7 +40,7 @@ async function begin(isStream: boolean, upstream: (signal: AbortSignal) => Promi
   return { account, caller, context, answer };
 }
 
-/** Sends these events and then nothing more, for ever. */
+/** A stream that sends these events and then stays open and silent. */
 const stalled = (...events: string[]) =>
   new Response(
     new ReadableStream({
@@ -53,7 +53,7 @@ const stalled = (...events: string[]) =>
 const never = (signal: AbortSignal) =>
   new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 
-test("a whole answer that its caller left and the upstream does not finish in 20 seconds is settled on the prompt", async () => {
+test("when the caller has left, an unfinished whole answer is settled on the prompt after 20 seconds", async () => {
   const { account, caller, context, answer } = await begin(false, never);
   caller.abort();
   await vi.advanceTimersByTimeAsync(19_000);
@@ -65,7 +65,7 @@ test("a whole answer that its caller left and the upstream does not finish in 20
   expect([reserved, used >= promptFloor]).toEqual([0, true]);
 });
 
-test("a caller who waits on is not charged for an upstream that never answers", async () => {
+test("a caller that keeps waiting is not charged when the upstream never answers", async () => {
   const { account, context, answer } = await begin(false, never);
   await vi.advanceTimersByTimeAsync(600_000);
   expect((await answer).status).toBe(500);
@@ -73,7 +73,7 @@ test("a caller who waits on is not charged for an upstream that never answers", 
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a stream that its caller left and the upstream does not end is settled on what came: tool calls and reasoning, too", async () => {
+test("when the caller has left, an unfinished stream is settled on what arrived, tool calls and reasoning included", async () => {
   const call = { tool_calls: [{ index: 0, function: { name: "clock", arguments: "x".repeat(500) } }] };
   const { account, caller, context, answer } = await begin(true, async () =>
     stalled(chunk({ reasoning_content: "y".repeat(700) }), chunk(call)),
@@ -88,7 +88,7 @@ test("a stream that its caller left and the upstream does not end is settled on 
   expect([reserved, used >= promptFloor + (8 * 1205) / 1e6]).toEqual([0, true]);
 });
 
-test("a caller who stops reading without hanging up pays at the deadline: the hold is not left to its alarm", async () => {
+test("a caller that stops reading without disconnecting is charged at the deadline, not at the hold's alarm", async () => {
   const { account, context, answer } = await begin(true, async () => stalled(chunk({ content: "z".repeat(1000) })));
   await answer;
   await vi.advanceTimersByTimeAsync(600_000);
@@ -97,13 +97,13 @@ test("a caller who stops reading without hanging up pays at the deadline: the ho
   expect([reserved, used >= promptFloor + (8 * 1000) / 1e6]).toEqual([0, true]);
 });
 
-test("a stream whose upstream is silent gets a comment every 15 seconds, so that a caller who has gone is noticed by a failing write", async () => {
+test("while the upstream is silent a comment is sent every 15 seconds, so that a failing write detects a caller that left", async () => {
   const { account, context, answer } = await begin(true, async () => stalled(chunk({ content: "Hello" })));
   const reader = (await answer).body!.pipeThrough(new TextDecoderStream()).getReader();
   expect((await reader.read()).value).toContain("Hello");
   await vi.advanceTimersByTimeAsync(15_000);
   expect((await reader.read()).value).toBe(":\n\n");
-  // Gone without a signal: only the next comment meets the closed connection, and 20 seconds later the chat is settled.
+  // The caller left without a signal: only the next comment meets the closed connection, and the chat is settled 20 seconds later.
   await reader.cancel();
   await vi.advanceTimersByTimeAsync(15_000);
   await vi.advanceTimersByTimeAsync(20_000);

@@ -1,4 +1,4 @@
-/** What a chat is charged, for any stream that an upstream may send and any moment at which it or its caller stops. */
+/** What a chat is charged, for any stream an upstream may send, and wherever the upstream or the caller stops. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -12,15 +12,15 @@ afterEach(() => vi.restoreAllMocks());
 
 const secret = "SecretMaker sk-upstream-key";
 const question = "a private question";
-/** Millionths for a million tokens of textA-1. */
+/** Millionths per million tokens of textA-1. */
 const rates = { input: 2_000_000, output: 8_000_000 };
 
-/** One event of a stream: what is sent, how many bytes of it were generated, what it reports. */
+/** One event of a stream: its text, how many of its bytes count as generated, and the usage it reports. */
 interface Event {
   line: string;
   generated: number;
   report?: { prompt: number; completion: number };
-  /** An answer has begun with it. */
+  /** True if this event starts the answer. */
   begins: boolean;
 }
 
@@ -60,7 +60,7 @@ const events = fc.array(fc.oneof({ weight: 8, arbitrary: delta }, { weight: 1, a
   maxLength: 25,
 });
 
-/** How the upstream ends: whole, with an error of its own, by a break, or by stopping at any byte. */
+/** How the upstream ends: complete, with its own error, with a broken connection, or after any byte. */
 const end = fc.oneof(
   fc.constant({ kind: "done" as const }),
   fc.constantFrom("server_error", "content_filter", "rate_limit_exceeded", 429, null).map((code) => ({ kind: "error" as const, code })),
@@ -87,7 +87,7 @@ const endings = {
   stop: "",
 };
 
-/** The bytes of a stream, and its events that arrive whole. */
+/** The bytes of a stream, and the events that arrive complete. */
 function script({ events, end }: Scenario) {
   const ending = end.kind === "error" ? `data: ${JSON.stringify({ error: { message: secret, code: end.code } })}\n\n` : endings[end.kind];
   const whole = new TextEncoder().encode(events.map(({ line }) => line).join("") + ending);
@@ -97,7 +97,7 @@ function script({ events, end }: Scenario) {
   return { bytes, arrived };
 }
 
-/** The stream in pieces; it breaks or ends behind the last one. */
+/** The stream in chunks; it breaks or ends after the last one. */
 function toStream({ end, cuts, isByteStream }: Scenario, bytes: Uint8Array): ReadableStream<Uint8Array> {
   const places = [...new Set([0, ...cuts.filter((at) => at < bytes.length), bytes.length])].sort((a, b) => a - b);
   const pieces = places.slice(1).map((to, at) => bytes.slice(places[at], to));
@@ -112,7 +112,7 @@ function toStream({ end, cuts, isByteStream }: Scenario, bytes: Uint8Array): Rea
   return isByteStream ? new ReadableStream({ type: "bytes", ...source }) : new ReadableStream(source);
 }
 
-/** Asks the gateway with this upstream in the sandbox's place; the caller reads until it hangs up, or to the end. */
+/** Sends a chat to the gateway with this upstream as the sandbox; the caller reads until it disconnects or the stream ends. */
 async function run(account: Account, one: Scenario, upstream: ReadableStream<Uint8Array>) {
   const context = createExecutionContext();
   const request = new Request("https://gateway.example/v1/chat/completions", {
@@ -151,7 +151,7 @@ async function run(account: Account, one: Scenario, upstream: ReadableStream<Uin
   return { seen, isBroken };
 }
 
-/** The one entry of the ledger that is new, and what is still held. */
+/** The one new ledger entry, and what is still reserved. */
 async function newEntry(account: Account, known: Set<string>) {
   const { results } = await env.DB.prepare("SELECT task_id AS id, held, charged FROM entry WHERE account_id = ?1 AND step = 'close'")
     .bind(account.id)
@@ -163,7 +163,7 @@ async function newEntry(account: Account, known: Set<string>) {
   return { ...fresh[0]!, reserved: wallet!.reserved };
 }
 
-test("whatever an upstream sends and whoever stops: 0 <= charged <= held, and no less than was said or sent", async () => {
+test("whatever the upstream sends and whichever side stops: 0 <= charged <= reserved, and no less than what was reported or sent", async () => {
   const lines = capture();
   const account = await newAccount(1_000_000);
   const known = new Set<string>();
@@ -183,7 +183,7 @@ test("whatever an upstream sends and whoever stops: 0 <= charged <= held, and no
       const isNothingMade = one.end.kind === "error" && !arrived.some(({ begins }) => begins);
       const least = isNothingMade ? 0 : Math.ceil((tokens.prompt * rates.input + tokens.completion * rates.output) / 1e6);
       expect(charged).toBeGreaterThanOrEqual(Math.min(held, least));
-      // What is reported is charged, no more.
+      // With a usage report, exactly that is charged.
       if (said && sent === 0) expect(charged).toBe(Math.min(held, least));
 
       expect(seen).not.toMatch(/SecretMaker|sk-upstream|"(?:provider|cost|cost_details|system_fingerprint|native_finish_reason)"/);

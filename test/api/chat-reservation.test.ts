@@ -1,4 +1,4 @@
-/** What a chat reserves: the bytes of everything that is forwarded, bounds for what bytes say little of, the longest answer. */
+/** What a chat reserves: the bytes of all forwarded fields, upper bounds for parts whose bytes say little about tokens, and the longest answer. */
 
 import { expect, test } from "vitest";
 import { chatBody } from "../../src/catalog/chat-schema.ts";
@@ -31,23 +31,25 @@ test.each([
     expect(reserve(body(text)).promptTokens - reserve(body("")).promptTokens).toBeGreaterThanOrEqual(new TextEncoder().encode(text).length);
 });
 
-test("what is not forwarded is not reserved for", () =>
+test("fields that are not forwarded do not count", () =>
   expect(chatReservation(price, chatBody.parse({ messages: [message], user: "x".repeat(999), whatever: 5 })).promptTokens).toBe(least));
 
 const withPart = (part: object) =>
   reserve({ messages: [{ role: "user", content: [part] }] }).promptTokens -
   reserve({ messages: [{ role: "user", content: "" }] }).promptTokens;
-const picture = (detail?: string) =>
+const makeImage = (detail?: string) =>
   withPart({ type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(1_000_000)}`, ...(detail && { detail }) } });
 
-test("pictures, audio and files have bounds of their own", () => {
-  expect([picture("low"), picture("high"), picture("auto"), picture("original"), picture()]).toEqual([512, 4096, 16_384, 16_384, 16_384]);
-  // A minute of MP3 at 8 kbit/s is 80,000 characters, and 3,000 tokens at the most.
+test("images, audio and files have upper bounds of their own", () => {
+  expect([makeImage("low"), makeImage("high"), makeImage("auto"), makeImage("original"), makeImage()]).toEqual([
+    512, 4096, 16_384, 16_384, 16_384,
+  ]);
+  // A minute of MP3 at 8 kbit/s is 80,000 characters, and at most 3,000 tokens.
   expect(withPart({ type: "input_audio", input_audio: { data: "A".repeat(80_000), format: "mp3" } })).toBe(10_000);
   expect(withPart({ type: "file", file: { file_data: "AAAA" } })).toBe(1_050_000);
 });
 
-test("the answer's limit is the smaller one that is given, else 4096", () => {
+test("the answer's limit is the smaller of the two that are given, else 4096", () => {
   const limits = [
     {},
     { max_tokens: 7 },

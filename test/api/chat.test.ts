@@ -1,4 +1,4 @@
-/** Chat completions: OpenAI's shapes, whole and streamed, and what they cost however they end. Interface 4.1, contract 1 and 4. */
+/** Chat completions: OpenAI's shapes, whole and streamed, and what each way of ending costs. Interface 4.1, contract 1 and 4. */
 
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -11,7 +11,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/chat/completions";
 const chat = (content: string, more: object = {}) => ({ model: "textA-1", messages: [{ role: "user", content }], ...more });
-/** 10 tokens in at 2 and 2 tokens out at 8 millionths each. */
+/** 10 prompt tokens at 2 and 2 completion tokens at 8 millionths each. */
 const price = 0.000036;
 
 async function stream(account: Account, content: string, more: object = {}): Promise<Response> {
@@ -29,7 +29,7 @@ const eventsOf = (text: string) =>
 const contentOf = (chunks: { choices: { delta: { content?: string } }[] }[]) =>
   chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join("");
 
-/** The object that holds the money of the next chat, once it does. */
+/** The object that will hold the reservation of the next chat. */
 function nextHold(): () => DurableObjectStub<HoldObject> {
   const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
   const original = namespace.newUniqueId;
@@ -40,7 +40,7 @@ function nextHold(): () => DurableObjectStub<HoldObject> {
   return () => env.HOLDS.get(id!);
 }
 
-/** Looks until nothing is reserved any more. */
+/** Polls until nothing is reserved any more. */
 async function settledBooks(account: Account) {
   for (let turn = 0; turn < 100; turn++) {
     const { reserved } = (await asAdmin(`/accounts/${account.id}`)).body;
@@ -50,7 +50,7 @@ async function settledBooks(account: Account) {
   return books(account);
 }
 
-test("a completion answers whole, under an id and a model name of ours, and is charged by its usage to the millionth", async () => {
+test("a whole answer has our own id and model name, and is charged by its usage to the millionth", async () => {
   const account = await newAccount(1, 1);
   const { status, headers, body } = await call(path, { key: account.key, body: chat("hi") });
   expect(status).toBe(200);
@@ -68,39 +68,42 @@ test("a completion answers whole, under an id and a model name of ours, and is c
   expect(balance.body).toEqual({ success: true, remain_balance: 0.999964, used_balance: price, unlimited_quota: false });
 });
 
-test("each model has its price, a part of a millionth counts as a whole one", async () => {
+test("each model has its own price, and fractions of a millionth are rounded up", async () => {
   const account = await newAccount();
   const { body } = await call(path, { key: account.key, body: { ...chat("hi"), model: "textA-1-mini" } });
   expect(body.model).toBe("textA-1-mini");
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000004 });
 });
 
-test("content may be given in parts", async () => {
+test("content may be a list of parts", async () => {
   const account = await newAccount();
   const messages = [{ role: "user", content: [{ type: "text", text: "hi" }] }];
   expect((await call(path, { key: account.key, body: { model: "textA-1", messages } })).status).toBe(200);
 });
 
-test.each([false, true])("a stream ends with [DONE] and carries the usage only when asked for: include_usage %s", async (include_usage) => {
-  const account = await newAccount(1);
-  const response = await stream(account, "hi", { stream_options: { include_usage } });
-  expect(response.status).toBe(200);
-  expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
-  const events = eventsOf(await response.text());
-  expect(events.at(-1)).toBe("[DONE]");
-  const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
-  const id = chunks[0].id as string;
-  expect(id).toMatch(/^chatcmpl-/);
-  for (const chunk of chunks)
-    expect(chunk).toMatchObject({ id, object: "chat.completion.chunk", model: "textA-1", created: expect.any(Number) });
-  expect(contentOf(chunks)).toBe("Hello there");
-  const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
-  if (include_usage) expect(chunks.at(-1)).toMatchObject({ choices: [], usage });
-  else expect(chunks.some((chunk) => "usage" in chunk || chunk.choices.length === 0)).toBe(false);
-  expect(await settledBooks(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
-});
+test.each([false, true])(
+  "a stream ends with [DONE] and contains the usage only when requested: include_usage %s",
+  async (include_usage) => {
+    const account = await newAccount(1);
+    const response = await stream(account, "hi", { stream_options: { include_usage } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+    const events = eventsOf(await response.text());
+    expect(events.at(-1)).toBe("[DONE]");
+    const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
+    const id = chunks[0].id as string;
+    expect(id).toMatch(/^chatcmpl-/);
+    for (const chunk of chunks)
+      expect(chunk).toMatchObject({ id, object: "chat.completion.chunk", model: "textA-1", created: expect.any(Number) });
+    expect(contentOf(chunks)).toBe("Hello there");
+    const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
+    if (include_usage) expect(chunks.at(-1)).toMatchObject({ choices: [], usage });
+    else expect(chunks.some((chunk) => "usage" in chunk || chunk.choices.length === 0)).toBe(false);
+    expect(await settledBooks(account)).toEqual({ quota: 1, reserved: 0, used: price, remaining: 0.999964 });
+  },
+);
 
-test("while a chat runs its prompt and max_tokens are reserved, 4096 unless told", async () => {
+test("while a chat runs, its prompt and max_tokens (default 4096) are reserved", async () => {
   const account = await newAccount();
   const reservedFor = async (more: object) => {
     const response = await stream(account, "hi", more);
@@ -131,7 +134,7 @@ test.each([
 test.each([
   ["the account", 0.001, null],
   ["the key", null, 0.001],
-])("a quota of %s that does not cover the reservation is 402, and the upstream is not asked", async (_, quota, keyQuota) => {
+])("a quota of %s below the reservation is 402, and the upstream is not called", async (_, quota, keyQuota) => {
   const account = await newAccount(quota, keyQuota);
   const prompt = unique();
   const answer = await call(path, { key: account.key, body: chat(prompt) });
@@ -143,19 +146,16 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test.each([{}, { stream: true }])(
-  "an upstream that reports no usage is paid by an estimate, never more than was reserved: %j",
-  async (more) => {
-    const account = await newAccount();
-    await call(path, { key: account.key, body: chat("no-usage", { max_tokens: 1, ...more }) });
-    const { reserved, used } = await settledBooks(account);
-    expect(reserved).toBe(0);
-    expect(used).toBeGreaterThan(0.000008);
-    expect(used).toBeLessThan(0.0002);
-  },
-);
+test.each([{}, { stream: true }])("without a usage report the charge is an estimate, never above the reservation: %j", async (more) => {
+  const account = await newAccount();
+  await call(path, { key: account.key, body: chat("no-usage", { max_tokens: 1, ...more }) });
+  const { reserved, used } = await settledBooks(account);
+  expect(reserved).toBe(0);
+  expect(used).toBeGreaterThan(0.000008);
+  expect(used).toBeLessThan(0.0002);
+});
 
-test("a stream that breaks off is charged for what was sent and does not look whole", async () => {
+test("a broken stream is charged for what was sent, and does not look complete", async () => {
   const account = await newAccount();
   const response = await stream(account, `break ${unique()}`);
   const seen: string[] = [];
@@ -170,7 +170,7 @@ test("a stream that breaks off is charged for what was sent and does not look wh
   expect(used).toBeGreaterThan(0);
 });
 
-test("a caller who hangs up pays what the upstream reports, and nothing stays reserved", async () => {
+test("a caller that disconnects is charged by the upstream's usage report, and nothing stays reserved", async () => {
   const account = await newAccount();
   const response = await stream(account, "hi");
   const reader = response.body!.getReader();
@@ -179,7 +179,7 @@ test("a caller who hangs up pays what the upstream reports, and nothing stays re
   expect(await settledBooks(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("a caller who hangs up before the whole answer came pays what the upstream reports", async () => {
+test("a caller that disconnects before a whole answer is charged by the upstream's usage report", async () => {
   const account = await newAccount();
   const hangUp = new AbortController();
   const held = vi.spyOn(HoldObject.prototype, "hold");
@@ -196,7 +196,7 @@ test("a caller who hangs up before the whole answer came pays what the upstream 
   expect(await settledBooks(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("a Worker that dies leaves its hold to the alarm, which gives it back once and for all", async () => {
+test("when a Worker crashes, the hold's alarm returns the reservation once", async () => {
   const account = await newAccount();
   const hold = nextHold();
   const reached = stopAt(HoldObject.prototype as never, "end", false);
@@ -210,7 +210,7 @@ test("a Worker that dies leaves its hold to the alarm, which gives it back once 
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("D1 that fails when the chat is settled is asked again by the alarm; the caller has the answer", async () => {
+test("if D1 fails while a chat is settled, the alarm retries; the caller has its answer", async () => {
   const account = await newAccount();
   const hold = nextHold();
   failOnce(bindings.database(), "batch");
@@ -220,7 +220,7 @@ test("D1 that fails when the chat is settled is asked again by the alarm; the ca
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test.each([false, true])("D1 that fails when the chat is reserved is 503 and holds nothing: takes effect %s", async (isDone) => {
+test.each([false, true])("if D1 fails while a chat is reserved, the answer is 503 and nothing is held: takes effect %s", async (isDone) => {
   const account = await newAccount();
   failOnce(bindings.statement(), "run", isDone);
   const answer = await call(path, { key: account.key, body: chat("hi") });
@@ -229,7 +229,7 @@ test.each([false, true])("D1 that fails when the chat is reserved is 503 and hol
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a model that is no text model is refused with param model", async () => {
+test("a model of another kind is refused with param model", async () => {
   const account = await newAccount();
   for (const model of ["imgA-4", "textB-9"])
     expect(await call(path, { key: account.key, body: { ...chat("hi"), model } })).toMatchObject({

@@ -1,11 +1,11 @@
-/** Turns of an isolate: who waits, who is refused, and who is not held back by others. */
+/** The semaphore of an isolate: which work waits, which is refused, and that owners do not block each other. */
 
 import { expect, test } from "vitest";
 import { Semaphore } from "../../src/concurrency.ts";
 
 const busy = () => new Error("busy");
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test ends it. */
 function work() {
   const { promise, resolve } = Promise.withResolvers<string>();
   return { run: () => promise, end: () => resolve("done") };
@@ -13,7 +13,7 @@ function work() {
 
 const options = { mostAtOnce: 3, mostOfOne: 2, longestMs: 60_000, longestWaitMs: 500 };
 
-test("an owner has two of three turns and one that waits; the next is refused at once, and another owner gets in", async () => {
+test("an owner gets two of three permits and one waiting place; its next request is refused at once, and another owner gets a permit", async () => {
   const turns = new Semaphore(options);
   const [first, second, third] = [work(), work(), work()];
   const running = [turns.take(first.run, busy, "a"), turns.take(second.run, busy, "a")];
@@ -27,7 +27,7 @@ test("an owner has two of three turns and one that waits; the next is refused at
   expect(await Promise.all(running)).toEqual(["done", "done"]);
 });
 
-test("turns are given in the order in which they were asked for, as far as there is room for their owners", async () => {
+test("permits are given in the order of requests, subject to the limit of each owner", async () => {
   const turns = new Semaphore({ ...options, mostAtOnce: 2, mostOfOne: 1, longestWaitMs: 5_000 });
   const order: string[] = [];
   const [a, b] = [work(), work()];
@@ -42,7 +42,7 @@ test("turns are given in the order in which they were asked for, as far as there
   expect(order).toEqual(["c", "d", "b"]);
 });
 
-test("a turn that does not come is refused, and its place in the line is free again", async () => {
+test("a request that times out is refused, and its waiting place is free again", async () => {
   const turns = new Semaphore({ ...options, mostAtOnce: 1, longestWaitMs: 50 });
   const one = work();
   const held = turns.take(one.run, busy, "a");

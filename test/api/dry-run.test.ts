@@ -1,4 +1,4 @@
-/** `?dry_run=true`: what a submission would cost, or its exact error, with nothing left behind. Contract 1. */
+/** `?dry_run=true`: a submission's price, or its exact error, with nothing stored. Contract 1. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -19,7 +19,7 @@ const messages = [{ role: "user", content: "Hello" }];
 const dry = (account: Account, path: string, body: unknown, headers: Record<string, string> = {}) =>
   call(`${path}?dry_run=true`, { key: account.key, body, headers });
 
-test("a dry run tells price, rest and parameters as the submission would, and leaves nothing", async () => {
+test("a dry run returns the price, the remaining balance and the parameters of the submission, and stores nothing", async () => {
   const account = await newAccount();
   const creates = vi.spyOn(TaskObject.prototype, "create");
   const rows: [string, object, string, number][] = [
@@ -43,7 +43,7 @@ test("a dry run tells price, rest and parameters as the submission would, and le
   }
 });
 
-test("a chat can be tried too", async () => {
+test("a chat supports dry runs", async () => {
   const account = await newAccount();
   const { status, body } = await dry(account, chats, { model: "textA-1", messages, max_tokens: 1000 });
   expect(status).toBe(200);
@@ -53,7 +53,7 @@ test("a chat can be tried too", async () => {
   await expectNoTrace(account);
 });
 
-test("a remix is tried with its source, and refused as the real one without", async () => {
+test("a remix is checked with its source, and refused like a real one without it", async () => {
   const account = await newAccount();
   const source = await complete(account, videos, { model: "vidA-2", prompt: unique() });
   const body = { model: "vidA-2", prompt: unique() };
@@ -66,7 +66,7 @@ test("a remix is tried with its source, and refused as the real one without", as
   expect((await dry(account, unknown, body)).body).toEqual((await call(unknown, { key: account.key, body })).body);
 });
 
-test("each refusal is the real one's, 402 and the limit of open tasks included", async () => {
+test("each refusal equals the real one, 402 and the limit of open tasks included", async () => {
   const poor = await newAccount(0.01);
   const limited = await newAccount(100, 0.01);
   const prompt = unique();
@@ -95,22 +95,22 @@ test("each refusal is the real one's, 402 and the limit of open tasks included",
   expect(refused).toMatchObject({ status: 429, body: { error: { code: "too_many_open_tasks" } } });
 });
 
-test("inline images are checked and not kept, large and small", async () => {
+test("inline images, large and small, are checked and not stored", async () => {
   const account = await newAccount();
   const puts = spyOn(bindings.bucket(), "put").mockClear();
   const padded = new Uint8Array(200_000);
   padded.set(png);
-  const picture = `data:image/png;base64,${padded.toBase64()}`;
+  const large = `data:image/png;base64,${padded.toBase64()}`;
   const small = `data:image/png;base64,${png.toBase64()}`;
-  const body = { model: "imgA-4", prompt: unique(), images: [picture, small] };
+  const body = { model: "imgA-4", prompt: unique(), images: [large, small] };
   expect((await dry(account, images, body)).body).toMatchObject({ kind: "image", metadata: { images: ["inline", "inline"] } });
-  const wrong = { ...body, images: [picture, `data:image/png;base64,${btoa("x".repeat(90_000))}`] };
+  const wrong = { ...body, images: [large, `data:image/png;base64,${btoa("x".repeat(90_000))}`] };
   expect(await dry(account, images, wrong)).toMatchObject({ status: 400, body: { error: { param: "images[1]" } } });
   expect(puts).not.toHaveBeenCalled();
   expect((await env.ASSETS.list({ prefix: "inputs/" })).objects).toEqual([]);
 });
 
-test("with an idempotency key it claims nothing, costs nothing where it would be a repeat, and finds conflicts", async () => {
+test("with an idempotency key it makes no claim, prices a repeat at 0, and detects conflicts", async () => {
   const account = await newAccount();
   const headers = { "idempotency-key": unique() };
   const body = { model: "imgA-4", prompt: unique() };
@@ -121,7 +121,7 @@ test("with an idempotency key it claims nothing, costs nothing where it would be
   expect(await dry(account, images, { ...body, n: 2 }, headers)).toMatchObject({ status: 409 });
 });
 
-test("it counts as a read, takes true or false, and wants a key", async () => {
+test("it counts as a read, accepts true or false, and needs a key", async () => {
   const account = await newAccount();
   const body = { model: "imgA-4", prompt: unique() };
   const vars = { SUBMISSIONS: { limit: async () => ({ success: false }) }, RATE_LIMITS: "on" } as unknown as Partial<Env>;
@@ -135,7 +135,7 @@ test("it counts as a read, takes true or false, and wants a key", async () => {
   await expectNoTrace(account);
 });
 
-test("without any limit there is no rest to tell: -1", async () => {
+test("without any quota remaining_after is -1", async () => {
   const account = await newAccount(null);
   expect((await dry(account, images, { model: "imgA-4", prompt: unique() })).body.remaining_after).toBe(-1);
 });

@@ -1,4 +1,4 @@
-/** How every family says no: unknown paths, wrong methods, faults of ours. Contract 5. */
+/** Errors in every family: unknown paths, wrong methods, internal faults. Contract 5. */
 
 import { exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -27,7 +27,7 @@ test.each(["/v1", "/v1/unknown", "/v1/images", "/v1/images/x", "/v1/videos", "/v
   },
 );
 
-test("what is unknown within a family is 404 in the family's own envelope", async () => {
+test("an unknown path within a family is 404 in the family's own envelope", async () => {
   const { key } = await newAccount();
   expect((await call("/v1/tasks/x/y", { key })).body).toEqual({ code: 404, message: notFound.message, error: notFound });
   expect((await asAdmin("/unknown")).body).toEqual({ error: notFound });
@@ -55,7 +55,7 @@ const families: [string, string[], string[]][] = [
   ["/admin/audit", ["POST", "DELETE"], ["GET"]],
 ];
 
-test.each(families)("%s with %j is 405 and names %j in Allow", async (path, methods, allowed) => {
+test.each(families)("%s with %j is 405, and Allow lists %j", async (path, methods, allowed) => {
   const { key } = await newAccount();
   for (const method of methods) {
     const { status, headers, body } = await call(path, { key: path.startsWith("/admin") ? "test-admin" : key, method });
@@ -68,7 +68,7 @@ test.each(families)("%s with %j is 405 and names %j in Allow", async (path, meth
   }
 });
 
-test("every answer forbids guessing its type and has an id of its own", async () => {
+test("every answer has nosniff and its own request id", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const { body } = await finish(account, id);
@@ -96,7 +96,7 @@ test("every answer forbids guessing its type and has an id of its own", async ()
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("a fault of ours is 500 with a fixed sentence in each family, and shows nothing of what happened", async () => {
+test("an internal fault is 500 with a fixed message in each family, without any detail", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const url = (await finish(account, id)).body.data.result.images[0].url[0] as string;
@@ -123,7 +123,7 @@ test("a fault of ours is 500 with a fixed sentence in each family, and shows not
   expect(await call("/v1/models", { key })).toMatchObject({ status: 500, body: { error: broken } });
 });
 
-test("a fault that may pass is 503 with Retry-After", async () => {
+test("a temporary fault is 503 with Retry-After", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
   for (const mark of ["retryable", "overloaded"]) {
@@ -136,7 +136,7 @@ test("a fault that may pass is 503 with Retry-After", async () => {
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(200);
 });
 
-test("an upstream in trouble shows nothing of itself: not its name, its address, its own words", async () => {
+test("a failing upstream's name, URL and text do not appear in the answer", async () => {
   const account = await newAccount();
   const body = { model: "textA-1", messages: [{ role: "user", content: `sandbox:fail ${unique()}` }] };
   const answer = await call("/v1/chat/completions", { key: account.key, body });
@@ -146,7 +146,7 @@ test("an upstream in trouble shows nothing of itself: not its name, its address,
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("paths and queries that are no proper text are the caller's mistake", async () => {
+test("paths and queries that are not valid text are 4xx", async () => {
   const { key } = await newAccount();
   for (const path of [
     "/%E0%A4%A",
@@ -161,7 +161,7 @@ test("paths and queries that are no proper text are the caller's mistake", async
   }
 });
 
-test("a HEAD of a status answers its headers without the body", async () => {
+test("HEAD of a status query returns its headers without a body", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
   const headers = { authorization: `Bearer ${account.key}` };

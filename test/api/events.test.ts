@@ -1,4 +1,4 @@
-/** `/v1/events`: the account's ended tasks, in the order in which they ended. Contract 7. */
+/** `/v1/events`: the account's final tasks, in the order in which they ended. Contract 7. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -15,7 +15,7 @@ const events = async (account: Account, query = "") => (await call(`/v1/events${
 const tasksOf = (body: { data: { task: string }[] }) => body.data.map(({ task }) => task);
 const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
 
-test("tasks stand in the order in which they ended, with how they ended; open ones, chats and other accounts' are left out", async () => {
+test("tasks are listed in the order in which they ended, with their outcome; open tasks, chats and other accounts' tasks are not listed", async () => {
   const [account, stranger] = [await newAccount(), await newAccount()];
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
@@ -44,7 +44,7 @@ test("tasks stand in the order in which they ended, with how they ended; open on
   expect(tasksOf(await events(account))).toEqual([second, first, open]);
 });
 
-test("who reads on from the last id gets each task once, page by page", async () => {
+test("paging from the last id returns each task once", async () => {
   const account = await newAccount();
   // All of them end in the same millisecond.
   const ids = await Promise.all(Array.from({ length: 7 }, () => submit(account, images, image())));
@@ -62,7 +62,7 @@ test("who reads on from the last id gets each task once, page by page", async ()
   expect(await events(account, `?${after.slice(1)}`)).toEqual({ object: "list", data: [], has_more: false });
 });
 
-test("a task that is settled by a clock that is behind stands after those that were settled before it", async () => {
+test("a task settled by a slow clock is listed after the tasks that were settled before it", async () => {
   const account = await newAccount();
   const ids = [await submit(account, images, image()), await submit(account, images, image())];
   await cancel(account, ids[0]!);
@@ -74,14 +74,14 @@ test("a task that is settled by a clock that is behind stands after those that w
   expect(tasksOf(await events(account, `?after=${data[0].id}`))).toEqual([ids[1]]);
 });
 
-test("a submission that was refused leaves no event", async () => {
+test("a refused submission has no event", async () => {
   const account = await newAccount();
   failOnce(bindings.statement(), "run", true);
   expect((await call(images, { key: account.key, body: image() })).status).toBe(503);
   expect((await events(account)).data).toEqual([]);
 });
 
-test("what ended more than seven days ago is not listed", async () => {
+test("tasks that ended more than seven days ago are not listed", async () => {
   const account = await newAccount();
   const old = await submit(account, images, image());
   await cancel(account, old);
@@ -122,7 +122,7 @@ test.each(["after=", "after=evt_x", "after=task_x", "limit=0", "limit=101", "wai
   },
 );
 
-test("after another account's event, or an open task, is refused", async () => {
+test("an event of another account, or an open task, is refused as `after`", async () => {
   const [account, stranger] = [await newAccount(), await newAccount()];
   const foreign = await submit(stranger, images, image());
   await cancel(stranger, foreign);
@@ -131,7 +131,7 @@ test("after another account's event, or an open task, is refused", async () => {
     expect((await call(`/v1/events?after=${id.replace("task_", "evt_")}`, { key: account.key })).status).toBe(400);
 });
 
-test("a page reads its own rows and no others", async () => {
+test("a page reads only its own rows", async () => {
   const account = await newAccount();
   const { results } = await env.DB.prepare(
     `EXPLAIN QUERY PLAN SELECT task_id AS taskId, outcome, at FROM entry

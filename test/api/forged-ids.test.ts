@@ -1,4 +1,4 @@
-/** Ids that were never issued, by the thousands: each is answered like somebody else's task, and none leaves anything behind. Contract 2. */
+/** Thousands of ids that were never issued: each is answered like another account's task, and none leaves a trace. Contract 2. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -14,7 +14,7 @@ const images = "/v1/images/generations";
 const base64url = { alphabet: "base64url", omitPadding: true } as const;
 const newTask = (account: Account, headers = {}) => submit(account, images, { model: "imgA-4", prompt: unique() }, headers);
 
-/** The ways to ask for a task by its id. */
+/** Every way to query a task by its id. */
 const ways: ((id: string, key: string) => ReturnType<typeof call>)[] = [
   (id, key) => call(`/v1/tasks/${id}`, { key }),
   (id, key) => call(`/v1/videos/generations/${id}`, { key }),
@@ -24,7 +24,7 @@ const ways: ((id: string, key: string) => ReturnType<typeof call>)[] = [
 
 const random = () => `task_${crypto.getRandomValues(new Uint8Array(32)).toBase64(base64url)}`;
 
-/** Spellings near an id of the caller's own: who reads one of them leniently finds a task. */
+/** Variants of an id of the caller's own: a lenient parser would find the task. */
 function near(id: string): string[] {
   const bytes = Uint8Array.fromBase64(id.slice(5), base64url);
   const flipped = Array.from({ length: 256 }, (_, bit) => {
@@ -37,7 +37,7 @@ function near(id: string): string[] {
   const oneCase = swapped.map((letter, at) => id.slice(0, at) + letter + id.slice(at + 1)).filter((text) => text !== id);
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const last = alphabet.indexOf(id.at(-1)!);
-  // The last character's two low bits stand for nothing: three other spellings decode to the same bytes.
+  // The last character's two low bits are unused: three other spellings decode to the same bytes.
   const unusual = [1, 2, 3].map((bits) => id.slice(0, -1) + alphabet[last + bits]!);
   const longer = ["A", "AA", "=", "%3D", "%00", "%20", "%0A", ".", id, "A".repeat(8_000)].map((more) => id + more);
   const renamed = [id.slice(5), `task-${id.slice(5)}`, `tasks_${id.slice(5)}`, ` ${id}`, `%20${id}`, `*${id}`];
@@ -54,13 +54,13 @@ function near(id: string): string[] {
   ];
 }
 
-/** Ids that the platform signed, but for other objects than tasks: those behind the caller's idempotency keys and chats too. */
+/** Ids that the platform signed for objects other than tasks, such as the caller's idempotency keys and chats. */
 const ofOtherObjects = () =>
   Array.from({ length: 100 }, (_, at) =>
     [env.CLAIMS.newUniqueId(), env.HOLDS.newUniqueId(), env.CLAIMS.idFromName(`${at}`), env.HOLDS.idFromName(`${at}`)].map(toTaskId),
   ).flat();
 
-test("ten thousand forged ids are 404 like a stranger's task, wake no object and leave nothing", { timeout: 60_000 }, async () => {
+test("ten thousand forged ids are 404 like another account's task, wake no object and leave no trace", { timeout: 60_000 }, async () => {
   const caller = await newAccount();
   const stranger = await newAccount();
   const own = [await newTask(caller), await newTask(caller, { "idempotency-key": "one" })];
@@ -88,7 +88,7 @@ test("ten thousand forged ids are 404 like a stranger's task, wake no object and
   for (const id of own) expect((await call(`/v1/tasks/${id}`, { key: caller.key })).status).toBe(200);
 });
 
-test("an id that the platform signed and no task was made under is 404 too, and its object stores nothing", async () => {
+test("an id that the platform signed without a task is 404 too, and its object stores nothing", async () => {
   const { key } = await newAccount();
   const before = (await traces()).rows;
   for (const id of Array.from({ length: 5 }, () => toTaskId(env.TASKS.newUniqueId()))) {
@@ -98,7 +98,7 @@ test("an id that the platform signed and no task was made under is 404 too, and 
   expect((await traces()).rows).toEqual(before);
 });
 
-test("a forged id is no source either: neither of a remix nor of a character", async () => {
+test("a forged id is not accepted as a source, neither of a remix nor of a character", async () => {
   const caller = await newAccount();
   const id = await newTask(caller);
   const before = await traces();

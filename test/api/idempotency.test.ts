@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on submissions: one task and one charge for a day, whatever repeats or crashes. Contract 1. */
+/** `Idempotency-Key` on submissions: one task and one charge for a day, whatever is repeated or crashes. Contract 1. */
 
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm } from "cloudflare:test";
@@ -18,7 +18,7 @@ const withKey = (account: Account, key: string, body: unknown, path = images) =>
   call(path, { key: account.key, body, headers: { "idempotency-key": key } });
 const isReplay = ({ headers }: { headers: Headers }) => headers.get("idempotent-replayed");
 
-/** The object that stands for the account's key. */
+/** The object that stores the claim of the account's key. */
 const claimOf = async (account: Account, key: string) => env.CLAIMS.getByName(await sha256Hex(`${account.id}\n${key}`));
 const tasksOf = async (account: Account) => (await call("/v1/tasks", { key: account.key })).body.data as { id: string }[];
 
@@ -31,7 +31,7 @@ const conflict = {
   },
 };
 
-test("the same key and the same body give the same task, one charge, and say so", async () => {
+test("the same key and body give the same task, one charge, and the replay header", async () => {
   const account = await newAccount(1);
   const key = unique();
   const body = image();
@@ -79,7 +79,7 @@ test.each([
   expect(await tasksOf(account)).toHaveLength(1);
 });
 
-test("a body is the same when its fields stand in another order, with other white space or nulls in it", async () => {
+test("bodies are the same if they differ only in field order, white space or nulls", async () => {
   const account = await newAccount();
   const key = unique();
   const prompt = unique();
@@ -90,7 +90,7 @@ test("a body is the same when its fields stand in another order, with other whit
   expect(isReplay(second)).toBe("true");
 });
 
-test("another body under the same key is 409 and reserves nothing", async () => {
+test("another body with the same key is 409 and reserves nothing", async () => {
   const account = await newAccount();
   const key = unique();
   const body = image();
@@ -113,7 +113,7 @@ test("the same body at another endpoint is 409", async () => {
   expect(answer.body).toEqual(conflict);
 });
 
-test("keys belong to the account: another key of it repeats, another account does not", async () => {
+test("keys belong to the account: its other API keys replay, other accounts do not", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
   const second = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } })).body.key as string;
@@ -128,7 +128,7 @@ test("keys belong to the account: another key of it repeats, another account doe
   expect(other.body.id).not.toBe(first.body.id);
 });
 
-test("a submission refused for its body leaves no claim", async () => {
+test("a submission refused because of its body leaves no claim", async () => {
   const account = await newAccount();
   const key = unique();
   expect((await withKey(account, key, { ...image(), n: 9 })).status).toBe(400);
@@ -137,7 +137,7 @@ test("a submission refused for its body leaves no claim", async () => {
   expect(isReplay(answer)).toBeNull();
 });
 
-test("a submission refused for its price leaves no claim, and not its alarm either", async () => {
+test("a submission refused because of its price leaves no claim and no alarm", async () => {
   const account = await newAccount(0.01);
   const key = unique();
   const body = image();
@@ -157,7 +157,7 @@ test("a refusal by the content policy leaves no claim", async () => {
   expect((await withKey(account, key, image())).status).toBe(200);
 });
 
-test("ten submissions at once make one task and one charge", async () => {
+test("ten parallel submissions create one task and one charge", async () => {
   const account = await newAccount();
   const key = unique();
   const body = image();
@@ -179,7 +179,7 @@ test("a key has 1 to 255 printable characters", async () => {
   }
 });
 
-test("after a day the key is free again", async () => {
+test("after a day the key can be used again", async () => {
   const account = await newAccount();
   const key = unique();
   const body = image();
@@ -196,7 +196,7 @@ test("after a day the key is free again", async () => {
   expect(next.body.id).not.toBe(first.body.id);
 });
 
-test("a remix is repeated although its source expired meanwhile", async () => {
+test("a remix is replayed although its source expired in the meantime", async () => {
   const account = await newAccount();
   const source = await submit(account, videos, { model: "vidA-2", prompt: unique() });
   const { body: finished } = await finish(account, source);
@@ -211,7 +211,7 @@ test("a remix is repeated although its source expired meanwhile", async () => {
   expect((await withKey(account, unique(), body, path)).status).toBe(400);
 });
 
-test("a crash between the claim and the task: the repeat gives the task, and only one", async () => {
+test("after a crash between the claim and the task, the repeat creates the only task", async () => {
   const account = await newAccount();
   const key = unique();
   const body = image();
@@ -226,7 +226,7 @@ test("a crash between the claim and the task: the repeat gives the task, and onl
   expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
 });
 
-test("the task was created but its answer got lost: the repeat finds it", async () => {
+test("if the answer is lost after the task was created, the repeat returns that task", async () => {
   const account = await newAccount();
   const key = unique();
   const body = image();
@@ -239,7 +239,7 @@ test("the task was created but its answer got lost: the repeat finds it", async 
   expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
 });
 
-test("an inline picture is there for the task that a repeat after a crash creates", async () => {
+test("an inline image is available to the task that a repeat creates after a crash", async () => {
   const account = await newAccount();
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const body = { ...image(), images: [`data:image/png;base64,${png}`] };

@@ -5,7 +5,7 @@ import { books, call, finish, holdTime, newAccount, submit, unique } from "../su
 
 holdTime();
 
-test("a submission answers the task record with every default resolved", async () => {
+test("a submission answers the task record with all defaults resolved", async () => {
   const account = await newAccount();
   const prompt = unique();
   const { status, body } = await call("/v1/images/generations", { key: account.key, body: { model: "imgC-alias-pro", prompt } });

@@ -1,4 +1,4 @@
-/** Bodies with inline images: read as a stream, stored on the way, removed when they are refused. */
+/** Bodies with inline images: read as a stream, stored while they are read, deleted when they are refused. */
 
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -10,8 +10,8 @@ const MiB = 1024 * 1024;
 const path = "/v1/images/generations";
 const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/** A picture of so many bytes as Base64, as far as its first bytes go. */
-function picture(bytes: number, start = signature): string {
+/** An image of this size in Base64; only its signature is real. */
+function makeImage(bytes: number, start = signature): string {
   const data = new Uint8Array(bytes).fill(7);
   data.set(start);
   return data.toBase64();
@@ -27,9 +27,9 @@ async function refused(account: Account, answer: Awaited<ReturnType<typeof call>
   expect(answer.status).toBe(400);
 }
 
-test("five images of 10 MiB each are taken, kept while the task runs, and removed with its end", async () => {
+test("five images of 10 MiB each are accepted, kept while the task runs, and deleted when it ends", async () => {
   const account = await newAccount();
-  const image = dataUri(picture(10 * MiB));
+  const image = dataUri(makeImage(10 * MiB));
   const { status, body: task } = await call(path, { key: account.key, body: body(Array.from({ length: 5 }, () => image)) });
   expect(status).toBe(200);
   expect(task.metadata.images).toEqual(["inline", "inline", "inline", "inline", "inline"]);
@@ -40,12 +40,12 @@ test("five images of 10 MiB each are taken, kept while the task runs, and remove
 });
 
 test.each<[string, () => unknown, string]>([
-  ["an image of 10 MiB and a byte", () => body([dataUri(picture(10 * MiB + 1))]), "images[0]"],
-  ["six images", () => body(Array.from({ length: 6 }, () => dataUri(picture(4096)))), "images"],
-  ["an image that is none", () => body(["https://pictures.example/1.png", dataUri(picture(4096, [1, 2, 3]))]), "images[1]"],
-  ["Base64 that is none", () => body([dataUri(`${picture(4096)}*`)]), "images[0]"],
-  ["bare Base64 where only data URIs may stand", () => body([picture(4096)]), "images[0]"],
-  ["a good image in a bad body", () => body([dataUri(picture(4096))], { n: 9 }), "n"],
+  ["an image of 10 MiB and a byte", () => body([dataUri(makeImage(10 * MiB + 1))]), "images[0]"],
+  ["six images", () => body(Array.from({ length: 6 }, () => dataUri(makeImage(4096)))), "images"],
+  ["an image that is none", () => body(["https://pictures.example/1.png", dataUri(makeImage(4096, [1, 2, 3]))]), "images[1]"],
+  ["Base64 that is none", () => body([dataUri(`${makeImage(4096)}*`)]), "images[0]"],
+  ["bare Base64 where only data URIs may stand", () => body([makeImage(4096)]), "images[0]"],
+  ["a good image in a bad body", () => body([dataUri(makeImage(4096))], { n: 9 }), "n"],
 ])("%s: refused with the field's name, and nothing stays", async (_, make, param) => {
   const account = await newAccount();
   const before = (await inputs()).length;
@@ -54,27 +54,27 @@ test.each<[string, () => unknown, string]>([
   await refused(account, answer, before);
 });
 
-test("bare Base64 is a film's reference image", async () => {
+test("bare Base64 is accepted as a video's reference image", async () => {
   const account = await newAccount();
-  const film = { model: "vidC-1-0-pro-fast", prompt: "a quay", image_with_roles: [{ url: picture(4096), role: "first_frame" }] };
-  const { status, body: task } = await call("/v1/videos/generations", { key: account.key, body: film });
+  const video = { model: "vidC-1-0-pro-fast", prompt: "a quay", image_with_roles: [{ url: makeImage(4096), role: "first_frame" }] };
+  const { status, body: task } = await call("/v1/videos/generations", { key: account.key, body: video });
   expect(status).toBe(200);
   expect(task.metadata.image_with_roles).toEqual([{ url: "inline", role: "first_frame" }]);
 });
 
-test("of a field that stands twice the last one counts, and the images of the first are removed", async () => {
+test("if a field appears twice the last one counts, and the images of the first are deleted", async () => {
   const account = await newAccount();
-  const [first, second] = [dataUri(picture(4096)), dataUri(picture(8192))];
+  const [first, second] = [dataUri(makeImage(4096)), dataUri(makeImage(8192))];
   const text = `{"model":"imgB-4o-image","prompt":"a quay","images":["${first}","${first}"],"images":["${second}"]}`;
   const { body: task } = await call(path, { key: account.key, body: text });
   const stored = (await env.ASSETS.list({ prefix: `inputs/${task.id}/` })).objects;
   expect(stored.map(({ size }) => size)).toEqual([8192]);
 });
 
-test("a repeat under the same Idempotency-Key stores nothing more, another image is another body", async () => {
+test("a repeat with the same Idempotency-Key stores nothing again; another image is another body", async () => {
   const account = await newAccount();
   const headers = { "idempotency-key": "with-image" };
-  const send = (bytes: number) => call(path, { key: account.key, body: body([dataUri(picture(bytes))]), headers });
+  const send = (bytes: number) => call(path, { key: account.key, body: body([dataUri(makeImage(bytes))]), headers });
   const first = await send(4096);
   const before = (await inputs()).length;
   const again = await send(4096);
@@ -83,10 +83,10 @@ test("a repeat under the same Idempotency-Key stores nothing more, another image
   expect(await inputs()).toHaveLength(before);
 });
 
-test("a client that stops half-way leaves nothing", async () => {
+test("a client that disconnects half-way leaves nothing", async () => {
   const account = await newAccount();
   const before = (await inputs()).length;
-  const text = JSON.stringify(body([dataUri(picture(200_000)), dataUri(picture(200_000))]));
+  const text = JSON.stringify(body([dataUri(makeImage(200_000)), dataUri(makeImage(200_000))]));
   const half = new TextEncoder().encode(text.slice(0, 400_000));
   const broken = new ReadableStream({
     start(controller) {
@@ -106,7 +106,7 @@ test("a client that stops half-way leaves nothing", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a body over 72 MiB is 413, and so is one whose text without images is over 10 MiB", async () => {
+test("a body over 72 MiB is 413, as is one whose text without images is over 10 MiB", async () => {
   const account = await newAccount();
   const padded = (bytes: number) => JSON.stringify(body([], { padding: "" })).replace('"padding":""', `"padding":"${"x".repeat(bytes)}"`);
   expect((await call(path, { key: account.key, body: padded(10 * MiB) })).status).toBe(413);

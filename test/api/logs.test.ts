@@ -1,4 +1,4 @@
-/** What the operator reads: one JSON object a line, with ids and outcomes, without anything that callers or providers keep secret. */
+/** The log: one JSON object per line, with ids and outcomes, without secrets of callers or providers. */
 
 import { exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -10,7 +10,7 @@ afterEach(() => vi.restoreAllMocks());
 
 type Line = Record<string, string | number | boolean>;
 
-/** Collects every line from here on. */
+/** Collects every log line from now on. */
 function capture(): { texts: string[]; lines: () => Line[] } {
   const texts: string[] = [];
   for (const method of ["log", "info", "warn", "error", "debug"] as const)
@@ -30,7 +30,7 @@ async function stream(account: Account, content: string): Promise<void> {
   await response.text().catch(() => undefined);
 }
 
-test("nothing secret is logged, whatever happens: no prompt, key, signature, token or picture", async () => {
+test("no secret is logged in any case: no prompt, key, signature, token or image", async () => {
   const account = await newAccount();
   const prompt = `my-password-is-hunter2 ${unique()}`;
   const { texts, lines } = capture();
@@ -72,7 +72,7 @@ test("nothing secret is logged, whatever happens: no prompt, key, signature, tok
     "signing secret": "test-signing-secret",
     "idempotency key": secretKey,
     "caller's URL": "input-url-token",
-    "inline picture": png.slice(20, 60),
+    "inline image": png.slice(20, 60),
     "upstream's answer": "Hello there",
   };
   for (const [name, secret] of Object.entries(secrets))
@@ -83,7 +83,7 @@ test("nothing secret is logged, whatever happens: no prompt, key, signature, tok
   for (const line of lines()) expect(line).toMatchObject({ unit: expect.any(String), outcome: expect.any(String) });
 });
 
-test("each request writes one line: its id, path, status, outcome, time, and who called", async () => {
+test("each request writes one line: id, path, status, outcome, duration and caller", async () => {
   const account = await newAccount();
   const { lines } = capture();
   const ok = await call("/v1/tasks?limit=1", { key: account.key });
@@ -99,7 +99,7 @@ test("each request writes one line: its id, path, status, outcome, time, and who
   ]);
 });
 
-test("a task can be followed through its lines by its id and its request's", async () => {
+test("a task's log lines can be found by its id and its request's id", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, starts: [503], polls: [{ progress: 10 }] });
@@ -124,7 +124,7 @@ test("a task can be followed through its lines by its id and its request's", asy
   expect(of("settle")).toEqual([expect.objectContaining({ ...work, outcome: "completed" })]);
 });
 
-test.each([false, true])("a chat can be followed through its lines too: streamed %s", async (isStream) => {
+test.each([false, true])("a chat's log lines can be found the same way: streamed %s", async (isStream) => {
   const account = await newAccount();
   const { lines } = capture();
   if (isStream) await stream(account, "hi");

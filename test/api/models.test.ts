@@ -1,4 +1,4 @@
-/** `/v1/models`: what can be asked for. Contract 2 and 8. */
+/** `/v1/models`: the models that can be requested. Contract 2 and 8. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -27,7 +27,7 @@ interface Entry {
 
 const modelsOf = async (account: Account): Promise<Entry[]> => (await call("/v1/models", { key: account.key })).body.data;
 
-/** Asks a gateway that is configured otherwise. */
+/** Sends a request to a gateway with other variables. */
 async function askWith(changes: object, account: Account, path: string, body?: object) {
   const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
   const init = { method: body ? "POST" : "GET", headers, ...(body && { body: JSON.stringify(body) }) };
@@ -42,7 +42,7 @@ const notAvailable = {
   body: { error: { message: expect.any(String), type: "invalid_request", code: "model_not_available", param: "model" } },
 };
 
-/** Every keyword that is used has a form that JSON Schema knows. */
+/** Checks that every keyword is one that JSON Schema defines, with a valid value. */
 function expectSchema(schema: Schema): void {
   if (schema.type !== undefined) expect(["object", "array", "string", "number", "integer", "boolean", "null"]).toContain(schema.type);
   if (schema.enum) expect(schema.enum.length).toBeGreaterThan(0);
@@ -51,7 +51,7 @@ function expectSchema(schema: Schema): void {
   for (const property of Object.values(schema.properties ?? {})) expectSchema(property);
 }
 
-test("the list has OpenAI's form and every public model once", async () => {
+test("the list has OpenAI's format and contains every public model once", async () => {
   const account = await newAccount();
   const { status, body } = await call("/v1/models", { key: account.key });
   expect(status).toBe(200);
@@ -75,7 +75,7 @@ test("the list has OpenAI's form and every public model once", async () => {
   ]);
 });
 
-test("each entry tells its kind, its aliases and its price", async () => {
+test("each entry has its kind, aliases and price", async () => {
   for (const { id, kind, aliases, price } of await modelsOf(await newAccount())) {
     expect(kind).toBe(id.startsWith("text") ? "chat" : id.startsWith("img") ? "image" : "video");
     expect(aliases).toEqual(id === "imgC-3-pro-image-preview" ? ["imgC-alias-pro"] : []);
@@ -94,7 +94,7 @@ test("the parameters of each entry are a JSON Schema with the model in it", asyn
   }
 });
 
-test("the schemas say what the interface says", async () => {
+test("the schemas match the interface", async () => {
   const entries = new Map((await modelsOf(await newAccount())).map((entry) => [entry.id, entry.parameters.properties!]));
   const of = (id: string) => entries.get(id)!;
   expect(of("imgA-4")["n"]).toMatchObject({ type: "integer", minimum: 1, maximum: 4, default: 1 });
@@ -122,7 +122,7 @@ test("the price in the list is the price that is reserved", async () => {
   expect(await reservedFor("/v1/videos/generations", { model: "vidD-02", duration: 10 })).toBe(10 * prices.get("vidD-02")!["second"]!);
 });
 
-test("a model without a usable route is absent from the list and refused, and nothing is reserved", async () => {
+test("a model without a usable route is not listed and is refused, and nothing is reserved", async () => {
   const account = await newAccount();
   const off = [{ provider: "elsewhere", model: "x" }];
   const changes = { ROUTES: { "imgA-4": off, "textA-1": off, "vidA-2": off } };
@@ -140,14 +140,14 @@ test("a model without a usable route is absent from the list and refused, and no
   expect(await books(account)).toMatchObject({ reserved: 0.04, used: 0 });
 });
 
-test("a gateway without any provider has no models and refuses them all", async () => {
+test("a gateway without providers lists no models and refuses them all", async () => {
   const account = await newAccount();
   const changes = { SANDBOX: undefined };
   expect((await askWith(changes, account, "/v1/models")).body).toEqual({ object: "list", data: [] });
   expect(await askWith(changes, account, "/v1/images/generations", { model: "imgA-4", prompt: unique() })).toMatchObject(notAvailable);
 });
 
-test("the operator's routes and prices may come as text", async () => {
+test("the ROUTES and PRICES variables may be text", async () => {
   const account = await newAccount();
   const changes = { PRICES: JSON.stringify({ "imgA-4": { image: 1_000_000 } }), ROUTES: JSON.stringify({ "vidD-02": [] }) };
   const { data } = (await askWith(changes, account, "/v1/models")).body as { data: Entry[] };
@@ -155,11 +155,11 @@ test("the operator's routes and prices may come as text", async () => {
   expect(data.some(({ id }) => id === "vidD-02")).toBe(false);
 });
 
-test("the list wants a key", async () => {
+test("the list needs a key", async () => {
   expect(await call("/v1/models")).toMatchObject({ status: 401, body: { error: { type: "unauthorized", code: "unauthorized" } } });
 });
 
-test("a model can be asked for alone, by its name or an alias, as the list shows it", async () => {
+test("a single model is returned by its name or an alias, as it is in the list", async () => {
   const account = await newAccount();
   for (const entry of await modelsOf(account))
     for (const name of [entry.id, ...entry.aliases])
@@ -172,7 +172,7 @@ test("a model can be asked for alone, by its name or an alias, as the list shows
   expect(await call("/v1/models/imgA-4", { key: account.key, method: "PUT" })).toMatchObject({ status: 405 });
 });
 
-test("who has the list or an entry already is told so, until it changes", async () => {
+test("an ETag gives 304 for the list and for an entry, until they change", async () => {
   const account = await newAccount();
   for (const path of ["/v1/models", "/v1/models/imgA-4"]) {
     const etag = (await call(path, { key: account.key })).headers.get("etag")!;

@@ -1,4 +1,4 @@
-/** Headers as only a scanner sends them: an answer of the family with a proper status, never a fault of ours. Contract 5. */
+/** Malformed headers, as scanners send them: an error of the path's family with a proper status, never a 500. Contract 5. */
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const long = "x".repeat(100_000);
 
 const keyed = ["/v1/tasks", "/v1/tasks/x", "/v1/models", "/v1/characters", "/v1/balance", "/v1/user/balance", "/admin/audit"];
 
-test.each(keyed)("%s with an Authorization nobody would send is 401", async (path) => {
+test.each(keyed)("%s with a malformed Authorization is 401", async (path) => {
   const { key } = await newAccount();
   const own = path.startsWith("/admin") ? "test-admin" : key;
   for (const authorization of [
@@ -29,7 +29,7 @@ test.each(keyed)("%s with an Authorization nobody would send is 401", async (pat
     expectRefusal(path, await call(path, { headers: { authorization } }), [401]);
 });
 
-test("an Authorization that stands twice is 401, also when both are good", async () => {
+test("two Authorization headers are 401, also when both are valid", async () => {
   const { key } = await newAccount();
   const headers = new Headers([
     ["authorization", `Bearer ${key}`],
@@ -40,7 +40,7 @@ test("an Authorization that stands twice is 401, also when both are good", async
   expect(await response.json()).toMatchObject({ code: 401, error: { code: "unauthorized" } });
 });
 
-test.each(["/v1/images/generations", "/v1/videos/generations"])("%s with an Idempotency-Key of any length or letters", async (path) => {
+test.each(["/v1/images/generations", "/v1/videos/generations"])("%s with an Idempotency-Key of any length or characters", async (path) => {
   const { key } = await newAccount();
   const model = path === images ? "imgA-4" : "vidB-3.1-fast";
   for (const given of [long, "k".repeat(256), "a\tb", "a\u007f"]) {
@@ -50,7 +50,7 @@ test.each(["/v1/images/generations", "/v1/videos/generations"])("%s with an Idem
   }
 });
 
-test("an Idempotency-Key that stands twice is one key, and a repeat with both is a repeat", async () => {
+test("two Idempotency-Key headers form one key, and a repeat with both is a replay", async () => {
   const { key } = await newAccount();
   const body = JSON.stringify(image());
   const send = async () => {
@@ -68,13 +68,13 @@ test("an Idempotency-Key that stands twice is one key, and a repeat with both is
   expect(await send()).toEqual({ ...first, replayed: "true" });
 });
 
-test("a content type that stands twice, or is endless, is 415", async () => {
+test("two content types, or a very long one, are 415", async () => {
   const { key } = await newAccount();
   for (const type of ["application/json, text/plain", "text/plain, application/json", long, `application/json${long}`])
     expectRefusal(images, await call(images, { key, body: image(), headers: { "content-type": type } }), [415]);
 });
 
-test("an Accept-Language of any size is answered in a language", async () => {
+test("an Accept-Language of any size gets an answer in a supported language", async () => {
   const { key } = await newAccount();
   const huge = Array.from({ length: 20_000 }, (_, at) => `x${at};q=0.${at}`).join(",");
   for (const [given, language] of [
@@ -93,7 +93,7 @@ test("an Accept-Language of any size is answered in a language", async () => {
   expect((await call(`/v1/tasks/x?language=${long.slice(0, 8_000)}`, { key })).headers.get("content-language")).toBe("en");
 });
 
-test("validators and ranges of any size are answered as if they named nothing", async () => {
+test("validators and ranges of any size are answered as if they did not match", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   const { data } = (await finish(account, id)).body;

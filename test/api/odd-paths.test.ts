@@ -1,4 +1,4 @@
-/** Paths and queries as only a scanner sends them: an answer of the family with a proper status, never a fault of ours. Contract 5. */
+/** Malformed paths and queries, as scanners send them: an error of the path's family with a proper status, never a 500. Contract 5. */
 
 import { expect, test } from "vitest";
 import { neverIssued } from "../support/bodies.ts";
@@ -46,7 +46,7 @@ test.each([
   ["PATCH", "/admin/accounts/", "", [404]],
   ["POST", "/admin/accounts/", "/keys", [404]],
   ["DELETE", "/admin/keys/", "", [404]],
-] as const)("%s %s...%s with control characters and broken encodings is a plain refusal", async (method, start, end, allowed) => {
+] as const)("%s %s...%s with control characters and broken encodings is a 4xx", async (method, start, end, allowed) => {
   const { key } = await newAccount();
   const body = method === "POST" || method === "PATCH" ? { body: end === "/remix" ? { model: "vidA-2", prompt: "p" } : {} } : {};
   for (const odd of oddities) {
@@ -55,7 +55,7 @@ test.each([
   }
 });
 
-test("queries of that kind are refused with 400 or name nothing", async () => {
+test("malformed queries are refused with 400 or find nothing", async () => {
   const { key } = await newAccount();
   for (const odd of oddities) {
     for (const name of ["limit", "status", "kind"]) {
@@ -79,7 +79,7 @@ test("queries of that kind are refused with 400 or name nothing", async () => {
 });
 
 test.each(["//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v1/tasks/x//", "/V1/tasks", "/v1/tasks;x=1", "/v1/./unknown", "/%761/tasks/x/y"])(
-  "%s is no other spelling of a path",
+  "%s is not accepted as another spelling of a path",
   async (path) => {
     const { key } = await newAccount();
     const { status, body } = await call(`https://gateway.example${path}`, { key });
@@ -88,7 +88,7 @@ test.each(["//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v1/tasks/x//", "/V1/task
   },
 );
 
-test("an empty `after`, one of another account, and one of another list are 400 in the family of their path", async () => {
+test("an empty `after`, one of another account, and one of another list are 400 in the path's family", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const foreign = await submit(other, "/v1/images/generations", { model: "imgA-4", prompt: "p" });
   const own = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: "p" });
@@ -114,7 +114,7 @@ test("a trailing slash is the same path, in every family", async () => {
 });
 
 test.each(["/tasks", "/chat/completions", "/images/generations/", "//v1/tasks", "/v1//tasks", "/v1/tasks//", "/v2/tasks", "/"])(
-  "%s is 404 and says where the API begins",
+  "%s is 404 and says where the API is",
   async (path) => {
     const { key } = await newAccount();
     const { status, body } = await call(`https://gateway.example${path}`, { key });

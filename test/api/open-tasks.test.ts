@@ -1,4 +1,4 @@
-/** `MAX_OPEN_TASKS`: how many tasks of an account may be open at a time. Contract 4. */
+/** `MAX_OPEN_TASKS`: how many tasks of an account may be open at once. Contract 4. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ holdTime();
 const images = "/v1/images/generations";
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-test("above the limit a submission is 429, whichever key asks, and leaves no trace; chats go on", async () => {
+test("above the limit a submission is 429 with any key and leaves no trace; chats are not affected", async () => {
   const account = await newAccount();
   const other = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "other", quota: null } })).body.key as string;
   await env.DB.prepare("UPDATE wallet SET open_tasks = 498 WHERE id = ?1").bind(account.id).run();

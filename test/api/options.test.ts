@@ -1,4 +1,4 @@
-/** What may be said about any submission: `max_cost` and `reference`; and what its answers say of money and of where to look. Contract 1 and 2. */
+/** The options of every submission, `max_cost` and `reference`; and the cost, Location and Retry-After of answers. Contract 1 and 2. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, spyOn } from "../support/faults.ts";
@@ -16,7 +16,7 @@ const chat = (more: object = {}) => ({ model: "textA-1", messages: [{ role: "use
 const idsOf = async (account: Account, query: string) =>
   (await call(`/v1/tasks?${query}`, { key: account.key })).body.data.map(({ id }: { id: string }) => id);
 
-test("a price above max_cost is refused with the price, and nothing is reserved", async () => {
+test("a price above max_cost is refused, the error states the price, and nothing is reserved", async () => {
   const account = await newAccount();
   const rows: [string, object, number][] = [
     [images, image({ n: 2, max_cost: 0.059 }), 0.06],
@@ -32,7 +32,7 @@ test("a price above max_cost is refused with the price, and nothing is reserved"
   await expectNoTrace(account);
 });
 
-test("a price at max_cost is taken", async () => {
+test("a price equal to max_cost is accepted", async () => {
   const account = await newAccount();
   expect((await call(images, { key: account.key, body: image({ n: 2, max_cost: 0.06 }) })).status).toBe(200);
   expect((await call(chats, { key: account.key, body: chat({ max_cost: 1 }) })).status).toBe(200);
@@ -54,7 +54,7 @@ test("max_cost is a number from 0, reference 1 to 128 printable characters", asy
   );
 });
 
-test("a reference is echoed, and the list finds its tasks, page by page, by status, kind and model", async () => {
+test("a reference is echoed, and the list finds its tasks by page, status, kind and model", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
   const reference = "order 7";
@@ -93,7 +93,7 @@ test("a reference is echoed, and the list finds its tasks, page by page, by stat
   expect(await call("/v1/tasks?reference=", { key: account.key })).toMatchObject({ status: 400, body: { error: { param: "reference" } } });
 });
 
-test("a reference that cannot be written leaves no task and no hold", async () => {
+test("if the reference cannot be written there is no task and no hold", async () => {
   const account = await newAccount();
   await submit(account, images, image()); // what an isolate reads once is read
   const prepare = bindings.database()["prepare"]!;
@@ -107,7 +107,7 @@ test("a reference that cannot be written leaves no task and no hold", async () =
   expect(await idsOf(account, "reference=order")).toEqual([]);
 });
 
-test("an idempotent repeat shows the reference again", async () => {
+test("an idempotent replay shows the reference too", async () => {
   const account = await newAccount();
   const headers = { "idempotency-key": unique() };
   const body = image({ reference: "order 8" });
@@ -118,14 +118,14 @@ test("an idempotent repeat shows the reference again", async () => {
   expect(await idsOf(account, "reference=order%208")).toEqual([first.body.id]);
 });
 
-test("a submission says where its task is and when to ask", async () => {
+test("a submission has Location and Retry-After", async () => {
   const account = await newAccount();
-  const film = await complete(account, videos, { model: "vidA-2", prompt: unique() });
+  const video = await complete(account, videos, { model: "vidA-2", prompt: unique() });
   const rows: [string, object, string][] = [
     [images, image(), "2"],
     [videos, { model: "vidA-2", prompt: unique() }, "5"],
-    [videos, { model: "vidA-2", from_task: film, timestamps: "0,2" }, "5"],
-    [`/v1/videos/${film}/remix`, { model: "vidA-2", prompt: unique() }, "5"],
+    [videos, { model: "vidA-2", from_task: video, timestamps: "0,2" }, "5"],
+    [`/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() }, "5"],
   ];
   for (const [path, body, seconds] of rows) {
     const { headers, body: told } = await call(path, { key: account.key, body });
@@ -135,7 +135,7 @@ test("a submission says where its task is and when to ask", async () => {
   }
 });
 
-test("a task tells what it holds, and once it is final what it was charged and given back", async () => {
+test("a task shows what is reserved, and once it is final what was charged and returned", async () => {
   const account = await newAccount();
   const costOf = async (id: string) => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.cost;
   const id = await submit(account, images, image({ n: 2 }));

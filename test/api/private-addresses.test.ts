@@ -1,4 +1,4 @@
-/** Callers' URLs that point into private networks, in every field that takes one: refused at once, and nobody is asked. Contract 6. */
+/** Callers' URLs that point to private networks, in every field that accepts a URL: refused at once, and never requested. Contract 6. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings } from "../support/faults.ts";
@@ -13,7 +13,7 @@ const videos = "/v1/videos/generations";
 const prompt = "a harbour at night";
 const strict = { ALLOW_PRIVATE_NETWORK: "off", ASSET_BASE_URL: "https://files.gateway.example" };
 
-/** A body with the URL in one of its fields, and what the answer calls the field. */
+/** A body with the URL in one of its fields, and that field's name in the error. */
 const fields: [param: string, path: string, body: (url: string) => object][] = [
   ["images[0]", images, (url) => ({ model: "imgA-4", prompt, images: [url] })],
   ["images[1]", images, (url) => ({ model: "imgB-4o-image", prompt, images: ["https://pictures.example.com/a.png", url] })],
@@ -75,7 +75,7 @@ const refused = [
   "blob:https://pictures.example.com/1",
 ];
 
-test.each(fields)("%s of %s: every private address is 400 and names the field, and nothing comes of it", async (param, path, body) => {
+test.each(fields)("%s of %s: every private address is 400 with the field's name, and leaves no trace", async (param, path, body) => {
   const account = await newAccount();
   const before = await traces();
   const fetched = vi.spyOn(globalThis, "fetch");
@@ -95,7 +95,7 @@ test.each(fields)("%s of %s: every private address is 400 and names the field, a
   expect(await books(account)).toEqual({ quota: 100, reserved: 0, used: 0, remaining: 100 });
 });
 
-test.each(fields)("%s of %s: a public address is taken, and not asked before its task runs", async (_, path, body) => {
+test.each(fields)("%s of %s: a public address is accepted, and not requested before its task runs", async (_, path, body) => {
   const account = await newAccount();
   const fetched = vi.spyOn(globalThis, "fetch");
   for (const url of [
@@ -108,7 +108,7 @@ test.each(fields)("%s of %s: a public address is taken, and not asked before its
   expect(fetched).not.toHaveBeenCalled();
 });
 
-test("private networks are closed by default unless the gateway is local; a wrong variable opens nothing", async () => {
+test("private networks are refused by default unless the gateway is local; a wrong variable allows nothing", async () => {
   const { key } = await newAccount();
   const body = { model: "imgA-4", prompt, images: ["http://127.0.0.1:9000/a.png"] };
   expect((await call(images, { key, body, vars: { ENVIRONMENT: "production" } })).status).toBe(400);

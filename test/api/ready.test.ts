@@ -1,10 +1,10 @@
-/** `GET /readyz`: 200 when the database, the bucket and an object answer, else 503 with the names of what does not. */
+/** `GET /readyz`: 200 when the database, the bucket and an object answer, else 503 with the names of those that do not. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { call, type Answer } from "../support/gateway.ts";
 
-/** Each look is made a minute after the last one: an isolate repeats its answer for a second. */
+/** Each request is a minute after the last one, because an isolate caches its answer for a second. */
 let minute = 0;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ++minute * 60_000 });
@@ -18,7 +18,7 @@ const broken = () => {
 };
 const readyz = (vars?: Partial<Env>): Promise<Answer> => call("/readyz", vars ? { vars } : {});
 
-test("a gateway whose database, bucket and objects answer is ready, and no key is wanted", async () => {
+test("a gateway whose database, bucket and objects answer is ready, and no key is needed", async () => {
   const answer = await readyz();
   expect([answer.status, answer.body]).toEqual([200, { status: "ok" }]);
   expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -39,12 +39,12 @@ test("a database without its tables is not ready", async () => {
   expect((await readyz({ DB: { prepare } as never })).body).toEqual({ status: "unavailable", failing: ["database"] });
 });
 
-test("several are named together", async () => {
+test("all failing parts are named together", async () => {
   const answer = await readyz({ DB: { prepare: broken } as never, ASSETS: { head: broken } as never });
   expect(answer.body.failing).toEqual(["database", "bucket"]);
 });
 
-test("what does not answer at all is named after five seconds", async () => {
+test("a part that does not answer is named after five seconds", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"], now: Date.now() });
   const answer = readyz({ ASSETS: { head: () => new Promise(() => undefined) } as never });
   await vi.waitUntil(() => vi.getTimerCount() > 0);
@@ -52,7 +52,7 @@ test("what does not answer at all is named after five seconds", async () => {
   expect((await answer).body).toEqual({ status: "unavailable", failing: ["bucket"] });
 });
 
-test("an isolate repeats its answer for a second, and looks again after that", async () => {
+test("an isolate caches its answer for a second", async () => {
   const broken503 = { ASSETS: { head: broken } as never };
   expect((await readyz(broken503)).status).toBe(503);
   expect((await readyz()).status).toBe(503);

@@ -1,4 +1,4 @@
-/** Remix of an earlier video: section 4.4 of the interface, and which sources it takes. */
+/** Remixes of an earlier video: section 4.4 of the interface, and which sources are accepted. */
 
 import { expect, test, vi } from "vitest";
 import { type Account, books, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
@@ -9,7 +9,7 @@ const videos = "/v1/videos/generations";
 const remixOf = (id: string) => `/v1/videos/${id}/remix`;
 const change = (more: object = {}) => ({ model: "vidA-2", prompt: unique(), ...more });
 
-async function film(account: Account, more: object = {}): Promise<string> {
+async function makeVideo(account: Account, more: object = {}): Promise<string> {
   const id = await submit(account, videos, { model: "vidA-2", prompt: unique(), ...more });
   await finish(account, id);
   return id;
@@ -21,9 +21,9 @@ const unknown = {
   body: { error: { type: "task_not_found", code: "task_not_found", param: "video_id" } },
 };
 
-test("a remix is a task of its own that names its source, and ends as a video", async () => {
+test("a remix is its own task that names its source, and completes as a video", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const body = change({ size: "9:16", duration: 15 });
   const answer = await call(remixOf(source), { key: account.key, body });
   expect(answer.status).toBe(200);
@@ -48,9 +48,9 @@ test("a remix is a task of its own that names its source, and ends as a video", 
   expect(await books(account)).toMatchObject({ reserved: 0, used: 2.5 });
 });
 
-test("its defaults are those of its model: vidA-2 10 seconds, vidA-2-pro 15", async () => {
+test("its defaults are its model's: vidA-2 10 seconds, vidA-2-pro 15", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   for (const [model, duration, reserved] of [
     ["vidA-2", 10, 1],
     ["vidA-2-pro", 15, 4.5],
@@ -62,13 +62,13 @@ test("its defaults are those of its model: vidA-2 10 seconds, vidA-2-pro 15", as
 
 test("a remix can be remixed", async () => {
   const account = await newAccount();
-  const first = await submit(account, remixOf(await film(account)), change());
+  const first = await submit(account, remixOf(await makeVideo(account)), change());
   await finish(account, first);
   const second = await submit(account, remixOf(first), change());
   expect((await finish(account, second)).body.data).toMatchObject({ status: "completed", metadata: { source_task: first } });
 });
 
-test("a video of another model can be the source", async () => {
+test("a video of another model is accepted as the source", async () => {
   const account = await newAccount();
   const source = await submit(account, videos, { model: "vidB-3.1-fast", prompt: unique() });
   await finish(account, source);
@@ -77,24 +77,24 @@ test("a video of another model can be the source", async () => {
 
 test("an unknown, forged or foreign source is 404 and reserves nothing", async () => {
   const account = await newAccount();
-  const foreign = await film(await newAccount());
+  const foreign = await makeVideo(await newAccount());
   const forged = `task_${"A".repeat(43)}`;
   for (const id of [foreign, "task_unknown", forged, "x"])
     expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(unknown);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a source that is no video is refused", async () => {
+test("a source that is not a video is refused", async () => {
   const account = await newAccount();
-  const picture = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
-  const character = await submit(account, videos, { model: "vidA-2", from_task: await film(account), timestamps: "0,1" });
-  for (const id of [picture, character]) {
+  const image = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
+  const character = await submit(account, videos, { model: "vidA-2", from_task: await makeVideo(account), timestamps: "0,1" });
+  for (const id of [image, character]) {
     await finish(account, id);
     expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(refused);
   }
 });
 
-test("a source that has not completed, or failed, is refused", async () => {
+test("a source that has not completed, or has failed, is refused", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "provider_error" }] });
@@ -104,10 +104,10 @@ test("a source that has not completed, or failed, is refused", async () => {
   for (const id of [running, failed]) expect(await call(remixOf(id), { key: account.key, body: change() })).toMatchObject(refused);
 });
 
-test("a source made with private: true is refused, one with private: false is not", async () => {
+test("a source with private: true is refused, one with private: false is not", async () => {
   const account = await newAccount();
-  const hidden = await film(account, { metadata: { private: true } });
-  const open = await film(account, { metadata: { private: false } });
+  const hidden = await makeVideo(account, { metadata: { private: true } });
+  const open = await makeVideo(account, { metadata: { private: false } });
   const body = change();
   const answer = await call(remixOf(hidden), { key: account.key, body });
   expect(answer).toMatchObject(refused);
@@ -116,9 +116,9 @@ test("a source made with private: true is refused, one with private: false is no
   expect((await call(remixOf(open), { key: account.key, body: change() })).status).toBe(200);
 });
 
-test("an expired source is refused from the second of its expiry on", async () => {
+test("an expired source is refused from the second at which it expires", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const { expires_at } = (await call(`${videos}/${source}`, { key: account.key })).body;
   vi.setSystemTime(expires_at * 1000 - 1);
   expect((await call(remixOf(source), { key: account.key, body: change() })).status).toBe(200);
@@ -126,9 +126,9 @@ test("an expired source is refused from the second of its expiry on", async () =
   expect(await call(remixOf(source), { key: account.key, body: change() })).toMatchObject(refused);
 });
 
-test("a source that expires before the remix starts fails it as invalid_input, or it is made of what was there", async () => {
+test("if the source expires before the remix starts, the remix fails as invalid_input or is made from the stored file", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const { expires_at } = (await call(`${videos}/${source}`, { key: account.key })).body;
   vi.setSystemTime(expires_at * 1000 - 1);
   const id = await submit(account, remixOf(source), change());
@@ -138,9 +138,9 @@ test("a source that expires before the remix starts fails it as invalid_input, o
   expect((await books(account)).reserved).toBe(0);
 });
 
-test("a model that cannot remix is refused with what could", async () => {
+test("a model that cannot remix is refused, and the error lists those that can", async () => {
   const account = await newAccount();
-  const source = await film(account);
+  const source = await makeVideo(account);
   const { status, body } = await call(remixOf(source), { key: account.key, body: change({ model: "vidB-3.1-fast" }) });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({

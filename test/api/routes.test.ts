@@ -7,17 +7,17 @@ import builtIn from "../../src/catalog/routes.json";
 import { checkRoutes } from "../../src/catalog/routes.ts";
 import { pricesAndRoutes } from "../../src/config.ts";
 
-test("every model has routes, the last of them the sandbox's", () => {
+test("every model has routes, and the last is the sandbox's", () => {
   const { routes } = pricesAndRoutes(env);
   for (const { id } of allModels()) expect(routes[id]?.at(-1), id).toEqual({ provider: "sandbox", model: id });
 });
 
-test("providers are known ones", () => {
+test("every provider of a route exists", () => {
   const known = new Set(["openai", "cloudflare", "fal", "modelark", "minimax", "google", "replicate", "media", "sandbox"]);
   expect(Object.values(pricesAndRoutes(env).routes).flatMap((list) => list.filter(({ provider }) => !known.has(provider)))).toEqual([]);
 });
 
-test("the operator's routes replace those of single models, settings among them", () => {
+test("the operator's routes replace those of single models, with their settings", () => {
   const own = [{ provider: "fal", model: "x", settings: { reasoning: "none" } }];
   expect(checkRoutes({ "imgA-4": own })).toEqual({ ...builtIn, "imgA-4": own });
 });
@@ -28,6 +28,6 @@ test.each([
   ["a route without a model", { "imgA-4": [{ provider: "fal" }] }],
   ["a provider that is no text", { "imgA-4": [{ provider: 1, model: "x" }] }],
   ["settings that are no table", { "imgA-4": [{ provider: "fal", model: "x", settings: ["a"] }] }],
-])("%s is refused by a sentence that names the entry", (_, configured) => {
+])("%s is refused with a message that names the entry", (_, configured) => {
   expect(() => checkRoutes(configured)).toThrow(/imgA-\d/);
 });

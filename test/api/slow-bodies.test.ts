@@ -1,4 +1,4 @@
-/** Uploads that are slow on purpose: they end, and nobody else waits for them. */
+/** Deliberately slow uploads: they end, and do not delay other accounts. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -9,14 +9,14 @@ import { type Account, books, newAccount } from "../support/gateway.ts";
 afterEach(() => void vi.useRealTimers());
 
 const path = "/v1/images/generations";
-const picture = (bytes: number) => {
+const makeImage = (bytes: number) => {
   const data = new Uint8Array(bytes).fill(7);
   data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   return `data:image/png;base64,${data.toBase64()}`;
 };
-const large = () => JSON.stringify({ model: "imgB-4o-image", prompt: "a quay", images: [picture(100_000)] });
+const large = () => JSON.stringify({ model: "imgB-4o-image", prompt: "a quay", images: [makeImage(100_000)] });
 
-/** Sends a body, which may be a stream, with the length that is announced for it. */
+/** Sends a body, or a stream, with the declared content length. */
 async function send(account: Account, body: string | ReadableStream, length?: number, to = path) {
   const headers = {
     authorization: `Bearer ${account.key}`,
@@ -29,7 +29,7 @@ async function send(account: Account, body: string | ReadableStream, length?: nu
   return { status: response.status, headers: response.headers, body: (await response.json()) as any };
 }
 
-/** The start of a body, and then nothing until it is ended. */
+/** A body that sends its start and then nothing until the test ends it. */
 function stalled(start: string) {
   let end = () => {};
   const stream = new ReadableStream<Uint8Array>({
@@ -41,7 +41,7 @@ function stalled(start: string) {
   return { stream, end };
 }
 
-test("slow uploads of one account leave room for another's large body, and its own fourth is 503 at once", async () => {
+test("slow uploads of one account do not delay another account's large body, and its own fourth upload is 503 at once", async () => {
   const [slow, other] = [await newAccount(), await newAccount()];
   const uploads = Array.from({ length: 3 }, () => stalled(large().slice(0, 90_000)));
   const answers = uploads.map(({ stream }) => send(slow, stream));
@@ -55,7 +55,7 @@ test("slow uploads of one account leave room for another's large body, and its o
   expect(await books(slow)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a small body of unknown length needs no turn", async () => {
+test("a small body of unknown length needs no permit", async () => {
   const [slow, other] = [await newAccount(), await newAccount()];
   const uploads = Array.from({ length: 4 }, (_, at) => stalled(large().slice(0, 90_000 + at)));
   const answers = [...uploads.slice(0, 2).map(({ stream }) => send(slow, stream)), send(other, uploads[2]!.stream)];

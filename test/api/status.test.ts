@@ -1,4 +1,4 @@
-/** What the three status queries have in common: waiting, validators, languages, whose task it is. Contract 2. */
+/** What the three status queries share: waiting, validators, languages, ownership. Contract 2. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
@@ -18,7 +18,7 @@ async function submitCharacter(account: Account): Promise<string> {
   return submit(account, videos, { model: "vidA-2", from_task: source, timestamps: "0,1" });
 }
 
-/** A task of each kind with the paths that answer for it, and the seconds its callers are asked to wait. */
+/** A task of each kind with its paths, and the Retry-After of each in seconds. */
 const kinds: [string, (account: Account) => Promise<string>, string[], string][] = [
   ["image", submitImage, ["/v1/tasks/"], "3"],
   ["video", submitVideo, ["/v1/tasks/", "/v1/videos/generations/"], "10"],
@@ -27,13 +27,13 @@ const kinds: [string, (account: Account) => Promise<string>, string[], string][]
 
 const statusOf = (body: { status?: string; data?: { status: string } }) => body.data?.status ?? body.status;
 
-/** Waiting passes at once, and moves time by as much. */
+/** Makes waits return at once and advances the time by the same amount. */
 const stepWaits = () =>
   vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => {
     vi.setSystemTime(Date.now() + ms);
   });
 
-test.each(kinds)("%s: Retry-After and estimated_time are there until the task is final", async (_, start, paths, seconds) => {
+test.each(kinds)("%s: Retry-After and estimated_time are present until the task is final", async (_, start, paths, seconds) => {
   const account = await newAccount();
   const id = await start(account);
   for (const path of paths) {
@@ -50,7 +50,7 @@ test.each(kinds)("%s: Retry-After and estimated_time are there until the task is
   }
 });
 
-test("the generic query is whole in each state", async () => {
+test("the generic query is complete in each state", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 40 }] });
@@ -102,7 +102,7 @@ test.each(kinds)("%s: ?wait= answers as soon as the task is final", async (_, st
   }
 });
 
-test.each([1, 2, 60])("?wait=%i answers after that time at the latest, with the state of then", async (seconds) => {
+test.each([1, 2, 60])("?wait=%i answers after at most that time, with the current state", async (seconds) => {
   const account = await newAccount();
   const id = await submitImage(account);
   const before = Date.now();
@@ -114,7 +114,7 @@ test.each([1, 2, 60])("?wait=%i answers after that time at the latest, with the 
   expect(Date.now() - before).toBe(seconds * 1000);
 });
 
-test("a final task answers a ?wait= at once", async () => {
+test("?wait= on a final task answers at once", async () => {
   const account = await newAccount();
   const id = await submitImage(account);
   await finish(account, id);
@@ -132,7 +132,7 @@ test.each(["0", "61", "100", "x", "", "-1", "1.5", "1e1"])("?wait=%s is refused 
   expect(body.message).toBe(body.error.message);
 });
 
-test.each(kinds)("%s: If-None-Match is 304 until something changes", async (_, start, paths) => {
+test.each(kinds)("%s: If-None-Match is 304 until the task changes", async (_, start, paths) => {
   const account = await newAccount();
   const id = await start(account);
   for (const path of paths) {
@@ -152,14 +152,14 @@ test.each(kinds)("%s: If-None-Match is 304 until something changes", async (_, s
   expect(after.headers.get("etag")).not.toBe(before);
 });
 
-test("another language is another answer: its ETag differs", async () => {
+test("an answer in another language has another ETag", async () => {
   const account = await newAccount();
   const id = await submitImage(account);
   const [en, zh] = await Promise.all(["en", "zh"].map((it) => call(`/v1/tasks/${id}?language=${it}`, { key: account.key })));
   expect(en!.headers.get("etag")).not.toBe(zh!.headers.get("etag"));
 });
 
-test("a failure speaks the caller's language, its code does not", async () => {
+test("a failure's message is in the caller's language, its code is the same", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
@@ -185,7 +185,7 @@ test("a failure speaks the caller's language, its code does not", async () => {
   expect(other.headers.get("content-language")).toBe("en");
 });
 
-test("a final task that was answered before is still nobody else's", async () => {
+test("a cached final task is still 404 for other accounts", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
   const id = await submitVideo(account);
@@ -202,7 +202,7 @@ test("a final task that was answered before is still nobody else's", async () =>
   expect(reads.mock.calls).toEqual([[stranger.id], [stranger.id]]);
 });
 
-test("seven days after its end a task is 404, also when it was answered a moment before", async () => {
+test("a task is 404 seven days after it ended, also when it was answered a moment before", async () => {
   const account = await newAccount();
   const id = await submitImage(account);
   const { data } = (await finish(account, id)).body;
@@ -213,7 +213,7 @@ test("seven days after its end a task is 404, also when it was answered a moment
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(404);
 });
 
-test.each(["/v1/tasks/x", `${videos}/x`, "/v1/characters_tasks/x"])("%s without a good key is 401 unauthorized", async (path) => {
+test.each(["/v1/tasks/x", `${videos}/x`, "/v1/characters_tasks/x"])("%s without a valid key is 401 unauthorized", async (path) => {
   for (const key of [undefined, "sk-unknown"]) {
     const { status, headers, body } = await call(path, key === undefined ? {} : { key });
     expect(status).toBe(401);

@@ -25,7 +25,7 @@ const open = (account: Account, id: string, headers: Record<string, string> = {}
     headers: { authorization: `Bearer ${account.key}`, ...headers },
   });
 
-/** The events of a stream as they come, each as its fields. */
+/** The events of a stream as they arrive, each as a record of its fields. */
 async function* read(response: Response): AsyncGenerator<Event> {
   let rest = "";
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -48,11 +48,11 @@ async function all(response: Response): Promise<Event[]> {
   return events;
 }
 
-/** Waiting moves the time that is held, and does what is said at each turn, first to last. */
+/** Waits advance the held time; the nth wait runs the nth action. */
 function whileWaiting(turns: (() => unknown)[]): number[] {
   const waits: number[] = [];
   vi.spyOn(Object.getPrototypeOf(scheduler) as Scheduler, "wait").mockImplementation(async (ms, options) => {
-    // A time limit of something else, which is quicker.
+    // Leaves shorter timeouts alone: they belong to other code.
     if (options?.signal) return new Promise(() => undefined);
     waits.push(ms);
     vi.setSystemTime(Date.now() + ms);
@@ -61,7 +61,7 @@ function whileWaiting(turns: (() => unknown)[]): number[] {
   return waits;
 }
 
-test("every state is one event with the data of the status query, from the present to the final one", async () => {
+test("every state is one event with the data of the status query, from the current to the final one", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 40 }] });
@@ -87,7 +87,7 @@ test("every state is one event with the data of the status query, from the prese
   expect(waits).toEqual([1_000, 1_000, 1_000, 1_000, 1_000]);
 });
 
-test("Last-Event-ID skips what was seen; after the final event there is nothing more", async () => {
+test("Last-Event-ID skips events already seen; after the final event there are no more", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   const reader = read(await open(account, id));
@@ -102,7 +102,7 @@ test("Last-Event-ID skips what was seen; after the final event there is nothing 
   expect([again.status, await again.text()]).toEqual([204, ""]);
 });
 
-test("a final task is one event and the end; an unknown Last-Event-ID skips nothing", async () => {
+test("a final task is one event, then the end; an unknown Last-Event-ID skips nothing", async () => {
   const account = await newAccount();
   const id = await complete(account, images, image());
   for (const headers of [{} as Record<string, string>, { "last-event-id": "something else" }]) {
@@ -112,7 +112,7 @@ test("a final task is one event and the end; an unknown Last-Event-ID skips noth
   }
 });
 
-test("while nothing changes a comment comes every 15 seconds, and the object is asked less often after a minute", async () => {
+test("without changes a comment is sent every 15 seconds, and the object is polled less often after a minute", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   const waits = whileWaiting([]);
@@ -123,13 +123,13 @@ test("while nothing changes a comment comes every 15 seconds, and the object is 
     if (event.comment !== undefined) times.push(Date.now() - began);
     if (times.length === 6) break;
   }
-  // What reads the stream may be a turn behind.
+  // The reader may be one iteration behind.
   const gaps = times.map((time, at) => time - (times[at - 1] ?? 0));
   expect(gaps.every((gap) => gap >= 15_000 && gap <= 18_000)).toBe(true);
   expect(waits.slice(0, 60).every((ms) => ms === 1_000) && waits.slice(61).every((ms) => ms === 2_000)).toBe(true);
 });
 
-test("a stream ends after fifteen minutes, within what one invocation may ask; who comes back misses nothing", async () => {
+test("a stream ends after fifteen minutes, within the subrequests of one invocation; a client that reconnects misses nothing", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   const stubs = spyOn(bindings.namespace(), "get").mockClear();
@@ -142,7 +142,7 @@ test("a stream ends after fifteen minutes, within what one invocation may ask; w
   expect(more.filter(({ event }) => event === "task")).toHaveLength(1);
 });
 
-test("the object is asked only while somebody reads, and an object that does not answer ends the stream", async () => {
+test("the object is polled only while the client reads, and an object that does not answer ends the stream", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   const asked = spyOn(bindings.namespace(), "get").mockClear();
@@ -164,7 +164,7 @@ test("the object is asked only while somebody reads, and an object that does not
   expect((await all(broken)).map(({ event }) => event)).toEqual([undefined, "task"]);
 });
 
-test("a stranger's task, an unknown one and a missing key are answered as JSON", async () => {
+test("another account's task, an unknown task and a missing key are answered as JSON", async () => {
   const [account, stranger] = [await newAccount(), await newAccount()];
   const id = await submit(account, images, image());
   for (const [path, key, status] of [

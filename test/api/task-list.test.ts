@@ -34,7 +34,7 @@ async function oneOfEach(account: Account): Promise<Record<"completed" | "failed
   return { completed, failed, in_progress, queued: await image(account) };
 }
 
-test("the list has the account's tasks, newest first, each as the generic query shows it", async () => {
+test("the list has the account's tasks, newest first, each as in the generic query", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
   await image(stranger);
@@ -47,13 +47,13 @@ test("the list has the account's tasks, newest first, each as the generic query 
   expect((await list(await newAccount())).body).toEqual({ object: "list", data: [], has_more: false });
 });
 
-test("chats are no tasks", async () => {
+test("chats are not listed", async () => {
   const account = await newAccount();
   await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: "hi" }] } });
   expect((await list(account)).body.data).toEqual([]);
 });
 
-test("pages follow each other without a gap, and the last one says so", async () => {
+test("pages have no gaps, and the last one has has_more false", async () => {
   const account = await newAccount();
   const ids: string[] = [];
   for (let count = 0; count < 5; count++) ids.unshift(await image(account));
@@ -86,7 +86,7 @@ test("tasks submitted within the same millisecond are each listed once", async (
   expect(new Set(seen)).toEqual(made);
 });
 
-test("status filters, also over several pages", async () => {
+test("the status filter works over several pages", async () => {
   const account = await newAccount();
   const first = await oneOfEach(account);
   const second = await oneOfEach(account);
@@ -99,7 +99,7 @@ test("status filters, also over several pages", async () => {
   }
 });
 
-test("a task that is completed is listed as completed, also while D1 is too busy to close its books", async () => {
+test("a completed task is listed as completed, also while D1 is too busy to settle it", async () => {
   const account = await newAccount();
   const id = await image(account);
   await deliver(id);
@@ -110,9 +110,9 @@ test("a task that is completed is listed as completed, also while D1 is too busy
   expect(await idsIn(account, "?status=completed")).toEqual([id]);
 });
 
-test("kind filters", async () => {
+test("the kind filter", async () => {
   const account = await newAccount();
-  const picture = await image(account);
+  const imageId = await image(account);
   tick();
   const video = await submit(account, videos, { model: "vidA-2", prompt: unique() });
   await finish(account, video);
@@ -120,13 +120,13 @@ test("kind filters", async () => {
   const character = await submit(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
   tick();
   const remix = await submit(account, `/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() });
-  const kinds = { image: [picture], video: [video], character: [character], remix: [remix] };
+  const kinds = { image: [imageId], video: [video], character: [character], remix: [remix] };
   for (const [kind, ids] of Object.entries(kinds)) expect(await idsIn(account, `?kind=${kind}`), kind).toEqual(ids);
   expect(await idsIn(account, "?kind=video&status=completed")).toEqual([video]);
   expect(await idsIn(account, "?kind=video&status=failed")).toEqual([]);
 });
 
-test("model filters, by any of its names", async () => {
+test("the model filter accepts any of its names", async () => {
   const account = await newAccount();
   const first = await image(account);
   tick();
@@ -165,7 +165,7 @@ test.each([
   expect((await list(account, "?limit=100")).status).toBe(200);
 });
 
-test("records that ended are missing from the list", async () => {
+test("deleted records are not listed", async () => {
   const account = await newAccount();
   const old = await image(account);
   await finish(account, old);
@@ -177,7 +177,7 @@ test("records that ended are missing from the list", async () => {
   expect((await list(account, "?status=completed")).body).toEqual({ object: "list", data: [], has_more: false });
 });
 
-test("a filter does not ask for each of the many records that ended long ago", async () => {
+test("a filter does not read every record that ended long ago", async () => {
   const account = await newAccount();
   const fresh = await image(account);
   const row = env.DB.prepare(

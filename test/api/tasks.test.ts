@@ -1,4 +1,4 @@
-/** Below `/v1/tasks`: cancelling, and what was never issued. Contract 2 and 5. */
+/** Paths below `/v1/tasks`: cancelling, and ids that were never issued. Contract 2 and 5. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
@@ -17,7 +17,7 @@ const notFound = {
   error: { message: "The task does not exist.", type: "task_not_found", code: "task_not_found", param: null },
 };
 
-test("cancelling answers as the generic query, with everything returned", async () => {
+test("cancelling answers like the generic query, with everything returned", async () => {
   const account = await newAccount();
   const id = await image(account);
   await deliver(id);
@@ -28,7 +28,7 @@ test("cancelling answers as the generic query, with everything returned", async 
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a final task cannot be cancelled: 409, and it stays as it is", async () => {
+test("a final task cannot be cancelled: 409, and it does not change", async () => {
   const account = await newAccount();
   const id = await image(account);
   const before = await finish(account, id);
@@ -85,7 +85,7 @@ test("an id that was never issued is 404 on every path and wakes no object", asy
   expect([reads, cancels, stubs].map(({ mock }) => mock.calls.length)).toEqual([0, 0, 0]);
 });
 
-test("what is unknown below /v1/tasks answers in the family's envelope", async () => {
+test("unknown paths below /v1/tasks answer in the family's envelope", async () => {
   const account = await newAccount();
   const id = await image(account);
   const error = { message: "There is nothing at this address.", type: "invalid_request", code: "not_found", param: null };

@@ -1,4 +1,4 @@
-/** `/v1/usage`: sums by day, model, key and reference, and the table for cost tools. Contract 2. */
+/** `/v1/usage`: sums by day, model, key and reference, and the FOCUS table. Contract 2. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -13,7 +13,7 @@ const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...mo
 const date = (at: number) => new Date(at).toISOString().slice(0, 10);
 const usage = (account: Account, query = "") => call(`/v1/usage${query}`, { key: account.key });
 
-/** Moves on to noon of the next day, so that nothing of a test lies at a day's turn. */
+/** Moves the time to noon of the next day, so that no test runs across midnight. */
 const nextNoon = () => vi.setSystemTime((Math.floor(Date.now() / dayMs) + 1) * dayMs + dayMs / 2);
 
 async function fail(account: Account, more: object = {}): Promise<void> {
@@ -72,7 +72,7 @@ test("sums by day, model, key and reference agree with each other and with the b
   ]);
 });
 
-test("from and to are whole days, both included; what lies outside is left out", async () => {
+test("from and to are whole days, both included; other days are left out", async () => {
   const { account, days } = await twoDays();
   const [first, second] = days;
   const daysIn = async (query: string) => (await usage(account, query)).body.data.map(({ day }: { day: string }) => day);
@@ -84,7 +84,7 @@ test("from and to are whole days, both included; what lies outside is left out",
   expect((await usage(account, `?to=${first}&group_by=reference`)).body.data).toHaveLength(2);
 });
 
-test("another account's usage is not told, and an account without any has none", async () => {
+test("usage of other accounts is not included, and an account without usage has no rows", async () => {
   await twoDays();
   const stranger = await newAccount();
   for (const group of ["day", "model", "key", "reference"])
@@ -92,7 +92,7 @@ test("another account's usage is not told, and an account without any has none",
   expect((await call("/v1/usage")).status).toBe(401);
 });
 
-/** The fields of a CSV text, without a line break inside a field. */
+/** The fields of a CSV text without line breaks inside fields. */
 const parse = (text: string) =>
   text
     .trimEnd()
@@ -112,7 +112,7 @@ async function table(account: Account, query: string): Promise<Record<string, st
   return rows.map((row) => Object.fromEntries(head!.map((name, at) => [name, row[at]!])));
 }
 
-test("FOCUS: a row for each day, model and key, that add up to what was charged", async () => {
+test("FOCUS: a row per day, model and key; the rows add up to what was charged", async () => {
   const { account, second, days } = await twoDays();
   const rows = await table(account, "?format=focus");
   expect(rows).toHaveLength(4);
@@ -149,7 +149,7 @@ test("FOCUS: a row for each day, model and key, that add up to what was charged"
   expect(total(tagged)).toBeCloseTo(total(rows), 9);
 });
 
-test("what is wrong with the query is told with the parameter", async () => {
+test("an invalid query parameter is refused with its name", async () => {
   const account = await newAccount();
   const rows: [string, string][] = [
     ["from=2026-02-30", "from"],
@@ -167,7 +167,7 @@ test("what is wrong with the query is told with the parameter", async () => {
   expect((await call("/v1/usage", { key: account.key, body: {} })).status).toBe(405);
 });
 
-test("more tasks with a reference than one answer reads are refused, not summed in part", async () => {
+test("more tasks with a reference than one answer may read are refused, not summed in part", async () => {
   const account = await newAccount();
   const at = Date.now();
   const row = "INSERT INTO task_reference (account_id, reference, at, task_id) SELECT ?1, 'bulk', ?2, 'task_' || value FROM json_each(?3)";

@@ -1,4 +1,4 @@
-/** Bodies that make a character at both sides of every limit: mode B of 4.3 and part 8 of the interface, section 1 of the contract. */
+/** Bodies that create a character, at both sides of every limit: mode B of 4.3 and part 8 of the interface, section 1 of the contract. */
 
 import { expect, test, vi } from "vitest";
 import { neverIssued, refusing } from "../support/bodies.ts";
@@ -12,7 +12,7 @@ const model = "vidA-2";
 const url = "https://films.example/amber.mp4";
 const timestamps = "0,2";
 
-/** Each body makes a character: its parameters are told back, and the price is held. */
+/** Each body creates a character: its parameters are echoed, and the price is reserved. */
 async function accepts(rows: [body: object, told: object][]): Promise<void> {
   const account = await newAccount();
   for (const [body, told] of rows) {
@@ -25,10 +25,10 @@ async function accepts(rows: [body: object, told: object][]): Promise<void> {
 
 const refuses = refusing(path);
 
-/** A finished task of the account. */
+/** A completed task of the account. */
 const done = (account: Account, body: object, at = path) => complete(account, at, { model, prompt: unique(), ...body });
 
-/** `from_task` is refused with 400 and nothing more is held than before. */
+/** `from_task` is refused with 400, and nothing more is reserved. */
 async function refusesTask(account: Account, from_task: string): Promise<void> {
   const before = await books(account);
   const answer = await call(path, { key: account.key, body: { model, from_task, timestamps } });
@@ -37,7 +37,7 @@ async function refusesTask(account: Account, from_task: string): Promise<void> {
 }
 
 for (const name of ["vidA-2", "vidA-2-pro"]) {
-  test(`${name}: url and timestamps make a character at 0.05`, () =>
+  test(`${name}: url and timestamps create a character at 0.05`, () =>
     accepts([
       [
         { model: name, url, timestamps },
@@ -49,7 +49,7 @@ for (const name of ["vidA-2", "vidA-2-pro"]) {
       { model: name, timestamps },
       { model: name, url: null, timestamps },
     ]));
-  test(`${name}: url and from_task do not stand together`, () =>
+  test(`${name}: url together with from_task is refused`, () =>
     refuses("from_task", [{ model: name, url, from_task: neverIssued, timestamps }]));
   test(`${name}: timestamps are required`, () =>
     refuses("timestamps", [
@@ -58,29 +58,29 @@ for (const name of ["vidA-2", "vidA-2-pro"]) {
     ]));
 }
 
-test("a range of 1 to 3 seconds from 0 on passes", () =>
+test("a range of 1 to 3 seconds from 0 on is accepted", () =>
   accepts(
     ["0,1", "0,3", "1.5,2.5", "1.5,4.5", "10,12.25", "0.1,1.1", "0.2,1.2", "1.1,4.1", "0.7,3.7", "3599,3600"].map((range) => [
       { model, url, timestamps: range },
       { url, timestamps: range },
     ]),
   ));
-test("a range shorter than 1 second does not pass", () =>
+test("a range shorter than 1 second is refused", () =>
   refuses(
     "timestamps",
     ["0,0.999", "0,0.999999", "5,5", "0,0"].map((range) => ({ model, url, timestamps: range })),
   ));
-test("a range longer than 3 seconds does not pass", () =>
+test("a range longer than 3 seconds is refused", () =>
   refuses(
     "timestamps",
     ["0,3.001", "0,3.000001", "1,4.5", "0,60"].map((range) => ({ model, url, timestamps: range })),
   ));
-test("a range that runs backwards or starts before 0 does not pass", () =>
+test("a range that runs backwards or starts before 0 is refused", () =>
   refuses(
     "timestamps",
     ["3,1", "2,0", "-1,1", "-0.5,1", "-3,-1"].map((range) => ({ model, url, timestamps: range })),
   ));
-test("timestamps of another form do not pass", () =>
+test("timestamps of another form are refused", () =>
   refuses(
     "timestamps",
     ["", ",", "1", "1,", ",2", "1,2,3", "1;3", "1-3", "a,b", "0:00,0:02", "NaN,2", "0,Infinity", "0x0,0x2", "0,2e0", "0,2s"].map(
@@ -91,13 +91,13 @@ test("timestamps of another form do not pass", () =>
       }),
     ),
   ));
-test("timestamps that are no text do not pass", () =>
+test("timestamps that are not a string are refused", () =>
   refuses(
     "timestamps",
     [2, true, [0, 2], { start: 0, end: 2 }].map((range) => ({ model, url, timestamps: range })),
   ));
 
-test("a url must be http(s), without a user, whole", () =>
+test("a url must be a complete http(s) URL without userinfo", () =>
   refuses(
     "url",
     [
@@ -109,24 +109,24 @@ test("a url must be http(s), without a user, whole", () =>
       "",
     ].map((bad) => ({ model, url: bad, timestamps })),
   ));
-test("a url must be a text", () =>
+test("a url must be a string", () =>
   refuses(
     "url",
     [5, true, [url]].map((bad) => ({ model, url: bad, timestamps })),
   ));
-test("a from_task must be a text", () =>
+test("a from_task must be a string", () =>
   refuses(
     "from_task",
     [5, true, [neverIssued]].map((bad) => ({ model, from_task: bad, timestamps })),
   ));
-test("what a film would need is not needed and not told back", () =>
+test("the fields of a video are not required and not echoed", () =>
   accepts([
     [
       { model, url, timestamps, prompt: "unused", duration: 10, size: "16:9", images: null },
       { url, timestamps },
     ],
   ]));
-test("everything wrong is told at once", async () => {
+test("all violations are reported at once", async () => {
   const account = await newAccount();
   const { status, body } = await call(path, {
     key: account.key,
@@ -137,21 +137,21 @@ test("everything wrong is told at once", async () => {
   expect(body.error.param).toBe(body.error.details[0].param);
 });
 
-test("a completed film of the account is a source", async () => {
+test("a completed video of the account is accepted as the source", async () => {
   const account = await newAccount();
   const from_task = await done(account, {});
   const answer = await call(path, { key: account.key, body: { model, from_task, timestamps } });
   expect(answer.body.metadata).toEqual({ kind: "character", from_task, timestamps, reserved: 0.05 });
 });
-test("so is a remix, a film of another model, a private film", async () => {
+test("a remix, a video of another model and a private video are accepted as the source", async () => {
   const account = await newAccount();
-  const film = await done(account, { model: "vidB-3.1-fast" });
-  const remix = await done(account, { size: "1:1" }, `/v1/videos/${film}/remix`);
+  const video = await done(account, { model: "vidB-3.1-fast" });
+  const remix = await done(account, { size: "1:1" }, `/v1/videos/${video}/remix`);
   const hidden = await done(account, { metadata: { private: true } });
-  for (const from_task of [film, remix, hidden])
+  for (const from_task of [video, remix, hidden])
     expect((await call(path, { key: account.key, body: { model, from_task, timestamps } })).status).toBe(200);
 });
-test("a task that was never issued or is somebody else's is 404 task_not_found", async () => {
+test("a task that was never issued or belongs to another account is 404 task_not_found", async () => {
   const foreign = await done(await newAccount(), {});
   const account = await newAccount();
   for (const from_task of [foreign, neverIssued, "task_short", "no task", ""])
@@ -161,11 +161,11 @@ test("a task that was never issued or is somebody else's is 404 task_not_found",
     });
   await expectNothingPaid(account);
 });
-test("a film that is not completed is no source", async () => {
+test("a video that is not completed is refused as the source", async () => {
   const account = await newAccount();
   await refusesTask(account, await submit(account, path, { model, prompt: unique() }));
 });
-test("a film that failed is no source", async () => {
+test("a video that failed is refused as the source", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
@@ -173,14 +173,14 @@ test("a film that failed is no source", async () => {
   expect((await finish(account, id)).body.data.status).toBe("failed");
   await refusesTask(account, id);
 });
-test("an image and a character are no source", async () => {
+test("an image and a character are refused as the source", async () => {
   const account = await newAccount();
   const image = await done(account, { model: "imgA-4" }, "/v1/images/generations");
   await refusesTask(account, image);
   const from_task = await done(account, {});
   await refusesTask(account, await done(account, { from_task, timestamps }));
 });
-test("a film is a source until its 24 hours are over", async () => {
+test("a video is accepted as the source until it expires after 24 hours", async () => {
   const account = await newAccount();
   const from_task = await done(account, {});
   const { data } = (await call(`/v1/tasks/${from_task}`, { key: account.key })).body;

@@ -11,7 +11,7 @@ const path = "/v1/chat/completions";
 const model = "textA-1";
 const messages = [{ role: "user", content: "Good morning" }];
 
-/** Each body is answered. */
+/** Each body is accepted. */
 async function accepts(bodies: object[]): Promise<void> {
   const account = await newAccount();
   for (const body of bodies) {
@@ -21,7 +21,7 @@ async function accepts(bodies: object[]): Promise<void> {
   expect(await books(account)).toMatchObject({ reserved: 0 });
 }
 
-/** Each body is refused for the one field; nothing is held or charged. */
+/** Each body is refused because of this one field; nothing is reserved or charged. */
 async function refuses(param: string, bodies: object[]): Promise<void> {
   const account = await newAccount();
   for (const body of bodies) {
@@ -33,23 +33,23 @@ async function refuses(param: string, bodies: object[]): Promise<void> {
 
 const second = (message: unknown) => ({ messages: [...messages, message] });
 
-test("both text models answer", () => accepts(each("model", ["textA-1", "textA-1-mini"])));
+test("both text models are accepted", () => accepts(each("model", ["textA-1", "textA-1-mini"])));
 test("messages are required", () => refuses("messages", each("messages", [undefined, null])));
-test("messages are a list of at least one", () =>
+test("messages must be a list of at least one", () =>
   refuses("messages", each("messages", [[], "Good morning", "", 5, { role: "user", content: "Hi" }])));
-test("a message is an object; its place is named", () =>
+test("a message must be an object; the error names its index", () =>
   refuses(
     "messages[1]",
     ["Hi", 5, ["user", "Hi"]].map((message) => second(message)),
   ));
-test("the roles of the protocol pass", () =>
+test("the roles of the protocol are accepted", () =>
   accepts(["system", "developer", "user", "assistant"].map((role) => second({ role, content: "Good morning" }))));
 test("a message needs one of the roles", () =>
   refuses(
     "messages[1].role",
     [undefined, null, "", "robot", "User", 5].map((role) => second({ role, content: "Hi" })),
   ));
-test("content is a text or parts", () =>
+test("content may be a string or parts", () =>
   accepts([
     second({ role: "user", content: "x".repeat(5000) }),
     second({ role: "user", content: [{ type: "text", text: "What is this?" }] }),
@@ -61,7 +61,7 @@ test("content is a text or parts", () =>
       ],
     }),
   ]));
-test("content is nothing else", () =>
+test("content of any other type is refused", () =>
   refuses(
     "messages[1].content",
     [5, true, { type: "text", text: "Hi" }].map((content) => second({ role: "user", content })),
@@ -71,48 +71,48 @@ test("a user's message needs content", () =>
     "messages[1].content",
     [{ role: "user" }, { role: "user", content: null }].map((message) => second(message)),
   ));
-test("an assistant that calls tools needs no content", () => {
+test("an assistant message with tool calls needs no content", () => {
   const tool_calls = [{ id: "call_1", type: "function", function: { name: "clock", arguments: "{}" } }];
   const reply = { role: "tool", tool_call_id: "call_1", content: "nine" };
   return accepts([{ messages: [...messages, { role: "assistant", content: null, tool_calls }, reply] }]);
 });
 
-test("an assistant may have said nothing beside a refusal, an audio or a called function; a function's answer may be empty", () =>
+test("an assistant message may have empty content beside a refusal, an audio or a function call; a function's answer may be empty", () =>
   accepts([
     second({ role: "assistant", content: null, refusal: "No." }),
     second({ role: "assistant", content: null, audio: { id: "audio_1" } }),
     second({ role: "assistant", content: null, function_call: { name: "clock", arguments: "{}" } }),
     second({ role: "function", name: "clock", content: null }),
   ]));
-test("a file comes with its data: ids name what is stored elsewhere", async () => {
+test("a file needs its data: file ids refer to storage elsewhere", async () => {
   const file = (more: object) => second({ role: "user", content: [{ type: "file", file: { filename: "a.pdf", ...more } }] });
   await accepts([file({ file_data: "data:application/pdf;base64,AAAA" })]);
   await refuses("messages[1].content[0].file.file_id", [file({ file_id: "file-1" })]);
   await refuses("messages[1].content[0].file.file_data", [file({})]);
 });
-test("what changes the kind of output and cannot be honoured is refused", async () => {
+test("fields that change the kind of output and cannot be honoured are refused", async () => {
   await accepts(each("modalities", [["text"], null]));
   await refuses("modalities", each("modalities", [["text", "audio"], ["audio"], "text"]));
   await refuses("web_search_options", [{ web_search_options: {} }]);
   await refuses("moderation", [{ moderation: { model: "omni-moderation-latest" } }]);
 });
-test("lists have a limit", async () => {
+test("lists have a length limit", async () => {
   const many = (length: number) => Array.from({ length }, (_, at) => at);
   await refuses("messages", [{ messages: many(2049).map(() => messages[0]) }]);
   await refuses("tools", [{ tools: many(513).map(() => ({ type: "function" })) }]);
   await refuses("logit_bias", [{ logit_bias: Object.fromEntries(many(1025).map((at) => [at, 1])) }]);
 });
 
-test("stream is true or false", () => refuses("stream", each("stream", ["true", 1, 0, {}])));
-test("max_tokens is a whole number from 1", async () => {
+test("stream must be true or false", () => refuses("stream", each("stream", ["true", 1, 0, {}])));
+test("max_tokens must be a whole number from 1", async () => {
   await accepts(each("max_tokens", [1, 4096, null]));
   await refuses("max_tokens", each("max_tokens", [0, -1, 1.5, "10", true]));
 });
-test("max_completion_tokens is a whole number from 1", async () => {
+test("max_completion_tokens must be a whole number from 1", async () => {
   await accepts(each("max_completion_tokens", [1, 4096]));
   await refuses("max_completion_tokens", each("max_completion_tokens", [0, 1.5, "10"]));
 });
-test("one answer is given: n is 1", async () => {
+test("n must be 1", async () => {
   await accepts(each("n", [1, null]));
   await refuses("n", each("n", [0, 2, "1", 1.5]));
 });
@@ -123,18 +123,18 @@ for (const [field, low, high] of [
   ["presence_penalty", -2, 2],
   ["frequency_penalty", -2, 2],
 ] as const)
-  test(`${field} lies between ${low} and ${high}`, async () => {
+  test(`${field} must be between ${low} and ${high}`, async () => {
     await accepts(each(field, [low, high, (low + high) / 2]));
     await refuses(field, each(field, [low - 0.01, high + 0.01, String(high), true]));
   });
-test("stop is a text or up to four", async () => {
+test("stop must be a string or up to four", async () => {
   await accepts(each("stop", ["\n", ["a"], ["a", "b", "c", "d"]]));
   await refuses("stop", each("stop", [["a", "b", "c", "d", "e"], 5, [5]]));
 });
 
 test("unknown fields are ignored", () =>
   accepts([{ prompt: 5, size: "9:16", images: "none", duration: "long", whatever: { deep: [null] } }]));
-test("everything wrong is told at once", async () => {
+test("all violations are reported at once", async () => {
   const account = await newAccount();
   const body = { messages: [{ role: "robot", content: 5 }, { content: "Hi" }], n: 2, temperature: 3, stream: "yes" };
   const answer = await call(path, { key: account.key, body });
@@ -145,7 +145,7 @@ test("everything wrong is told at once", async () => {
   expect(answer.body.error.param).toBe(answer.body.error.details[0].param);
   await expectNothingPaid(account);
 });
-test("a limit reaches as far as the balance", async () => {
+test("a limit is accepted as far as the balance covers it", async () => {
   const account = await newAccount(0.01);
   const ask = (max_tokens: number) => call(path, { key: account.key, body: { model, messages, max_tokens } });
   expect(await ask(4096)).toMatchObject({

@@ -1,4 +1,4 @@
-/** What goes with a body: API key, `Idempotency-Key`, `callback_url`, the language asked for. Sections 1 and 5 of the contract. */
+/** The headers and `callback_url` of submissions: API key, `Idempotency-Key`, language. Sections 1 and 5 of the contract. */
 
 import { expect, test } from "vitest";
 import en from "../../src/messages/en.ts";
@@ -19,12 +19,12 @@ const submissions: [name: string, path: string, body: object][] = [
 ];
 const [, images, image] = submissions[0]!;
 
-test("the scheme of the header is read in any case", async () => {
+test("the Authorization scheme is case-insensitive", async () => {
   const { key } = await newAccount();
   for (const scheme of ["Bearer", "bearer", "BEARER"])
     expect((await call(images, { body: image, headers: { authorization: `${scheme} ${key}` } })).status, scheme).toBe(200);
 });
-test("a submission without a good key is 401 and says nothing of its body", async () => {
+test("a submission without a valid key is 401, and the body is not validated", async () => {
   const account = await newAccount();
   const { key } = account;
   const mistyped = key.slice(0, -1) + (key.endsWith("A") ? "B" : "A");
@@ -57,12 +57,12 @@ test("a submission without a good key is 401 and says nothing of its body", asyn
 });
 
 for (const [name, path, body] of submissions) {
-  test(`an Idempotency-Key of 1 to 255 printable characters goes with ${name}`, async () => {
+  test(`an Idempotency-Key of 1 to 255 printable characters is accepted with ${name}`, async () => {
     const account = await newAccount();
     for (const key of ["k", "k".repeat(255), "order 7: ~!@#$%^&*()"])
       expect((await call(path, { key: account.key, body, headers: { "idempotency-key": key } })).status, key).toBe(200);
   });
-  test(`another Idempotency-Key is refused with ${name}`, async () => {
+  test(`any other Idempotency-Key is refused with ${name}`, async () => {
     const account = await newAccount();
     for (const key of ["", "k".repeat(256), "a\tb", "a\u007fb"]) {
       const answer = await call(path, { key: account.key, body, headers: { "idempotency-key": key } });
@@ -98,12 +98,12 @@ const badCallbacks = [
   [],
 ];
 for (const [name, path, body] of submissions) {
-  test(`a callback_url by https, or by http to loopback, goes with ${name}`, async () => {
+  test(`an https callback_url, or an http one to loopback, is accepted with ${name}`, async () => {
     const account = await newAccount();
     for (const callback_url of goodCallbacks)
       expect((await call(path, { key: account.key, body: { ...body, callback_url } })).status, callback_url).toBe(200);
   });
-  test(`another callback_url is refused with ${name}`, async () => {
+  test(`any other callback_url is refused with ${name}`, async () => {
     const account = await newAccount();
     for (const callback_url of badCallbacks) {
       const answer = await call(path, { key: account.key, body: { ...body, callback_url } });
@@ -115,12 +115,16 @@ for (const [name, path, body] of submissions) {
     await expectNothingPaid(account);
   });
 }
-test("headers and callback_url of a remix follow the same rules", async () => {
+test("the headers and callback_url of a remix follow the same rules", async () => {
   const account = await newAccount();
-  const film = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
-  await finish(account, film);
+  const video = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
+  await finish(account, video);
   const remix = (body: object, key: string) =>
-    call(`/v1/videos/${film}/remix`, { key: account.key, body: { model: "vidA-2", prompt, ...body }, headers: { "idempotency-key": key } });
+    call(`/v1/videos/${video}/remix`, {
+      key: account.key,
+      body: { model: "vidA-2", prompt, ...body },
+      headers: { "idempotency-key": key },
+    });
   expect((await remix({ callback_url: goodCallbacks[0] }, "k".repeat(255))).status).toBe(200);
   expect((await remix({}, "k".repeat(256))).status).toBe(400);
   expect(await remix({ callback_url: badCallbacks[0] }, "other")).toMatchObject({
@@ -132,14 +136,14 @@ test("headers and callback_url of a remix follow the same rules", async () => {
 const tables = { en, zh, ko, ja };
 const placeholders = (sentence: string) => [...sentence.matchAll(/\{\w+\}/g)].map(([name]) => name).sort();
 for (const [language, table] of Object.entries<Record<string, string>>(tables))
-  test(`every sentence exists in ${language}, with the same placeholders`, () => {
+  test(`every message exists in ${language}, with the same placeholders`, () => {
     expect(Object.keys(table).sort()).toEqual(Object.keys(en).sort());
     for (const [key, sentence] of Object.entries(en)) {
       expect(table[key], key).toMatch(/\S/);
       expect(placeholders(table[key]!), key).toEqual(placeholders(sentence));
     }
   });
-test("the balance's sentences are fixed", async () => {
+test("the balance's messages are fixed", async () => {
   for (const path of ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"])
     for (const language of Object.keys(tables)) {
       const { body } = await call(`${path}?language=${language}`, { headers: { "accept-language": language } });

@@ -15,34 +15,35 @@ const defaults = { kind: "image", prompt, size: "1:1", n: 1, quality: "standard"
 const accepts = accepting(path);
 const refuses = refusing(path);
 
-/** The body for each of the three models, at so many times its price. */
+/** The body for each of the three models, at `times` times its price. */
 const rows = (body: object, times = 1) =>
   Object.entries(prices).map(([model, price]): Row => [{ model, prompt, ...body }, { ...defaults, ...body }, times * price]);
-/** The bodies refused for each of the three models. */
+/** The body is refused by each of the three models. */
 const refused = (param: string, bodies: object[]) => refuses(param, ofModels(Object.keys(prices), prompt, bodies));
 
-test("size 1:1, n 1, quality standard unless told", () => accepts(rows({})));
-test("the seven ratios pass", () => accepts(each("size", ratios).flatMap((body) => rows(body))));
-test("other sizes do not", () => refused("size", each("size", ["21:9", "1:2", "1024x1024", "1:1 ", "", 1, ["1:1"]])));
-test("n 1 to 4 passes, each image at its price", () => accepts([1, 2, 3, 4].flatMap((n) => rows({ n }, n))));
-test("n 0 and 5, fractions and texts do not", () => refused("n", each("n", [0, 5, -1, 2.5, "2", true, [2], {}])));
-test("hd is twice the price", () =>
+test("the defaults are size 1:1, n 1, quality standard", () => accepts(rows({})));
+test("the seven ratios are accepted", () => accepts(each("size", ratios).flatMap((body) => rows(body))));
+test("other sizes are refused", () => refused("size", each("size", ["21:9", "1:2", "1024x1024", "1:1 ", "", 1, ["1:1"]])));
+test("n 1 to 4 is accepted, at the price of n images", () => accepts([1, 2, 3, 4].flatMap((n) => rows({ n }, n))));
+test("n 0, n 5, fractions and strings are refused", () => refused("n", each("n", [0, 5, -1, 2.5, "2", true, [2], {}])));
+test("hd costs twice as much", () =>
   accepts([...rows({ quality: "standard" }), ...rows({ quality: "hd" }, 2), ...rows({ quality: "hd", n: 4 }, 8)]));
-test("another quality does not pass", () => refused("quality", each("quality", ["HD", "low", "", 1, true])));
-test("a prompt of 1000 code points passes", () =>
+test("another quality is refused", () => refused("quality", each("quality", ["HD", "low", "", 1, true])));
+test("a prompt of 1000 code points is accepted", () =>
   accepts(["x", "x".repeat(1000), "灯".repeat(1000), "🦊".repeat(1000)].flatMap((text) => rows({ prompt: text }))));
-test("a prompt of 1001 does not", () => refused("prompt", each("prompt", ["x".repeat(1001), "灯".repeat(1001), "🦊".repeat(1001)])));
-test("a prompt of white space only does not", () => refused("prompt", each("prompt", ["", " ", "\n\t\r ", "\u3000\u00a0"])));
-test("a body without prompt does not", () => refused("prompt", each("prompt", [undefined, null])));
-test("a prompt that is no text does not", () => refused("prompt", each("prompt", [5, true, ["a"], { text: "a" }])));
-test("5 reference images pass", () => accepts([0, 1, 5].flatMap((count) => rows({ images: urls(count) }))));
-test("6 do not", () => refused("images", [{ images: urls(6) }]));
+test("a prompt of 1001 code points is refused", () =>
+  refused("prompt", each("prompt", ["x".repeat(1001), "灯".repeat(1001), "🦊".repeat(1001)])));
+test("a prompt of white space only is refused", () => refused("prompt", each("prompt", ["", " ", "\n\t\r ", "\u3000\u00a0"])));
+test("a body without prompt is refused", () => refused("prompt", each("prompt", [undefined, null])));
+test("a prompt that is not a string is refused", () => refused("prompt", each("prompt", [5, true, ["a"], { text: "a" }])));
+test("5 reference images are accepted", () => accepts([0, 1, 5].flatMap((count) => rows({ images: urls(count) }))));
+test("6 reference images are refused", () => refused("images", [{ images: urls(6) }]));
 test("images must be an array", () => refused("images", each("images", [{ url: "https://pictures.example/a.png" }, 5, true, urls(1)[0]])));
-test("an image must be a text; its place is named", () => refused("images[1]", each("images", [[urls(1)[0], 5]])));
+test("an image must be a string; the error names its index", () => refused("images[1]", each("images", [[urls(1)[0], 5]])));
 
 const model = "imgA-4";
 
-test("the alias stands for its model, in name and price", async () => {
+test("the alias has its model's name and price", async () => {
   const account = await newAccount();
   const { status, body } = await call(path, { key: account.key, body: { model: "imgC-alias-pro", prompt, quality: "hd" } });
   expect(status).toBe(200);
@@ -50,15 +51,15 @@ test("the alias stands for its model, in name and price", async () => {
 });
 
 test("null counts as absent", () => accepts([[{ model, prompt, size: null, n: null, quality: null, images: null }, defaults, 0.03]]));
-test("unknown fields are ignored and not told back", () =>
+test("unknown fields are ignored and not echoed", () =>
   accepts([[{ model, prompt, seed: 7, duration: "long", metadata: { style: 5 }, url: 5, image_with_roles: 5 }, defaults, 0.03]]));
 
-test("a number beyond every integer is told the field's own limit", async () => {
+test("a number beyond every integer gets the error of the field's own limit", async () => {
   const account = await newAccount();
   const { body } = await call(path, { key: account.key, body: { model, prompt, n: 1e300 } });
   expect(body.error.details).toEqual([{ param: "n", message: expect.stringContaining("4"), allowed: { maximum: 4 } }]);
 });
-test("a list that is too long is told so beside its wrong elements", async () => {
+test("a list that is too long is reported beside its invalid elements", async () => {
   const account = await newAccount();
   const { body } = await call(path, { key: account.key, body: { model, prompt, images: [...urls(5), 5] } });
   expect(body.error.details.map(({ param }: { param: string }) => param).sort()).toEqual(["images", "images[5]"]);

@@ -9,7 +9,7 @@ holdTime();
 interface Taker {
   model: string;
   path: string;
-  /** Whether Base64 without `data:` in front is taken too. */
+  /** True if Base64 without a `data:` prefix is accepted too. */
   bare: boolean;
 }
 
@@ -40,11 +40,11 @@ const foreign = {
   "a RIFF file that is no WebP": base64("RIFF", 16, 0, 0, 0, "AVI "),
   "a PNG that starts wrong": base64(0x88, "PNG\r\n", 0x1a, "\n"),
   SVG: base64("<svg xmlns='http://www.w3.org/2000/svg'/>"),
-  text: base64("neither picture nor film"),
+  text: base64("neither image nor video"),
 };
 const dataUri = (data: string, type = "png") => `data:image/${type};base64,${data}`;
 
-/** The images are taken in one body, and what stands in `told` is told back in their places: never inline data. */
+/** The images are accepted in one body; `told` is what the answer echoes in their places, never inline data. */
 async function accepts(models: Taker[], images: [image: string, told: string][]): Promise<void> {
   const account = await newAccount();
   for (const { model, path } of models) {
@@ -54,7 +54,7 @@ async function accepts(models: Taker[], images: [image: string, told: string][])
   }
 }
 
-/** Each image is refused at its place, beside a good one, and none leaves a trace. */
+/** Each image is refused at its index beside a valid one, and leaves no trace. */
 async function refuses(models: Taker[], images: string[]): Promise<void> {
   const account = await newAccount();
   for (const { model, path } of models)
@@ -71,44 +71,45 @@ const bare = takers.filter((taker) => taker.bare);
 const image = takers[0]!;
 const vidC = bare.at(-1)!;
 
-test("PNG, JPEG and WebP as data URI pass for every model", () =>
+test("PNG, JPEG and WebP data URIs are accepted by every model", () =>
   accepts(
     takers,
     Object.entries(formats).map(([type, data]) => [dataUri(data, type), "inline"]),
   ));
 for (const [name, data] of Object.entries(foreign))
-  test(`${name} as data URI does not, whatever its label`, () =>
+  test(`${name} as a data URI is refused, whatever its label`, () =>
     refuses(
       takers,
       ["png", "jpeg", "gif"].map((type) => dataUri(data, type)),
     ));
-test("bare Base64 passes for vidA and vidC", () =>
+test("bare Base64 is accepted by vidA and vidC", () =>
   accepts(
     bare,
     Object.values(formats).map((data) => [data, "inline"]),
   ));
-test("bare Base64 does not pass for others", () =>
+test("bare Base64 is refused by other models", () =>
   refuses(
     takers.filter((taker) => !taker.bare),
     Object.values(formats),
   ));
-test("public http(s) URLs pass and are told back", () => {
+test("public http(s) URLs are accepted and echoed", () => {
   const urls = ["https://pictures.example/a.png", "http://pictures.example/b", "https://pictures.example:443/c.jpg?size=2#top"];
   return accepts(
     takers,
     urls.map((url) => [url, url]),
   );
 });
-test("URLs of another scheme do not", () => refuses(takers, ["ftp://pictures.example/a.png", "file:///etc/passwd", "javascript:alert(1)"]));
-test("URLs with a user or password do not", () =>
+test("URLs of another scheme are refused", () =>
+  refuses(takers, ["ftp://pictures.example/a.png", "file:///etc/passwd", "javascript:alert(1)"]));
+test("URLs with a user or password are refused", () =>
   refuses(takers, [
     "https://user:secret@pictures.example/a.png",
     "https://user@pictures.example/a.png",
     "http://:secret@pictures.example/a.png",
   ]));
-test("parts of URLs do not", () => refuses(takers, ["https://", "http://:80/a.png", "pictures.example/a.png", "/a.png?b", ""]));
+test("incomplete URLs are refused", () => refuses(takers, ["https://", "http://:80/a.png", "pictures.example/a.png", "/a.png?b", ""]));
 
-test("an image is told by its first bytes, not by its label", () =>
+test("an image's type comes from its first bytes, not from its label", () =>
   accepts(
     [image],
     [
@@ -118,19 +119,19 @@ test("an image is told by its first bytes, not by its label", () =>
       [dataUri(png, "gif"), "inline"],
     ],
   ));
-test("text that is no Base64 is refused", () =>
+test("text that is not Base64 is refused", () =>
   refuses(
     [image],
     ["!!!!", `${png.slice(0, 9)}*`, "iVBORw0KGgo", ""].map((data) => dataUri(data)),
   ));
-test("bare text that is no Base64 is refused", () => refuses(bare, ["a picture of a ship", `${png.slice(0, 9)}*`]));
+test("bare text that is not Base64 is refused", () => refuses(bare, ["an image of a ship", `${png.slice(0, 9)}*`]));
 test("bare Base64 of another format is refused", () => refuses(bare, Object.values(foreign)));
-test("a data URI that is no Base64 or no image is refused", () =>
+test("a data URI that is not Base64 or not an image is refused", () =>
   refuses(
     [image],
     [`data:image/png,${png}`, `data:text/plain;base64,${png}`, `data:;base64,${png}`, `data:video/mp4;base64,${png}`, "data:"],
   ));
-test("five inline images pass together, and none is told back", async () => {
+test("five inline images are accepted together, and none is echoed", async () => {
   const account = await newAccount();
   const images = [dataUri(png), dataUri(jpeg, "jpeg"), "https://pictures.example/a.png", dataUri(webp, "webp"), dataUri(png)];
   const answer = await call(image.path, { key: account.key, body: { model: image.model, prompt, images } });
@@ -139,7 +140,7 @@ test("five inline images pass together, and none is told back", async () => {
   expect(data.metadata).toEqual(answer.body.metadata);
   expect(JSON.stringify(data)).not.toContain("base64");
 });
-test("an inline image of seven megabytes passes", async () => {
+test("an inline image of seven megabytes is accepted", async () => {
   const bytes = new Uint8Array(7 * 1024 * 1024);
   bytes.set([0xff, 0xd8, 0xff]);
   const account = await newAccount();
@@ -153,14 +154,14 @@ for (const role of ["first_frame", "last_frame", "reference"]) {
     const answer = await call(vidC.path, { key: account.key, body: { model: vidC.model, prompt, image_with_roles: [{ url, role }] } });
     return { account, answer };
   };
-  test(`an image as ${role} may be a data URI or bare Base64, and is not told back`, async () => {
+  test(`an image as ${role} may be a data URI or bare Base64, and is not echoed`, async () => {
     for (const url of [dataUri(webp, "webp"), jpeg]) {
       const { answer } = await send(url);
       expect(answer.status, url).toBe(200);
       expect(answer.body.metadata.image_with_roles).toEqual([{ url: "inline", role }]);
     }
   });
-  test(`an image as ${role} has the same rules as others`, async () => {
+  test(`an image as ${role} follows the same rules`, async () => {
     for (const url of [dataUri(foreign.GIF, "png"), foreign.BMP, "ftp://pictures.example/a.png", "https://u:p@pictures.example/a.png"]) {
       const { account, answer } = await send(url);
       expect(answer, url).toMatchObject({ status: 400, body: { error: { param: "image_with_roles[0].url" } } });

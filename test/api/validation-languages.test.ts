@@ -7,7 +7,7 @@ import { type Account, type Answer, call, finish, holdTime, newAccount, script, 
 
 holdTime();
 
-/** Whoever is refused: nothing of it stays, so that one account does for all. */
+/** One account for all refusals: none of them leaves a trace. */
 let caller: Account;
 beforeAll(async () => {
   caller = await newAccount();
@@ -19,11 +19,11 @@ const videos = "/v1/videos/generations";
 const chat = "/v1/chat/completions";
 const prompt = "a garden in spring";
 const url = "https://pictures.example/a.png";
-const film = { model: "vidA-2", prompt };
+const video = { model: "vidA-2", prompt };
 const character = { model: "vidA-2", url, timestamps: "0,2" };
 const still = { model: "vidC-1-0-pro-fast", prompt };
 
-/** Asks in a language by `Accept-Language`, or by `?language=` against a contrary header. */
+/** Requests a language by `Accept-Language`, or by `?language=` against a different header. */
 type Ask = (path: string, options?: Parameters<typeof call>[1]) => Promise<Answer>;
 const asking =
   (language: string, byQuery: boolean): Ask =>
@@ -35,7 +35,7 @@ const asking =
         })
       : call(path, { ...options, headers: { "accept-language": language, ...options.headers } });
 
-/** All texts of an answer that are sentences, and what is left without them. */
+/** The messages of an answer, and the rest of its body. */
 function split(body: unknown): { sentences: string[]; rest: unknown } {
   const sentences: string[] = [];
   const rest: unknown = JSON.parse(
@@ -48,7 +48,7 @@ function split(body: unknown): { sentences: string[]; rest: unknown } {
   return { sentences, rest };
 }
 
-/** The same refusal in each language: only its sentences differ, none is missing, none shows a placeholder or a key. */
+/** The same refusal in each language: only messages differ, none is missing, and none contains a placeholder or a key. */
 async function speaks(status: number, ask: (say: Ask) => Promise<Answer>): Promise<void> {
   const seen: { rest: unknown; sentences: string[] }[] = [];
   for (const [at, language] of languages.entries()) {
@@ -84,7 +84,7 @@ const refusals: [name: string, path: string, body: object | string][] = [
   ["a long prompt", images, { model: "imgA-4", prompt: "x".repeat(1001) }],
   ["a blank prompt", images, { model: "imgA-4", prompt: " " }],
   ["an unknown model", images, { model: "imgZ-9", prompt }],
-  ["bad pictures", images, { model: "imgA-4", prompt, images: ["https://", "a.png", "data:image/png;base64,!!!!", gif] }],
+  ["bad images", images, { model: "imgA-4", prompt, images: ["https://", "a.png", "data:image/png;base64,!!!!", gif] }],
   ["two fields that exclude each other", videos, { ...still, images: [url], ...withRoles("reference") }],
   ["a reference at 1080p", videos, { ...still, ...withRoles("reference"), metadata: { resolution: "1080p" } }],
   ["two first frames", videos, { ...still, ...withRoles("first_frame", "first_frame") }],
@@ -92,14 +92,14 @@ const refusals: [name: string, path: string, body: object | string][] = [
   ["both url and from_task", videos, { ...character, from_task: neverIssued }],
   ["timestamps of another form", videos, { ...character, timestamps: "now" }],
   ["timestamps out of range", videos, { ...character, timestamps: "0,4" }],
-  ["an unknown character", videos, { ...film, prompt: "@nobody" }],
-  ["a bad film URL", videos, { ...character, url: "ftp://a.example/b" }],
-  ["flags of a wrong type", videos, { ...film, metadata: { style: 5, watermark: 5, private: 5 } }],
+  ["an unknown character", videos, { ...video, prompt: "@nobody" }],
+  ["a bad video URL", videos, { ...character, url: "ftp://a.example/b" }],
+  ["flags of a wrong type", videos, { ...video, metadata: { style: 5, watermark: 5, private: 5 } }],
   ["no JSON", images, "{"],
   ["no JSON object", images, "[]"],
 ];
 for (const [name, path, body] of refusals)
-  test(`${name} is told in every language`, () => speaks(400, (say) => say(path, { key: caller.key, body })));
+  test(`${name} is reported in every language`, () => speaks(400, (say) => say(path, { key: caller.key, body })));
 
 const others: [name: string, status: number, ask: (say: Ask, account: Account) => Promise<Answer>][] = [
   ["a missing key", 401, (say) => say(images, { body: { model: "imgA-4", prompt } })],
@@ -107,12 +107,12 @@ const others: [name: string, status: number, ask: (say: Ask, account: Account) =
   ["an unknown task", 404, (say, { key }) => say(`/v1/tasks/${neverIssued}`, { key })],
   ["an unknown video task", 404, (say, { key }) => say(`/v1/videos/generations/${neverIssued}`, { key })],
   ["an unknown character task", 404, (say, { key }) => say(`/v1/characters_tasks/${neverIssued}`, { key })],
-  ["an unknown source", 404, (say, { key }) => say(`/v1/videos/${neverIssued}/remix`, { key, body: film })],
+  ["an unknown source", 404, (say, { key }) => say(`/v1/videos/${neverIssued}/remix`, { key, body: video })],
   ["an unknown address", 404, (say, { key }) => say("/v1/nothing", { key })],
   ["another method", 405, (say, { key }) => say(images, { key, method: "PUT", body: {} })],
   ["another content type", 415, (say, { key }) => say(images, { key, body: "model=imgA-4", headers: { "content-type": "text/plain" } })],
   ["a long body", 413, (say, { key }) => say(`/v1/videos/${neverIssued}/remix`, { key, body: "{}".padEnd(1024 * 1024 + 1) })],
-  ["a bad Idempotency-Key", 400, (say, { key }) => say(images, { key, body: film, headers: { "idempotency-key": "k".repeat(256) } })],
+  ["a bad Idempotency-Key", 400, (say, { key }) => say(images, { key, body: video, headers: { "idempotency-key": "k".repeat(256) } })],
   ["a bad wait", 400, (say, { key }) => say(`/v1/tasks/${neverIssued}?wait=61`, { key })],
   ["a bad page", 400, (say, { key }) => say("/v1/tasks?limit=101", { key })],
   ["a bad status", 400, (say, { key }) => say("/v1/tasks?status=done", { key })],
@@ -138,41 +138,41 @@ const others: [name: string, status: number, ask: (say: Ask, account: Account) =
     (say, { id }) => say(`/admin/accounts/${id}/keys`, { key: "test-admin", body: { name: "k", quota: 1, expires_at: 5 } }),
   ],
 ];
-for (const [name, status, ask] of others) test(`${name} is told in every language`, () => speaks(status, (say) => ask(say, caller)));
+for (const [name, status, ask] of others) test(`${name} is reported in every language`, () => speaks(status, (say) => ask(say, caller)));
 
-test("a source that cannot be used is told in every language", async () => {
+test("a source that cannot be used is reported in every language", async () => {
   const { key, ...account } = await newAccount();
   const done = async (body: object, path = videos) => {
     const id = await submit({ key, ...account }, path, body);
     await finish({ key, ...account }, id);
     return id;
   };
-  const remix = (id: string) => speaks(400, (say) => say(`/v1/videos/${id}/remix`, { key, body: film }));
-  await remix(await submit({ key, ...account }, videos, film));
+  const remix = (id: string) => speaks(400, (say) => say(`/v1/videos/${id}/remix`, { key, body: video }));
+  await remix(await submit({ key, ...account }, videos, video));
   await remix(await done({ model: "imgA-4", prompt }, images));
-  await remix(await done({ ...film, metadata: { private: true } }));
-  const old = await done(film);
+  await remix(await done({ ...video, metadata: { private: true } }));
+  const old = await done(video);
   vi.setSystemTime(Date.now() + 86_401_000);
   await remix(old);
 });
-test("why a task failed is told in every language, inside and outside of data", async () => {
+test("the reason why a task failed is in every language, inside and outside of data", async () => {
   const account = await newAccount();
   for (const code of ["content_policy_violation", "provider_error", "invalid_input"]) {
     const word = unique();
     await script({ match: word, polls: [{ failed: code }] });
-    const id = await submit(account, videos, { ...film, prompt: word });
+    const id = await submit(account, videos, { ...video, prompt: word });
     await finish(account, id);
     await speaks(200, (say) => say(`/v1/tasks/${id}`, { key: account.key }));
     await speaks(200, (say) => say(`/v1/videos/generations/${id}`, { key: account.key }));
     const { data, message } = (await call(`/v1/tasks/${id}?language=ja`, { key: account.key })).body;
     expect(message).toBe(data.error.message);
   }
-  const cancelled = await submit(account, videos, film);
+  const cancelled = await submit(account, videos, video);
   await call(`/v1/tasks/${cancelled}/cancel`, { key: account.key, method: "POST" });
   await speaks(200, (say) => say(`/v1/tasks/${cancelled}`, { key: account.key }));
   await speaks(409, (say) => say(`/v1/tasks/${cancelled}/cancel`, { key: account.key, method: "POST" }));
 });
-test("good answers name their language too", async () => {
+test("successful answers have Content-Language too", async () => {
   const account = await newAccount();
   const id = await submit(account, images, { model: "imgA-4", prompt });
   for (const path of [`/v1/tasks/${id}`, "/v1/tasks", "/v1/models", "/v1/characters"])

@@ -1,4 +1,4 @@
-/** The field `model` on every endpoint, and that every violation of a body is told at once: section 1 and 5 of the contract. */
+/** The field `model` on every endpoint, and that all violations of a body are reported at once: sections 1 and 5 of the contract. */
 
 import { expect, test } from "vitest";
 import { call, holdTime, newAccount } from "../support/gateway.ts";
@@ -45,7 +45,7 @@ interface Refused {
   };
 }
 
-/** Sends the bodies from one fresh account and sees that none of them left a trace. */
+/** Sends the bodies from one new account and checks that each is refused without a trace. */
 async function refused(path: string, bodies: object[]): Promise<Refused[]> {
   const account = await newAccount();
   const answers: Refused[] = [];
@@ -59,7 +59,7 @@ async function refused(path: string, bodies: object[]): Promise<Refused[]> {
   return answers;
 }
 
-/** The fields that a body violates, each once, in the alphabet's order; the first told is the one that `param` names. */
+/** The fields that a body violates, each once, sorted; also checks that `param` is the first reported one. */
 async function violated(path: string, body: object): Promise<string[]> {
   const [answer] = await refused(path, [body]);
   const { type, param, details } = answer!.error;
@@ -82,7 +82,7 @@ for (const { path, rest, own, foreign } of endpoints) {
         details,
       });
   });
-  test(`${name}: a model that is no text is 400 with param model`, async () => {
+  test(`${name}: a model that is not a string is 400 with param model`, async () => {
     const bodies = [5, true, own, { id: own[0] }].map((model) => ({ ...rest, model }));
     for (const { error } of await refused(path, bodies)) expect(error).toMatchObject({ type: "invalid_request", param: "model" });
   });
@@ -115,7 +115,7 @@ for (const { path, rest, own, foreign } of endpoints) {
   });
 }
 
-test("an image body tells every violation at once, with what is allowed", async () => {
+test("an image body reports every violation at once, with the allowed values", async () => {
   const body = {
     model: "imgA-4",
     prompt: " ",
@@ -141,22 +141,22 @@ test("an image body tells every violation at once, with what is allowed", async 
     ],
   });
 });
-test("a list that is too long is told beside its bad elements", async () => {
+test("a list that is too long is reported beside its invalid elements", async () => {
   const images = [url, url, url, url, url, "ftp://a.example/b"];
   expect(await violated("/v1/images/generations", { model: "imgA-4", prompt, images })).toEqual(["images", "images[5]"]);
 });
-test("a vidA body tells every violation at once", async () => {
+test("a vidA body reports every violation at once", async () => {
   const metadata = { style: "noir", watermark: "no", private: 1, storyboard: 0, thumbnail: "yes" };
   const body = { model: "vidA-2", prompt: "x".repeat(4001), duration: 25, size: "4:3", images: [5], metadata };
   expect(await violated("/v1/videos/generations", body)).toEqual(
     ["duration", "images[0]", ...Object.keys(metadata).map((field) => `metadata.${field}`), "prompt", "size"].sort(),
   );
 });
-test("a vidB body tells every violation at once", async () => {
+test("a vidB body reports every violation at once", async () => {
   const body = { model: "vidB-3.1-fast", prompt: "", duration: 10, size: "1:1", images: [url, url, url, url] };
   expect(await violated("/v1/videos/generations", body)).toEqual(["duration", "images", "prompt", "size"]);
 });
-test("a vidC body tells every violation at once, those that bind two fields among them", async () => {
+test("a vidC body reports every violation at once, including rules between two fields", async () => {
   const image_with_roles = [{ url: "ftp://a.example/b", role: "reference" }, { role: "hero" }];
   const body = {
     model: "vidC-1-0-pro-fast",
@@ -179,28 +179,28 @@ test("a vidC body tells every violation at once, those that bind two fields amon
     ].sort(),
   );
 });
-test("a vidD body tells every violation at once", async () => {
+test("a vidD body reports every violation at once", async () => {
   const metadata = { resolution: "720p", first_frame_image: "x", last_frame_image: 5, prompt_optimizer: "on", watermark: "on" };
   const body = { model: "vidD-02", prompt: 5, duration: 8, size: "1:1", metadata };
   expect(await violated("/v1/videos/generations", body)).toEqual(
     ["duration", ...Object.keys(metadata).map((field) => `metadata.${field}`), "prompt", "size"].sort(),
   );
 });
-test("a character body tells every violation at once", async () => {
+test("a character body reports every violation at once", async () => {
   const body = { model: "vidA-2", url: "ftp://a.example/b", from_task: 5, timestamps: "0,9" };
   expect(await violated("/v1/videos/generations", body)).toEqual(["from_task", "timestamps", "url"]);
 });
-test("a remix body tells every violation at once", async () => {
+test("a remix body reports every violation at once", async () => {
   expect(await violated(remix, { model: "vidA-2-pro", size: "4:3", duration: 10 })).toEqual(["duration", "prompt", "size"]);
 });
-test("what is wrong beside a missing model is told with it", async () => {
+test("other violations are reported beside a missing model", async () => {
   expect(await violated("/v1/images/generations", { n: 9, size: "x" })).toEqual(["model", "n", "prompt", "size"]);
   expect(await violated("/v1/videos/generations", {})).toEqual(["model", "prompt"]);
   expect(await violated("/v1/videos/generations", { timestamps: "9" })).toEqual(["model", "timestamps", "url"]);
   expect(await violated(remix, {})).toEqual(["model", "prompt"]);
   expect(await violated("/v1/chat/completions", {})).toEqual(["messages", "model"]);
 });
-test("bare Base64 beside a missing model is not called wrong: some models take it", async () => {
+test("bare Base64 beside a missing model is not reported: some models accept it", async () => {
   const jpeg = Uint8Array.of(0xff, 0xd8, 0xff, 0xe0, 0, 0).toBase64();
   expect(await violated("/v1/videos/generations", { prompt, images: [jpeg] })).toEqual(["model"]);
 });

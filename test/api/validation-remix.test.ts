@@ -15,10 +15,10 @@ const models = [
 const prompt = "the same at dawn";
 const remixOf = (id: string) => `/v1/videos/${id}/remix`;
 
-/** A finished task of the account. */
+/** A completed task of the account. */
 const done = (account: Account, body: object = {}, at = videos) => complete(account, at, { model: "vidA-2", prompt: unique(), ...body });
 
-/** Each body is taken: its parameters are told back with every default, and their price is held. */
+/** Each body is accepted: its parameters are echoed with all defaults, and their price is reserved. */
 async function accepts(rows: Row[]): Promise<void> {
   const account = await newAccount();
   const source = await done(account);
@@ -32,7 +32,7 @@ async function accepts(rows: Row[]): Promise<void> {
   expect((await books(account)).reserved).toBeCloseTo(held, 6);
 }
 
-/** Each body is refused for the one field, though there is a film, and none leaves a trace. */
+/** Each body is refused because of this one field, with a valid source, and leaves no trace. */
 async function refuses(param: string, bodies: object[], code = "invalid_request"): Promise<void> {
   const account = await newAccount();
   const source = await done(account);
@@ -44,7 +44,7 @@ async function refuses(param: string, bodies: object[], code = "invalid_request"
   expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(1);
 }
 
-/** The task is no source: 400, and nothing more is held than before. */
+/** The task is refused as the source: 400, and nothing more is reserved. */
 async function refusesSource(account: Account, source: string): Promise<void> {
   const before = await books(account);
   const answer = await call(remixOf(source), { key: account.key, body: { model: "vidA-2", prompt } });
@@ -52,7 +52,7 @@ async function refusesSource(account: Account, source: string): Promise<void> {
   expect(await books(account)).toEqual(before);
 }
 
-/** The body for both models, or for some; `body` is also what it changes in the defaults. */
+/** The body for both models, or for those given; `body` is also the expected change of the defaults. */
 const rows = (body: object, of = models) =>
   of.map(({ model, second, fallback }): Row => {
     const told = { prompt, size: "16:9", duration: fallback, ...body };
@@ -64,19 +64,19 @@ const refused = (param: string, values: unknown[], of = models) =>
     of.flatMap(({ model }) => values.map((value) => ({ model, prompt, [param]: value }))),
   );
 
-test("vidA-2 makes 10 seconds, vidA-2-pro 15, both 16:9, unless told", () => accepts(rows({})));
+test("the defaults are vidA-2 10 seconds, vidA-2-pro 15, both 16:9", () => accepts(rows({})));
 for (const one of models) {
   const { model, durations, others } = one;
-  test(`${model}: ${durations.join(" and ")} seconds pass, each second at its price`, () =>
+  test(`${model}: ${durations.join(" and ")} seconds are accepted, priced per second`, () =>
     accepts(durations.flatMap((duration) => rows({ duration }, [one]))));
-  test(`${model}: other durations do not`, () => refused("duration", [...others, 0, -15, 15.5, "15", true], [one]));
+  test(`${model}: other durations are refused`, () => refused("duration", [...others, 0, -15, 15.5, "15", true], [one]));
 }
-test("the three ratios pass", () => accepts(["16:9", "9:16", "1:1"].flatMap((size) => rows({ size }))));
-test("other sizes do not", () => refused("size", ["4:3", "21:9", "", 1]));
-test("a prompt of 4000 code points passes", () =>
+test("the three ratios are accepted", () => accepts(["16:9", "9:16", "1:1"].flatMap((size) => rows({ size }))));
+test("other sizes are refused", () => refused("size", ["4:3", "21:9", "", 1]));
+test("a prompt of 4000 code points is accepted", () =>
   accepts(["x", "x".repeat(4000), "🦊".repeat(4000)].flatMap((text) => rows({ prompt: text }))));
-test("a prompt of 4001 does not", () => refused("prompt", ["x".repeat(4001), "🦊".repeat(4001)]));
-test("a prompt of white space only, or none, does not", () => refused("prompt", ["", " \n\u3000", null, undefined, 5]));
+test("a prompt of 4001 code points is refused", () => refused("prompt", ["x".repeat(4001), "🦊".repeat(4001)]));
+test("a prompt of white space only, or a missing one, is refused", () => refused("prompt", ["", " \n\u3000", null, undefined, 5]));
 
 test("null counts as absent and unknown fields are ignored", () =>
   accepts([
@@ -86,18 +86,18 @@ test("null counts as absent and unknown fields are ignored", () =>
       1,
     ],
   ]));
-test("a model that cannot remix does not pass", () =>
+test("a model that cannot remix is refused", () =>
   refuses(
     "model",
     ["vidB-3.1-fast", "vidC-1-0-pro-fast", "vidD-02", "imgA-4", "textA-1", "vidA-3"].map((model) => ({ model, prompt })),
     "model_not_found",
   ));
-test("a remix without model does not pass", () => refuses("model", [{ prompt }, { prompt, model: null }, { prompt, model: 2 }]));
+test("a remix without model is refused", () => refuses("model", [{ prompt }, { prompt, model: null }, { prompt, model: 2 }]));
 
-test("a task that was never issued or is somebody else's is 404 task_not_found", async () => {
+test("a task that was never issued or belongs to another account is 404 task_not_found", async () => {
   const foreign = await done(await newAccount());
   const account = await newAccount();
-  for (const source of [foreign, neverIssued, "task_short", "film"])
+  for (const source of [foreign, neverIssued, "task_short", "video"])
     expect(await call(remixOf(source), { key: account.key, body: { model: "vidA-2", prompt } }), source).toMatchObject({
       status: 404,
       body: { error: { message: expect.any(String), type: "task_not_found", code: "task_not_found", param: "video_id" } },
@@ -105,24 +105,24 @@ test("a task that was never issued or is somebody else's is 404 task_not_found",
   await expectNothingPaid(account);
   expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
 });
-test("a remix and a film of another model can be remixed", async () => {
+test("a remix and a video of another model can be remixed", async () => {
   const account = await newAccount();
-  const film = await done(account, { model: "vidD-02" });
-  const remix = await done(account, { prompt }, remixOf(film));
+  const video = await done(account, { model: "vidD-02" });
+  const remix = await done(account, { prompt }, remixOf(video));
   const answer = await call(remixOf(remix), { key: account.key, body: { model: "vidA-2-pro", prompt } });
   expect(answer).toMatchObject({ status: 200, body: { model: "vidA-2-pro", metadata: { source_task: remix, reserved: 4.5 } } });
 });
-test("a private film cannot be remixed, one that says it is not can", async () => {
+test("a video with private: true cannot be remixed, one with private: false can", async () => {
   const account = await newAccount();
   await refusesSource(account, await done(account, { metadata: { private: true } }));
   const open = await done(account, { metadata: { private: false } });
   expect((await call(remixOf(open), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
 });
-test("a film that is not completed cannot be remixed", async () => {
+test("a video that is not completed cannot be remixed", async () => {
   const account = await newAccount();
   await refusesSource(account, await submit(account, videos, { model: "vidA-2", prompt: unique() }));
 });
-test("a film that failed or was cancelled cannot be remixed", async () => {
+test("a video that failed or was cancelled cannot be remixed", async () => {
   const account = await newAccount();
   const text = unique();
   await script({ match: text, polls: [{ failed: "provider_error" }] });
@@ -138,12 +138,12 @@ test("an image and a character cannot be remixed", async () => {
   await refusesSource(account, await done(account, { model: "imgA-4" }, "/v1/images/generations"));
   await refusesSource(account, await done(account, { from_task: await done(account), timestamps: "0,2" }));
 });
-test("a film can be remixed until its 24 hours are over", async () => {
+test("a video can be remixed until it expires after 24 hours", async () => {
   const account = await newAccount();
-  const film = await done(account);
-  const { data } = (await call(`/v1/tasks/${film}`, { key: account.key })).body;
+  const video = await done(account);
+  const { data } = (await call(`/v1/tasks/${video}`, { key: account.key })).body;
   vi.setSystemTime(1000 * (data.expires_at - 1));
-  expect((await call(remixOf(film), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
+  expect((await call(remixOf(video), { key: account.key, body: { model: "vidA-2", prompt } })).status).toBe(200);
   vi.setSystemTime(1000 * (data.expires_at + 1));
-  await refusesSource(account, film);
+  await refusesSource(account, video);
 });

@@ -1,4 +1,4 @@
-/** What carries a body: content type, JSON, sizes, key and headers. Section 1 of the contract. */
+/** Request bodies: content type, JSON, sizes, key and headers. Section 1 of the contract. */
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const prompt = "an empty beach";
 const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
 const newEmail = () => `${crypto.randomUUID()}@example.com`;
 
-/** Where bodies go: how long they may be, and what a good one is answered (the remix names no film: 404). */
+/** The endpoints that take bodies: their size limits, and the status for a valid body (the remix's source does not exist: 404). */
 const endpoints = [
   { path: "/v1/images/generations", limit: 10 * MiB, body: () => ({ model: "imgA-4", prompt }), good: 200 },
   { path: "/v1/videos/generations", limit: 10 * MiB, body: () => ({ model: "vidA-2", prompt }), good: 200 },
@@ -44,10 +44,10 @@ const refusal = (status: number) => ({
   body: { error: expect.objectContaining({ message: expect.any(String), type: "invalid_request" }) },
 });
 
-/** A JSON object of exactly so many bytes. */
+/** A JSON object of exactly this many bytes. */
 const padded = (body: object, length: number) => encode(JSON.stringify(body).padEnd(length));
 
-/** The same bytes as a stream that does not tell how many they are. */
+/** The same bytes as a stream without a declared length. */
 function inPieces(bytes: Uint8Array<ArrayBuffer>): ReadableStream {
   let sent = 0;
   return new ReadableStream({
@@ -85,19 +85,19 @@ const noUtf8 = [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf5, 0
 for (const { path, limit, body, good } of endpoints) {
   const name = path.replace(neverIssued, "{video_id}");
 
-  test(`${name}: JSON by any spelling of its type is read`, async () => {
+  test(`${name}: JSON is accepted with any spelling of its content type`, async () => {
     const account = await newAccount();
     for (const type of ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8"])
       expect((await send(account, path, encode(JSON.stringify(body())), { "content-type": type })).status, type).toBe(good);
   });
-  test(`${name}: another content type, or none, is 415`, async () => {
+  test(`${name}: another or a missing content type is 415`, async () => {
     const account = await newAccount();
     const bytes = encode(JSON.stringify(body()));
     expect(await send(account, path, bytes)).toEqual(refusal(415));
     for (const type of otherTypes) expect(await send(account, path, bytes, { "content-type": type }), type).toEqual(refusal(415));
     await expectNoTrace(account);
   });
-  test(`${name}: what is no JSON is 400`, async () => {
+  test(`${name}: text that is not JSON is 400`, async () => {
     const account = await newAccount();
     for (const text of noJson) expect(await send(account, path, encode(text), json), text).toEqual(refusal(400));
     await expectNoTrace(account);
@@ -107,7 +107,7 @@ for (const { path, limit, body, good } of endpoints) {
     for (const text of noObject) expect(await send(account, path, encode(text), json), text).toEqual(refusal(400));
     await expectNoTrace(account);
   });
-  test(`${name}: what is no UTF-8 is 400`, async () => {
+  test(`${name}: bytes that are not UTF-8 are 400`, async () => {
     const account = await newAccount();
     const [start, end] = JSON.stringify({ ...body(), note: "|" }).split("|") as [string, string];
     for (const bytes of noUtf8)
@@ -116,10 +116,10 @@ for (const { path, limit, body, good } of endpoints) {
       );
     await expectNoTrace(account);
   });
-  test(`${name}: a body of ${limit / MiB} MiB is read`, async () => {
+  test(`${name}: a body of ${limit / MiB} MiB is accepted`, async () => {
     expect((await send(await newAccount(), path, padded(body(), limit), json)).status).toBe(good);
   });
-  test(`${name}: a body of a byte more is 413`, async () => {
+  test(`${name}: a body one byte larger is 413`, async () => {
     const account = await newAccount();
     expect(await send(account, path, padded(body(), limit + 1), json)).toEqual(refusal(413));
     await expectNoTrace(account);
@@ -164,7 +164,7 @@ for (const [path, body] of [
   ["/v1/images/generations", { model: "imgA-4", prompt }],
   ["/v1/chat/completions", { model: "textA-1", messages: [{ role: "user", content: "Hi" }] }],
 ] as const) {
-  /** The body itself is the first level. */
+  /** The body itself is level 1. */
   const nested = (levels: number) =>
     JSON.stringify({ ...body, whatever: 0 }).replace(`"whatever":0`, `"whatever":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}`);
   test(`${path}: an unknown field is ignored, but a body nested deeper than 64 is refused`, async () => {
@@ -176,7 +176,7 @@ for (const [path, body] of [
     }
   });
 }
-test("tools nested fifty thousand deep are no fault of the gateway's", async () => {
+test("tools nested fifty thousand levels deep are refused, not a 500", async () => {
   const account = await newAccount();
   const deep = `[{"type":"function","function":${"[".repeat(50_000)}${"]".repeat(50_000)}}]`;
   const body = `{"model":"textA-1","messages":[{"role":"user","content":"Hi"}],"tools":${deep}}`;

@@ -1,4 +1,4 @@
-/** Huge lists and records in bodies: one short error that names the field and its limit, before each element is looked at. Contract 1. */
+/** Very long lists and records in bodies: one short error that names the field and its limit, before the elements are checked. Contract 1. */
 
 import { expect, test } from "vitest";
 import { findOversized } from "../../src/catalog/sizes.ts";
@@ -38,12 +38,12 @@ test.each<[string, string, object, string, number]>([
   await expectNoTrace(account);
 });
 
-test("lists within lists have a limit together, so that they do not multiply", () => {
+test("nested lists share one limit, so that they do not multiply", () => {
   const messages = fill(2_000, { role: "user", content: fill(2_000, {}) });
   expect(findOversized({ messages })).toMatchObject({ param: "messages[3].content", rule: "too_big_list", values: { maximum: 192 } });
 });
 
-test("what the caller's own schemas hold is no list of ours", () => {
+test("lists inside the caller's own schemas are not limited", () => {
   const parameters = { type: "object", properties: record(3_000), enum: fill(5_000, 1) };
   expect(findOversized({ tools: [{ type: "function", function: { name: "f", parameters } }] })).toBeUndefined();
   expect(findOversized({ messages: fill(2_048, message), logit_bias: record(1_024), tools: fill(512, {}) })).toBeUndefined();
@@ -65,7 +65,7 @@ test.each<[string, string, object]>([
   expect(JSON.stringify(answer.body).length).toBeLessThan(20_000);
 });
 
-test("the admin's bodies have the same limits", async () => {
+test("the admin API's bodies have the same limits", async () => {
   const answer = await asAdmin("/accounts", { body: { email: "a@example.com", quota: 1, name: fill(3_000, {}) } });
   expect(answer).toMatchObject({ status: 400, body: { error: { param: "name", details: [{ allowed: { maximum: 2_048 } }] } } });
 });

@@ -1,4 +1,4 @@
-/** Bodies of vidA and vidB films at both sides of every limit: modes A and C of 4.3 and part 8 of the interface, section 1 of the contract. */
+/** Bodies of vidA and vidB at both sides of every limit: modes A and C of 4.3 and part 8 of the interface, section 1 of the contract. */
 
 import { test } from "vitest";
 import { accepting, each, inMetadata, ofModels, refusing, type Row, urls } from "../support/bodies.ts";
@@ -22,7 +22,7 @@ const defaultsOf = (model: Model) =>
   vidA.includes(model)
     ? { kind: "video", prompt, duration: 10, size: "16:9", watermark: false }
     : { kind: "video", prompt, duration: 8, size: "16:9" };
-/** The body for each of the models; `told` is what it changes in the defaults. */
+/** The body for each of the models; `told` is the expected change of the defaults. */
 const rows = (models: Model[], body: object, told = body) =>
   models.map((model): Row => {
     const metadata = { ...defaultsOf(model), ...told };
@@ -34,7 +34,7 @@ for (const [name, models, images] of [
   ["vidA", vidA, 4],
   ["vidB", vidB, 3],
 ] as const) {
-  test(`${name}: ${images} reference images pass`, () => accepts(rows([...models], { images: urls(images) })));
+  test(`${name}: ${images} reference images are accepted`, () => accepts(rows([...models], { images: urls(images) })));
   test(`${name}: one image is the first frame, and without a size the video follows its ratio`, () =>
     accepts([
       ...rows([...models], { images: urls(1) }, { images: urls(1), size: "auto" }),
@@ -42,7 +42,7 @@ for (const [name, models, images] of [
     ]));
   const roles = (...list: string[]) => ({ image_with_roles: list.map((role, at) => ({ url: urls(at + 1)[at]!, role })) });
   const references = Array.from({ length: images }, () => "reference");
-  test(`${name}: images with roles pass as frames or as up to ${images} references`, () =>
+  test(`${name}: images with roles are accepted as frames or as up to ${images} references`, () =>
     accepts([
       ...rows([...models], roles(...references)),
       ...rows([...models], roles("last_frame")),
@@ -50,7 +50,7 @@ for (const [name, models, images] of [
         .map((role) => [role, role === "first_frame" ? "last_frame" : "first_frame"])
         .flatMap((both) => rows([...models], roles(...both), { ...roles(...both), size: "auto" })),
     ]));
-  test(`${name}: images with roles do not pass as frames and references, twice the same frame, too many, or beside images`, () =>
+  test(`${name}: images with roles are refused as frames and references, with a frame twice, too many, or beside images`, () =>
     refused([...models], "image_with_roles", [
       roles("first_frame", "reference"),
       roles("reference", "last_frame"),
@@ -58,30 +58,31 @@ for (const [name, models, images] of [
       roles(...references, "reference"),
       { ...roles("reference"), images: urls(1) },
     ]));
-  test(`${name}: a role that nothing knows does not pass`, () => refused([...models], "image_with_roles[0].role", [roles("hero")]));
-  test(`${name}: ${images + 1} do not`, () => refused([...models], "images", [{ images: urls(images + 1) }]));
-  test(`${name}: a prompt of 4000 code points passes`, () =>
+  test(`${name}: an unknown role is refused`, () => refused([...models], "image_with_roles[0].role", [roles("hero")]));
+  test(`${name}: ${images + 1} images are refused`, () => refused([...models], "images", [{ images: urls(images + 1) }]));
+  test(`${name}: a prompt of 4000 code points is accepted`, () =>
     accepts(["x", "x".repeat(4000), "🦊".repeat(4000)].flatMap((text) => rows([...models], { prompt: text }))));
-  test(`${name}: a prompt of 4001 does not`, () => refused([...models], "prompt", each("prompt", ["x".repeat(4001), "🦊".repeat(4001)])));
-  test(`${name}: a prompt of white space only, or none, does not`, () =>
+  test(`${name}: a prompt of 4001 code points is refused`, () =>
+    refused([...models], "prompt", each("prompt", ["x".repeat(4001), "🦊".repeat(4001)])));
+  test(`${name}: a prompt of white space only, or a missing one, is refused`, () =>
     refused([...models], "prompt", each("prompt", ["", " \n\t", "\u3000", null, undefined])));
-  test(`${name}: a prompt that is no text does not`, () => refused([...models], "prompt", each("prompt", [5, true, ["x"]])));
+  test(`${name}: a prompt that is not a string is refused`, () => refused([...models], "prompt", each("prompt", [5, true, ["x"]])));
 }
 
-test("vidA: 10 seconds, 16:9, no watermark unless told", () => accepts(rows(vidA, {})));
-test("vidA-2: 10 and 15 seconds pass, each second at its price", () =>
+test("vidA: the defaults are 10 seconds, 16:9, no watermark", () => accepts(rows(vidA, {})));
+test("vidA-2: 10 and 15 seconds are accepted, priced per second", () =>
   accepts(each("duration", [10, 15]).flatMap((body) => rows(["vidA-2"], body))));
-test("vidA-2: other durations do not", () =>
+test("vidA-2: other durations are refused", () =>
   refused(["vidA-2"], "duration", each("duration", [9, 11, 14, 16, 25, 0, -10, 10.5, "10", true])));
-test("vidA-2-pro: 10, 15 and 25 seconds pass, each second at its price", () =>
+test("vidA-2-pro: 10, 15 and 25 seconds are accepted, priced per second", () =>
   accepts(each("duration", [10, 15, 25]).flatMap((body) => rows(["vidA-2-pro"], body))));
-test("vidA-2-pro: other durations do not", () =>
+test("vidA-2-pro: other durations are refused", () =>
   refused(["vidA-2-pro"], "duration", each("duration", [9, 11, 14, 16, 24, 26, 0, 10.5, "10", true])));
-test("vidA: the three ratios pass", () => accepts(each("size", ["16:9", "9:16", "1:1"]).flatMap((body) => rows(vidA, body))));
-test("vidA: other sizes do not", () => refused(vidA, "size", each("size", ["4:3", "3:4", "21:9", "1280x720", "", 1])));
-test("vidA: the six styles pass", () => accepts(styles.flatMap((style) => rows(vidA, { metadata: { style } }, { style }))));
-test("vidA: other styles do not", () => refused(vidA, "metadata.style", inMetadata("style", ["noir", "Comic", "", 1, ["comic"]])));
-test("vidA: each flag is true or false", () =>
+test("vidA: the three ratios are accepted", () => accepts(each("size", ["16:9", "9:16", "1:1"]).flatMap((body) => rows(vidA, body))));
+test("vidA: other sizes are refused", () => refused(vidA, "size", each("size", ["4:3", "3:4", "21:9", "1280x720", "", 1])));
+test("vidA: the six styles are accepted", () => accepts(styles.flatMap((style) => rows(vidA, { metadata: { style } }, { style }))));
+test("vidA: other styles are refused", () => refused(vidA, "metadata.style", inMetadata("style", ["noir", "Comic", "", 1, ["comic"]])));
+test("vidA: each flag may be true or false", () =>
   accepts(
     [true, false].flatMap((on) => {
       const metadata = Object.fromEntries(flags.map((flag) => [flag, on]));
@@ -89,7 +90,7 @@ test("vidA: each flag is true or false", () =>
     }),
   ));
 for (const flag of flags)
-  test(`vidA: ${flag} is nothing else`, () => refused(vidA, `metadata.${flag}`, inMetadata(flag, ["true", "", 1, 0, []])));
+  test(`vidA: ${flag} of any other type is refused`, () => refused(vidA, `metadata.${flag}`, inMetadata(flag, ["true", "", 1, 0, []])));
 test("vidA: metadata must be an object", () => refused(vidA, "metadata", each("metadata", ["comic", 5, true, [], [{ style: "comic" }]])));
 test("vidA: null and unknown fields of metadata change nothing", () =>
   accepts(
@@ -97,19 +98,19 @@ test("vidA: null and unknown fields of metadata change nothing", () =>
       rows(["vidA-2"], body, {}),
     ),
   ));
-test("vidA: null counts as absent, also for what would make a character", () =>
+test("vidA: null counts as absent, also in the fields that select character creation", () =>
   accepts(rows(vidA, { duration: null, size: null, images: null, url: null, from_task: null, timestamps: null }, {})));
-test("vidA: everything at once is told back and priced", () => {
+test("vidA: all fields together are echoed and priced", () => {
   const metadata = { style: "anime", watermark: true, private: true, storyboard: false, thumbnail: true };
   const body = { duration: 25, size: "1:1", images: urls(4) };
   return accepts(rows(["vidA-2-pro"], { ...body, metadata }, { ...body, ...metadata }));
 });
 
-test("vidB: 8 seconds and 16:9 unless told", () => accepts(rows(vidB, {})));
-test("vidB: duration 8 passes", () => accepts(rows(vidB, { duration: 8 })));
-test("vidB: other durations do not", () => refused(vidB, "duration", each("duration", [7, 9, 0, -8, 8.5, 10, "8", true])));
-test("vidB: the two ratios pass", () => accepts(each("size", ["16:9", "9:16"]).flatMap((body) => rows(vidB, body))));
-test("vidB: other sizes do not", () => refused(vidB, "size", each("size", ["1:1", "4:3", "3:4", "21:9", "", 1])));
+test("vidB: the defaults are 8 seconds and 16:9", () => accepts(rows(vidB, {})));
+test("vidB: duration 8 is accepted", () => accepts(rows(vidB, { duration: 8 })));
+test("vidB: other durations are refused", () => refused(vidB, "duration", each("duration", [7, 9, 0, -8, 8.5, 10, "8", true])));
+test("vidB: the two ratios are accepted", () => accepts(each("size", ["16:9", "9:16"]).flatMap((body) => rows(vidB, body))));
+test("vidB: other sizes are refused", () => refused(vidB, "size", each("size", ["1:1", "4:3", "3:4", "21:9", "", 1])));
 test("vidB: null counts as absent", () => accepts(rows(vidB, { duration: null, size: null, images: null }, {})));
 test("vidB: the fields of other models are ignored", () =>
   accepts(rows(vidB, { metadata: { resolution: "4k" }, url: "no URL", from_task: "no task", timestamps: "never" }, {})));

@@ -1,4 +1,4 @@
-/** Bodies of vidC and vidD films at both sides of every limit: modes D and E of 4.3 and part 8 of the interface, section 1 of the contract. */
+/** Bodies of vidC and vidD at both sides of every limit: modes D and E of 4.3 and part 8 of the interface, section 1 of the contract. */
 
 import { test } from "vitest";
 import { accepting, each, inMetadata, ofModels, refusing, type Row, urls } from "../support/bodies.ts";
@@ -23,7 +23,7 @@ const refuses = refusing(path);
 const sizeWith = (body: { images?: unknown[] }) =>
   body.images?.length === 1 || /"first_frame"|"first_frame_image":"/.test(JSON.stringify(body)) ? "auto" : "16:9";
 
-/** The body for each of the models; `told` is what it changes in the defaults. 1080p costs twice. */
+/** The body for each of the models; `told` is the expected change of the defaults. 1080p costs twice as much. */
 const rows = (models: Model[], body: object, told = body) =>
   models.map((model): Row => {
     const resolution = model === "vidD-02" ? "768p" : "720p";
@@ -37,53 +37,54 @@ for (const [name, models] of [
   ["vidC", vidC],
   ["vidD", vidD],
 ] as const) {
-  test(`${name}: a prompt of 4000 code points passes`, () =>
+  test(`${name}: a prompt of 4000 code points is accepted`, () =>
     accepts(["x", "x".repeat(4000), "🦊".repeat(4000)].flatMap((text) => rows([...models], { prompt: text }))));
-  test(`${name}: a prompt of 4001 does not`, () => refused([...models], "prompt", each("prompt", ["x".repeat(4001), "🦊".repeat(4001)])));
-  test(`${name}: a prompt of white space only, or none, does not`, () =>
+  test(`${name}: a prompt of 4001 code points is refused`, () =>
+    refused([...models], "prompt", each("prompt", ["x".repeat(4001), "🦊".repeat(4001)])));
+  test(`${name}: a prompt of white space only, or a missing one, is refused`, () =>
     refused([...models], "prompt", each("prompt", ["", " \n\t", "\u3000", null, undefined])));
-  test(`${name}: a prompt that is no text does not`, () => refused([...models], "prompt", each("prompt", [5, true, ["x"]])));
+  test(`${name}: a prompt that is not a string is refused`, () => refused([...models], "prompt", each("prompt", [5, true, ["x"]])));
   test(`${name}: metadata must be an object`, () => refused([...models], "metadata", each("metadata", ["1080p", 5, [], true])));
 }
 
-test("vidC: 5 seconds, 16:9, 720p unless told", () => accepts(rows(vidC, {})));
-test("vidC: 2 to 12 seconds pass, each second at its price", () =>
+test("vidC: the defaults are 5 seconds, 16:9, 720p", () => accepts(rows(vidC, {})));
+test("vidC: 2 to 12 seconds are accepted, priced per second", () =>
   accepts(each("duration", [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]).flatMap((body) => rows(vidC, body))));
-test("vidC: 1 and 13 seconds, fractions and texts do not", () =>
+test("vidC: 1 and 13 seconds, fractions and strings are refused", () =>
   refused(vidC, "duration", each("duration", [1, 13, 0, -2, 2.5, "5", true])));
-test("vidC: the six ratios pass", () =>
+test("vidC: the six ratios are accepted", () =>
   accepts(each("size", ["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"]).flatMap((body) => rows(vidC, body))));
-test("vidC: other sizes do not", () => refused(vidC, "size", each("size", ["3:2", "2:3", "9:21", "", 1])));
-test("vidC: 480p and 720p are the plain price, 1080p twice", () =>
+test("vidC: other sizes are refused", () => refused(vidC, "size", each("size", ["3:2", "2:3", "9:21", "", 1])));
+test("vidC: 480p and 720p have the base price, 1080p costs twice as much", () =>
   accepts([
     ...["480p", "720p", "1080p"].flatMap((resolution) => rows(vidC, at(resolution), { resolution })),
     ...rows(vidC, { duration: 12, ...at("1080p") }, { duration: 12, resolution: "1080p" }),
   ]));
-test("vidC: other resolutions do not pass", () =>
+test("vidC: other resolutions are refused", () =>
   refused(vidC, "metadata.resolution", inMetadata("resolution", ["512p", "768p", "1080", "1080P", "", 720])));
-test("vidC: 4 images pass", () => accepts([1, 4].flatMap((count) => rows(vidC, { images: urls(count) }))));
-test("vidC: 5 do not", () => refused(vidC, "images", [{ images: urls(5) }]));
-test("vidC: the three roles pass", () =>
+test("vidC: 4 images are accepted", () => accepts([1, 4].flatMap((count) => rows(vidC, { images: urls(count) }))));
+test("vidC: 5 images are refused", () => refused(vidC, "images", [{ images: urls(5) }]));
+test("vidC: the three roles are accepted", () =>
   accepts(["first_frame", "last_frame", "reference"].flatMap((role) => rows(vidC, withRoles(role)))));
-test("vidC: other roles, or none, do not", () =>
+test("vidC: other or missing roles are refused", () =>
   refused(
     vidC,
     "image_with_roles[0].role",
     ["middle_frame", "First_Frame", "", 1, null, undefined].map((role) => withRoles(role)),
   ));
-test("vidC: image_with_roles does not stand beside images", () =>
+test("vidC: image_with_roles beside images is refused", () =>
   refused(vidC, "image_with_roles", [{ images: [url], ...withRoles("first_frame") }]));
-test("vidC: image_with_roles stands beside images that are null", () =>
+test("vidC: image_with_roles beside images: null is accepted", () =>
   accepts(rows(vidC, { images: null, ...withRoles("reference") }, withRoles("reference"))));
-test("vidC: a reference passes at 480p and 720p", () =>
+test("vidC: a reference is accepted at 480p and 720p", () =>
   accepts(
     ["480p", "720p"].flatMap((resolution) =>
       rows(vidC, { ...withRoles("reference"), ...at(resolution) }, { ...withRoles("reference"), resolution }),
     ),
   ));
-test("vidC: a reference does not pass at 1080p", () =>
+test("vidC: a reference is refused at 1080p", () =>
   refused(vidC, "image_with_roles[1].role", [{ ...withRoles("first_frame", "reference"), ...at("1080p") }]));
-test("vidC: first and last frame pass at 1080p", () => {
+test("vidC: first and last frame are accepted at 1080p", () => {
   const frames = withRoles("first_frame", "last_frame");
   return accepts(rows(vidC, { ...frames, ...at("1080p") }, { ...frames, resolution: "1080p" }));
 });
@@ -99,47 +100,48 @@ test("vidC: image_with_roles must be an array of objects with a url", async () =
 test("vidC: null counts as absent", () => accepts(rows(vidC, { duration: null, size: null, metadata: { resolution: null } }, {})));
 test("vidC: the fields of other models are ignored", () => accepts(rows(vidC, { url: 5, from_task: 5, timestamps: 5, n: 9 }, {})));
 
-test("vidD: 5 seconds, 16:9, 768p unless told", () => accepts(rows(vidD, {})));
-test("vidD: 5 and 10 seconds pass, each second at its price", () => accepts(each("duration", [5, 10]).flatMap((body) => rows(vidD, body))));
-test("vidD: other durations do not", () => refused(vidD, "duration", each("duration", [4, 6, 9, 11, 0, -5, 5.5, "5", true])));
-test("vidD: the two ratios pass", () => accepts(each("size", ["16:9", "9:16"]).flatMap((body) => rows(vidD, body))));
-test("vidD: other sizes do not", () => refused(vidD, "size", each("size", ["1:1", "4:3", "3:4", "21:9", "", 1])));
-test("vidD: 512p and 768p are the plain price, 1080p twice", () =>
+test("vidD: the defaults are 5 seconds, 16:9, 768p", () => accepts(rows(vidD, {})));
+test("vidD: 5 and 10 seconds are accepted, priced per second", () =>
+  accepts(each("duration", [5, 10]).flatMap((body) => rows(vidD, body))));
+test("vidD: other durations are refused", () => refused(vidD, "duration", each("duration", [4, 6, 9, 11, 0, -5, 5.5, "5", true])));
+test("vidD: the two ratios are accepted", () => accepts(each("size", ["16:9", "9:16"]).flatMap((body) => rows(vidD, body))));
+test("vidD: other sizes are refused", () => refused(vidD, "size", each("size", ["1:1", "4:3", "3:4", "21:9", "", 1])));
+test("vidD: 512p and 768p have the base price, 1080p costs twice as much", () =>
   accepts([
     ...["512p", "768p", "1080p"].flatMap((resolution) => rows(vidD, at(resolution), { resolution })),
     ...rows(vidD, { duration: 10, ...at("1080p") }, { duration: 10, resolution: "1080p" }),
   ]));
-test("vidD: other resolutions do not pass", () =>
+test("vidD: other resolutions are refused", () =>
   refused(vidD, "metadata.resolution", inMetadata("resolution", ["480p", "720p", "1080", "", 768])));
 for (const field of ["first_frame_image", "last_frame_image"]) {
-  test(`vidD: ${field} is an http(s) URL`, () =>
+  test(`vidD: ${field} may be an http(s) URL`, () =>
     accepts(
       [url, "http://pictures.example/frame", "http://127.0.0.1:8080/frame.jpg"].flatMap((good) =>
         rows(vidD, { metadata: { [field]: good } }, { [field]: good }),
       ),
     ));
-  test(`vidD: ${field} is no inline image`, () =>
+  test(`vidD: ${field} may not be an inline image`, () =>
     refused(vidD, `metadata.${field}`, inMetadata(field, [`data:image/png;base64,${png}`, png])));
-  test(`vidD: ${field} is no other scheme, has no user, is whole`, () =>
+  test(`vidD: ${field} must be a complete http(s) URL without userinfo`, () =>
     refused(
       vidD,
       `metadata.${field}`,
       inMetadata(field, ["ftp://a.example/b.png", "https://user:secret@a.example/b.png", "a.example/b.png", "/b.png", "https://", ""]),
     ));
-  test(`vidD: ${field} is a text`, () => refused(vidD, `metadata.${field}`, inMetadata(field, [5, true, [url], { url }])));
+  test(`vidD: ${field} must be a string`, () => refused(vidD, `metadata.${field}`, inMetadata(field, [5, true, [url], { url }])));
 }
-test("vidD: both frames pass together", () => {
+test("vidD: both frames together are accepted", () => {
   const metadata = { first_frame_image: url, last_frame_image: url };
   return accepts(rows(vidD, { metadata }, metadata));
 });
-test("vidD: each flag is true or false", () =>
+test("vidD: each flag may be true or false", () =>
   accepts(
     [true, false].flatMap((on) =>
       rows(vidD, { metadata: { prompt_optimizer: on, watermark: !on } }, { prompt_optimizer: on, watermark: !on }),
     ),
   ));
 for (const flag of ["prompt_optimizer", "watermark"])
-  test(`vidD: ${flag} is nothing else`, () => refused(vidD, `metadata.${flag}`, inMetadata(flag, ["true", "", 1, 0, []])));
+  test(`vidD: ${flag} of any other type is refused`, () => refused(vidD, `metadata.${flag}`, inMetadata(flag, ["true", "", 1, 0, []])));
 test("vidD: null counts as absent", () =>
   accepts(rows(vidD, { duration: null, size: null, metadata: { resolution: null, first_frame_image: null } }, {})));
 test("vidD: the fields of other models are ignored", () =>

@@ -1,4 +1,4 @@
-/** Variables with wrong values: what depends on them is 500 and a line of the log names them; nothing falls back to a generous default. */
+/** Variables with wrong values: requests that depend on one are 500 and the log names it; there is no fallback to a generous default. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { readAmount, readBaseUrl, readNumber, readWord } from "../../src/variables.ts";
@@ -8,7 +8,7 @@ holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const submission = { model: "imgA-4", prompt: "p" };
-const films = { model: "vidB-3.1-fast", prompt: "p", images: ["http://127.0.0.1/a.png"] };
+const videos = { model: "vidB-3.1-fast", prompt: "p", images: ["http://127.0.0.1/a.png"] };
 
 test.each<[string, Partial<Env>, string, object | undefined]>([
   ["RATE_LIMITS", { RATE_LIMITS: "none" }, "/v1/tasks", undefined],
@@ -16,8 +16,8 @@ test.each<[string, Partial<Env>, string, object | undefined]>([
   ["READS_PER_MINUTE", { RATE_LIMITS: "on", READS_PER_MINUTE: "many" }, "/v1/tasks", undefined],
   ["ACCOUNT_READS_PER_MINUTE", { RATE_LIMITS: "on", ACCOUNT_READS_PER_MINUTE: "-1" }, "/v1/balance", undefined],
   ["SUBMISSIONS_PER_MINUTE", { RATE_LIMITS: "on", SUBMISSIONS_PER_MINUTE: "" }, "/v1/images/generations", submission],
-  ["ALLOW_PRIVATE_NETWORK", { ALLOW_PRIVATE_NETWORK: "yes" }, "/v1/videos/generations", films],
-  ["ENVIRONMENT", { ENVIRONMENT: "Local" }, "/v1/videos/generations", films],
+  ["ALLOW_PRIVATE_NETWORK", { ALLOW_PRIVATE_NETWORK: "yes" }, "/v1/videos/generations", videos],
+  ["ENVIRONMENT", { ENVIRONMENT: "Local" }, "/v1/videos/generations", videos],
   ["ASSET_TTL_S", { ASSET_TTL_S: "1e9" }, "/v1/characters", undefined],
   ["RECORD_TTL_S", { RECORD_TTL_S: "forever" }, "/v1/tasks", undefined],
   ["ASSET_BASE_URL", { ASSET_BASE_URL: "assets.example" }, "/v1/tasks/x", undefined],
@@ -35,7 +35,7 @@ test.each<[string, Partial<Env>, string, object | undefined]>([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("what does not depend on a wrong variable goes on", async () => {
+test("requests that do not depend on the wrong variable succeed", async () => {
   const { key } = await newAccount();
   const vars = { ASSET_BASE_URL: "ftp://x", FAL_KEY: "k", FAL_BASE_URL: "nowhere", CANCEL_CHARGE: "half", PRICES: "{" };
   expect((await call("/v1/balance", { key, vars })).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Videos that come to nothing: failed, refused by the provider, or of an image that cannot be had. Sections 2.2 and 4.3 of the interface. */
+/** Videos that fail: later, at submission, or because an input image cannot be fetched. Sections 2.2 and 4.3 of the interface. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
@@ -8,7 +8,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 
-test("a failed video tells why, and nothing more", async () => {
+test("a failed video has an error and no other fields of a result", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 30 }, { failed: "content_policy_violation" }] });
@@ -27,7 +27,7 @@ test("a failed video tells why, and nothing more", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a prompt that the provider refuses at once is 422, reserves nothing and leaves no task", async () => {
+test("a prompt that the provider refuses at submission is 422, reserves nothing and leaves no task", async () => {
   const account = await newAccount();
   const prompt = `sandbox:reject ${unique()}`;
   const { status, body } = await call(videos, { key: account.key, body: { model: "vidA-2", prompt } });
@@ -45,7 +45,7 @@ test("a prompt that the provider refuses at once is 422, reserves nothing and le
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("an image of the request that cannot be had fails the task as invalid_input", async () => {
+test("an input image that cannot be fetched fails the task as invalid_input", async () => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("gone", { status: 404 }));
   const account = await newAccount();
   const id = await submit(account, videos, { model: "vidB-3.1-fast", prompt: unique(), images: ["https://pictures.example/a.png"] });

@@ -1,4 +1,4 @@
-/** Videos in their five modes, from submission to the film: sections 2.2, 4.3 and 4.6 of the interface. */
+/** Videos in their five modes, from submission to delivery: sections 2.2, 4.3 and 4.6 of the interface. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
@@ -38,7 +38,7 @@ const modes: [string, object, object, number][] = [
   ],
 ];
 
-test.each(modes)("%s with %j: resolved, priced, made, charged", async (model, fields, parameters, price) => {
+test.each(modes)("%s with %j is resolved, priced, generated and charged", async (model, fields, parameters, price) => {
   const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(png));
   const account = await newAccount();
@@ -59,7 +59,7 @@ test.each(modes)("%s with %j: resolved, priced, made, charged", async (model, fi
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("the video query has exactly its fields in each state", async () => {
+test("the video query has exactly its documented fields in each state", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 40 }] });
@@ -85,7 +85,7 @@ test("the video query has exactly its fields in each state", async () => {
   });
 });
 
-test("duration and size are those of the delivered film", async () => {
+test("duration and size are those of the delivered video", async () => {
   const account = await newAccount();
   const id = await submit(account, videos, { model: "vidB-3.1-fast", prompt: unique() });
   await finish(account, id);
@@ -99,7 +99,7 @@ test("duration and size are those of the delivered film", async () => {
   expect(duration).toBe(Math.round(facts!.seconds));
 });
 
-test("a thumbnail comes when it was asked for, and expires with the film", async () => {
+test("a requested thumbnail is delivered, and expires with the video", async () => {
   const account = await newAccount();
   const id = await submit(account, videos, { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } });
   await finish(account, id);
@@ -112,7 +112,7 @@ test("a thumbnail comes when it was asked for, and expires with the film", async
   expect((await call(thumbnail)).status).toBe(410);
 });
 
-test.each([{}, { metadata: { thumbnail: false } }])("without being asked there is no thumbnail: %j", async (fields) => {
+test.each([{}, { metadata: { thumbnail: false } }])("no thumbnail unless requested: %j", async (fields) => {
   const account = await newAccount();
   const id = await submit(account, videos, { model: "vidA-2", prompt: unique(), ...fields });
   const generic = (await finish(account, id)).body.data;
@@ -120,14 +120,14 @@ test.each([{}, { metadata: { thumbnail: false } }])("without being asked there i
   expect(generic.result.videos[0]).not.toHaveProperty("thumbnail");
 });
 
-test("the generic query answers for videos too", async () => {
+test("the generic query also answers for videos", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, videos, { model: "vidA-2", prompt, metadata: { thumbnail: true } });
   const created_at = now();
   const { body } = await finish(account, id);
   const { completed_at, expires_at } = body.data;
-  const film = await look(account, id);
+  const video = await look(account, id);
   expect(expires_at).toBe(completed_at + 86_400);
   expect(body).toEqual({
     code: 200,
@@ -143,7 +143,7 @@ test("the generic query answers for videos too", async () => {
       metadata: { kind: "video", prompt, duration: 10, size: "16:9", watermark: false, thumbnail: true, reserved: 1 },
       cost: { reserved: 1, charged: 1, returned: 0 },
       result: {
-        videos: [{ url: [film.url], thumbnail: film.thumbnail, duration: film.duration, size: film.size, expires_at }],
+        videos: [{ url: [video.url], thumbnail: video.thumbnail, duration: video.duration, size: video.size, expires_at }],
       },
     },
   });
@@ -152,10 +152,10 @@ test("the generic query answers for videos too", async () => {
 test("another kind on the video path, and a video on the character path, is 404", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
-  const film = await submit(account, videos, { model: "vidA-2", prompt: unique() });
-  await finish(account, film);
-  const character = await submit(account, videos, { model: "vidA-2", from_task: film, timestamps: "0,1" });
-  for (const path of [`${videos}/${id}`, `${videos}/${character}`, `/v1/characters_tasks/${id}`, `/v1/characters_tasks/${film}`]) {
+  const video = await submit(account, videos, { model: "vidA-2", prompt: unique() });
+  await finish(account, video);
+  const character = await submit(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
+  for (const path of [`${videos}/${id}`, `${videos}/${character}`, `/v1/characters_tasks/${id}`, `/v1/characters_tasks/${video}`]) {
     const { status, body } = await call(path, { key: account.key });
     expect(status, path).toBe(404);
     expect(body).toEqual({

@@ -21,7 +21,7 @@ test("an account has no endpoint until it sets one, and can change and remove it
   }
 });
 
-test("the endpoint and secret are the account's own", async () => {
+test("the endpoint and secret belong to the account", async () => {
   const [account, stranger] = [await newAccount(), await newAccount()];
   await setEndpoint(account, hook);
   expect((await call("/v1/webhook", { key: stranger.key })).body).toEqual({ url: null });
@@ -45,7 +45,7 @@ test.each<[body: unknown, message: string]>([
   expect((await call("/v1/webhook", { key: account.key })).body).toEqual({ url: hook });
 });
 
-test("private addresses are refused as endpoints unless the operator allows them, the gateway's own always then", async () => {
+test("private addresses are refused as endpoints unless the operator allows them; the gateway's own address is always refused", async () => {
   const { key } = await newAccount();
   const put = (url: string, allow: string) =>
     call("/v1/webhook", { key, method: "PUT", body: { url }, vars: { ALLOW_PRIVATE_NETWORK: allow } });
@@ -54,7 +54,7 @@ test("private addresses are refused as endpoints unless the operator allows them
   expect((await put("http://127.0.0.1:9000/", "on")).status).toBe(200);
 });
 
-test("the secret is made once, is 32 bytes in Base64, and is not to be cached", async () => {
+test("the secret is created once, is 32 bytes in Base64, and its answer is not cacheable", async () => {
   const account = await newAccount();
   const answers = await Promise.all(Array.from({ length: 5 }, () => call("/v1/webhook_secret", { key: account.key })));
   const secrets = new Set(answers.map(({ body }) => body.secret as string));
@@ -66,7 +66,7 @@ test("the secret is made once, is 32 bytes in Base64, and is not to be cached", 
   expect(await secretOf(account)).toBe(secret);
 });
 
-test("a test event is signed and sent at once, and its outcome is the answer", async () => {
+test("a test event is signed and sent at once, and the answer contains its outcome", async () => {
   const account = await newAccount();
   await setEndpoint(account, hook);
   const received = receivers({ [hook]: ok });
@@ -78,7 +78,7 @@ test("a test event is signed and sent at once, and its outcome is the answer", a
   expect(headers["webhook-id"]).toMatch(/^evt_test_/);
 });
 
-test("a test event that is not taken says why", async () => {
+test("a test event that fails states the reason", async () => {
   const account = await newAccount();
   const send = () => call("/v1/webhook/test", { key: account.key, method: "POST" });
   expect(await send()).toMatchObject({ status: 404, body: { error: { code: "webhook_not_found" } } });

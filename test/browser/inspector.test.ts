@@ -1,4 +1,4 @@
-/** The watch itself: what it holds against a page. */
+/** The page checks themselves: what they report. */
 
 import { expect, test } from "./support/test.ts";
 import { Watch } from "./support/watch.ts";
@@ -10,7 +10,7 @@ const bad = `<!doctype html><html><title>Bad</title><body>
   <img src="http://192.0.2.1/picture.png" alt="">
   <script>console.error("a complaint"); queueMicrotask(() => { throw new Error("a fault") })</script>`;
 
-test("bad contrast, a field without a name, sideways scrolling, complaints, faults and other hosts are all told", async ({
+test("bad contrast, an unlabelled field, horizontal scrolling, console errors, failed requests and other hosts are all reported", async ({
   elsewhere,
   browser,
 }) => {
@@ -35,7 +35,7 @@ test("bad contrast, a field without a name, sideways scrolling, complaints, faul
     expect(problems).toContainEqual(expect.stringMatching(pattern));
 });
 
-test("a page that is good when loaded and bad later is told when it is looked at; what is expected and does not come too", async ({
+test("a page that breaks after loading is reported when it is checked; an expected problem that does not occur is reported too", async ({
   elsewhere,
   browser,
 }) => {

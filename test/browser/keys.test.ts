@@ -1,4 +1,4 @@
-/** From signing up to a key that other hosts' pages use, and its end. */
+/** From signing up to a key that pages on other hosts use, to its deletion. */
 
 import { expect, somebody, test } from "./support/test.ts";
 

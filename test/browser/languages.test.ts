@@ -1,4 +1,4 @@
-/** Which language a page is in: the browser's, or what its user chose. */
+/** A page's language: the browser's, or the one the user chose. */
 
 import { openMenu } from "./support/account-menu.ts";
 import { expect, test } from "./support/test.ts";
@@ -16,7 +16,7 @@ test.for(languages)("a browser that prefers $locale is answered in $language", a
   expect(await page.locator("html").getAttribute("lang")).toBe(language);
 });
 
-test("a chosen language stays, whatever the browser prefers", async ({ signedIn }) => {
+test("a chosen language is kept, whatever the browser prefers", async ({ signedIn }) => {
   const page = await signedIn({ locale: "en-US" });
   for (const { language, own, keys } of languages) {
     await (await openMenu(page)).getByRole("link", { name: own, exact: true }).click();
@@ -27,7 +27,9 @@ test("a chosen language stays, whatever the browser prefers", async ({ signedIn 
   }
 });
 
-test("in the middle of things: the page stays, a task goes on in the new language, and is cancelled in it", async ({ signedIn }) => {
+test("the language can be changed while a task runs: the page stays, the task continues, and is cancelled in the new language", async ({
+  signedIn,
+}) => {
   const page = await signedIn();
   await page.goto("/console/playground");
   await page.getByLabel("Model").selectOption("imgB-4o-image");
@@ -43,7 +45,7 @@ test("in the middle of things: the page stays, a task goes on in the new languag
   await (await openMenu(page)).getByRole("link", { name: "日本語", exact: true }).click();
   await page.locator("html[lang=ja]").waitFor();
   expect(page.url()).toBe(address);
-  // What renews itself does so in the language, too.
+  // The live part of the page is in the new language too.
   await page.waitForResponse((response) => response.url() === address && response.request().headers()["hx-request"] === "true");
   await page.getByRole("status").getByText("処理中").waitFor();
   await page.getByRole("button", { name: "タスクを中止" }).click();

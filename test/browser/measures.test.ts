@@ -1,4 +1,4 @@
-/** What a page may weigh and how it may arrive: bytes over the wire, first paint, layout shift, and languages that are wider. */
+/** Page limits: transferred bytes, first paint, layout shift, and width in languages with longer words. */
 
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
@@ -8,10 +8,10 @@ import { expect, test } from "./support/test.ts";
 const maxBytes = 60_000;
 const maxFirstPaintMs = 400;
 const maxShift = 0.02;
-/** A page is painted as fast as the machine is free: the best of so many loads counts, from the first byte of its answer on. */
+/** The best of this many loads counts, from the first byte of the answer on, because other processes slow down single loads. */
 const loads = 20;
 
-/** Pages that stand at an address, without what forms answer. */
+/** Pages with an address of their own; pages that answer forms are not measured. */
 const paths = [
   "/console",
   "/console/playground?model=vidA-2",
@@ -28,10 +28,10 @@ const paths = [
   "/console/admin/providers",
 ];
 
-/** Fonts are kept for ever, and media are what the page is about: neither counts. */
+/** Fonts are cached permanently, and media are the page's content: neither counts. */
 const isCounted = (type: string) => /^(text\/(html|css|javascript)|image\/svg\+xml|application\/json)/.test(type);
 
-/** Bytes of a page as they are sent: compressed, as the network's edge does. */
+/** Bytes of a page as sent: compressed, as at the network's edge. */
 async function weigh(page: Page, path: string): Promise<number> {
   const sizes: Promise<number>[] = [];
   const count = (response: Awaited<ReturnType<Page["goto"]>>) => {
@@ -43,7 +43,7 @@ async function weigh(page: Page, path: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Milliseconds from the first byte to the first contentful paint, and how far things moved by themselves. */
+/** Milliseconds from the first byte to the first contentful paint, and the cumulative layout shift. */
 const arrival = (page: Page) =>
   page.evaluate(async () => {
     const shifts = await new Promise<PerformanceEntryList>((resolve) => {
@@ -60,7 +60,7 @@ const arrival = (page: Page) =>
   });
 
 test(
-  "no page is heavier than 60 KB, waits longer than 400 ms for its first paint, or moves",
+  "no page is heavier than 60 KB, takes longer than 400 ms to its first paint, or shifts its layout",
   { timeout: 180_000 },
   async ({ browser, gateway }) => {
     const context = await browser.newContext({ baseURL: gateway.baseUrl, locale: "en-US" });
@@ -69,7 +69,7 @@ test(
     const storageState = await context.storageState();
     await context.close();
     for (const path of paths) {
-      // A browser that has never been here: nothing is kept.
+      // A new browser with an empty cache.
       const fresh = await browser.newContext({ baseURL: gateway.baseUrl, storageState });
       const first = await fresh.newPage();
       expect(await weigh(first, path), `bytes of ${path}`).toBeLessThan(maxBytes);
@@ -86,14 +86,14 @@ test(
 );
 
 for (const language of otherLanguages)
-  test(`pages in ${language} stay within the window`, { timeout: 180_000 }, async ({ visitor, gateway }) => {
+  test(`pages in ${language} fit the window's width`, { timeout: 180_000 }, async ({ visitor, gateway }) => {
     const page = await visitor({ viewport: { width: 360, height: 740 } });
     await signIn(page, gateway.account);
     for (const path of paths) {
       await page.goto(path);
       await speak(page, language);
       expect(await page.locator("html").getAttribute("lang"), path).toBe(language);
-      // The watch looks at each page: axe, and whether it is wider than the window.
+      // The checks run on each page: axe, and horizontal scrolling.
       expect(await page.locator("h1").count(), path).toBe(1);
     }
   });

@@ -1,12 +1,12 @@
-/** Every page of the console in every look: the watch holds what it finds against them. */
+/** Every page of the console in every look, with the page checks. */
 
 import type { BrowserContextOptions } from "playwright-core";
 import { consolePages, looks, show, signIn, signUp } from "../../scripts/support/console-pages.ts";
 import { expect, test } from "./support/test.ts";
 
-/** One session of the demo account for all pages, made by the first that needs it. */
+/** One session of the demo account for all pages, created by the first test that needs it. */
 let session: Promise<NonNullable<BrowserContextOptions["storageState"]>> | undefined;
-// It is loaded in the first look, and looked at then.
+// The first look loads the page, and the checks run then.
 const [{ colorScheme, viewport }, ...otherLooks] = looks;
 
 test.for(consolePages)("$name is good in light, in the dark and on a phone", async ({ as, status, reach }, { visitor, gateway, watch }) => {

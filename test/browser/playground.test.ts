@@ -1,9 +1,9 @@
-/** The playground: a picture with script, without, and by keyboard; its price; the request as programs; a chat. */
+/** The playground with script, without script and by keyboard: image inputs, price, code snippets, chat. */
 
 import type { Page } from "playwright-core";
 import { amountIn, balance, fact, figures, millionths } from "./support/amounts.ts";
 import { tabTo } from "./support/keyboard.ts";
-import { dropFile, widthOf, withPicture } from "./support/pictures.ts";
+import { dropFile, widthOf, withImage } from "./support/images.ts";
 import { expect, test } from "./support/test.ts";
 
 const patience = { timeout: 60_000 };
@@ -11,40 +11,44 @@ const patience = { timeout: 60_000 };
 const priceShown = async (page: Page) => (await figures(page))["Price"];
 const result = (page: Page) => page.locator("#task .shots img");
 
-test("a picture by drag and drop: its price as it is typed, its way to the end without a reload", patience, async ({ signedIn, watch }) => {
-  const page = await signedIn();
-  await page.getByRole("link", { name: "Playground", exact: true }).click();
-  await page.getByLabel("Model").selectOption("imgC-3-pro-image-preview");
-  await page.waitForURL("**/console/playground?model=imgC-3-pro-image-preview");
-  const one = (await priceShown(page))!;
-  await page.getByLabel("Prompt").fill('It\'s a lighthouse, "made" of sand');
-  await page.getByLabel("Number").fill("2");
-  await expect.poll(() => priceShown(page)).toBe(2 * one);
-  await page.getByRole("combobox", { name: "Quality", exact: true }).selectOption("hd");
-  await expect.poll(() => priceShown(page)).toBe(4 * one);
-  const price = 4 * one;
+test(
+  "an image by drag and drop: the price updates while typing, and the task completes without a reload",
+  patience,
+  async ({ signedIn, watch }) => {
+    const page = await signedIn();
+    await page.getByRole("link", { name: "Playground", exact: true }).click();
+    await page.getByLabel("Model").selectOption("imgC-3-pro-image-preview");
+    await page.waitForURL("**/console/playground?model=imgC-3-pro-image-preview");
+    const one = (await priceShown(page))!;
+    await page.getByLabel("Prompt").fill('It\'s a lighthouse, "made" of sand');
+    await page.getByLabel("Number").fill("2");
+    await expect.poll(() => priceShown(page)).toBe(2 * one);
+    await page.getByRole("combobox", { name: "Quality", exact: true }).selectOption("hd");
+    await expect.poll(() => priceShown(page)).toBe(4 * one);
+    const price = 4 * one;
 
-  await withPicture("the dunes.png", async (path) => {
-    await dropFile(page.locator('[data-field="images"] [data-drop]'), path);
-    const preview = page.getByRole("img", { name: "the dunes.png" });
-    await expect.poll(() => widthOf(preview)).toBe(64);
-    await page.locator("#code-curl").getByText("base64 < 'the dunes.png'").waitFor();
+    await withImage("the dunes.png", async (path) => {
+      await dropFile(page.locator('[data-field="images"] [data-drop]'), path);
+      const preview = page.getByRole("img", { name: "the dunes.png" });
+      await expect.poll(() => widthOf(preview)).toBe(64);
+      await page.locator("#code-curl").getByText("base64 < 'the dunes.png'").waitFor();
+      await watch.look(page);
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.waitForURL("**/console/tasks/task_*");
+    });
+    await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
+    await page.locator("#task progress").waitFor();
+    await result(page).nth(1).waitFor({ timeout: 20_000 });
+    for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
+    expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
+    await fact(page, "images").getByText("a picture sent along").waitFor();
+    expect(await amountIn(fact(page, "Charged"))).toBe(price);
     await watch.look(page);
-    await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.waitForURL("**/console/tasks/task_*");
-  });
-  await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
-  await page.locator("#task progress").waitFor();
-  await result(page).nth(1).waitFor({ timeout: 20_000 });
-  for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
-  expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-  await fact(page, "images").getByText("a picture sent along").waitFor();
-  expect(await amountIn(fact(page, "Charged"))).toBe(price);
-  await watch.look(page);
-  expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
-});
+    expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
+  },
+);
 
-test("the same request as programs: what is copied is what is shown", async ({ signedIn }) => {
+test("the same request as code: the copied text is the displayed text", async ({ signedIn }) => {
   const page = await signedIn({ permissions: ["clipboard-read", "clipboard-write"] });
   await page.goto("/console/playground?model=imgA-4");
   await page.getByLabel("Prompt").fill("A cat, d'accord?");
@@ -65,11 +69,11 @@ test("the same request as programs: what is copied is what is shown", async ({ s
   }
 });
 
-test("a chat is answered on the page, goes on from there, and costs what it says", async ({ signedIn, watch }) => {
+test("a chat is answered on the page, continues there, and shows its cost", async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.goto("/console/playground?model=textA-1");
   let used = 0;
-  // The first form begins with a place for instructions; the next ones with what has been said.
+  // The first form starts with instructions; the next ones with the conversation so far.
   for (const [place, question, answerPlace] of [
     [2, "What is a dune made of?", 2],
     [3, "And a lighthouse?", 4],
@@ -88,7 +92,7 @@ test("a chat is answered on the page, goes on from there, and costs what it says
   await expect.poll(() => balance(page), { timeout: 10_000 }).toEqual({ remaining: 100e6 - used, reserved: 0, used });
 });
 
-test("without script: the form of a model, its price, and a picture from a file", patience, async ({ signedIn }) => {
+test("without script: a model's form, its price, and an image from a file", patience, async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground");
   await page.getByLabel("Model").selectOption("imgB-4o-image");
@@ -101,7 +105,7 @@ test("without script: the form of a model, its price, and a picture from a file"
   await page.waitForURL("**/console/playground");
   expect(await priceShown(page)).toBe(3 * one);
   expect(await page.locator("#code-curl").innerText()).toContain("A lighthouse, no script");
-  await withPicture("dunes.png", async (path) => {
+  await withImage("dunes.png", async (path) => {
     await page.locator("input[type=file]").setInputFiles(path);
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.waitForURL("**/console/tasks/task_*");
@@ -114,7 +118,7 @@ test("without script: the form of a model, its price, and a picture from a file"
   expect(await balance(page)).toEqual({ remaining: 100e6 - 3 * one, reserved: 0, used: 3 * one });
 });
 
-test("by keyboard alone: a model, its form, the picture's file", patience, async ({ signedIn }) => {
+test("by keyboard only: a model, its form, the image's file", patience, async ({ signedIn }) => {
   const page = await signedIn();
   await tabTo(page, "nav a[href='/console/playground']");
   await page.keyboard.press("Enter");

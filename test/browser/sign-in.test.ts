@@ -1,4 +1,4 @@
-/** Coming and going: the demo account, a wrong password, without script, by keyboard. */
+/** Signing in and out: the demo account, a wrong password, without script, by keyboard. */
 
 import type { Page } from "playwright-core";
 import { signOut } from "./support/account-menu.ts";
@@ -11,7 +11,7 @@ async function signIn(page: Page, email: string, password: string): Promise<void
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("the demo account of `npm start` signs in, sees its balance, and out", async ({ visitor, gateway }) => {
+test("the demo account of `npm start` signs in, sees its balance, and signs out", async ({ visitor, gateway }) => {
   const page = await visitor();
   await page.goto("/console");
   expect(new URL(page.url()).pathname).toBe("/console/sign-in");
@@ -28,7 +28,7 @@ test("the demo account of `npm start` signs in, sees its balance, and out", asyn
   expect(new URL(page.url()).pathname).toBe("/console/sign-in");
 });
 
-test("a wrong password is told on the page, and the next one may be right", async ({ visitor, watch, gateway }) => {
+test("a wrong password is reported on the page, and a second attempt succeeds", async ({ visitor, watch, gateway }) => {
   const page = await visitor();
   await page.goto("/console/sign-in");
   watch.expect(/sign-in: the console says ".* status of 401/);
@@ -38,7 +38,7 @@ test("a wrong password is told on the page, and the next one may be right", asyn
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-test("without script: signing up, a key, its deletion, signing out", async ({ visitor }) => {
+test("without script: signing up, creating and deleting a key, signing out", async ({ visitor }) => {
   const page = await visitor({ javaScriptEnabled: false });
   const { name, email, password } = somebody();
   await page.goto("/console/sign-up");
@@ -58,7 +58,7 @@ test("without script: signing up, a key, its deletion, signing out", async ({ vi
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
-test("by keyboard alone: signing in, a key, and each stop on the way shows where one is", async ({ visitor, gateway }) => {
+test("by keyboard only: signing in and creating a key, with a visible focus at every stop", async ({ visitor, gateway }) => {
   const page = await visitor();
   await page.goto("/console/sign-in");
   await tabTo(page, "[name=email]");

@@ -1,4 +1,4 @@
-/** What is somebody's stays theirs, and what somebody writes stays text. */
+/** Data of one account is not visible to another, and user text stays text. */
 
 import { fact } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
@@ -8,7 +8,7 @@ interface Listed {
   result: { images?: { url: [string] }[]; data?: { characters: { id: string }[] } };
 }
 
-test("another person's task, its files and its character are not there", async ({ signedIn, visitor, gateway, watch }) => {
+test("another account's task, its files and its character are 404", async ({ signedIn, visitor, gateway, watch }) => {
   const listed = async (kind: string): Promise<Listed> => {
     const headers = { authorization: `Bearer ${gateway.account.apiKey}` };
     const answer = await fetch(`${gateway.baseUrl}/v1/tasks?kind=${kind}&status=completed&limit=1`, { headers });
@@ -28,7 +28,7 @@ test("another person's task, its files and its character are not there", async (
     expect(answer.status()).toBe(404);
   }
 
-  // A file's whole address is a pass for its bearer; its path alone is nothing, nor is the pass of another file.
+  // A file's whole URL gives access to whoever has it; its path alone does not, nor does the signature of another file.
   const url = new URL(result.images![0]!.url[0]);
   const other = new URL(result.images![1]!.url[0]);
   expect((await page.request.get(url.href)).status()).toBe(200);
@@ -41,11 +41,11 @@ test("another person's task, its files and its character are not there", async (
   expect(new URL(nobody.url()).pathname).toBe("/console/sign-in");
 });
 
-// A dialog, or a complaint of the browser's about script in the page, is the watch's to tell.
-test("a prompt that would be script is shown as text wherever it is shown", { timeout: 60_000 }, async ({ signedIn }) => {
+// The watch reports a dialog, or an error of the browser about script in the page.
+test("a prompt with script is shown as text wherever it is shown", { timeout: 60_000 }, async ({ signedIn }) => {
   const prompt = `<script>alert(1)</script>"><img src=x onerror=alert(2)>'</textarea></code>`;
   const page = await signedIn();
-  /** That all of it can be read on the page, and nothing of it is an element. */
+  /** The prompt is readable on the page, and no part of it is an element. */
   const isText = async (text: string | null) => {
     expect(text).toContain(prompt);
     expect(await page.locator('img[src="x"], [onerror], script:not([src])').count()).toBe(0);

@@ -1,12 +1,12 @@
-/** A film from the playground to its page, where it plays and is remixed; a task that runs is cancelled; the balance all the way. */
+/** A video from the playground to its page, playback and a remix; a running task is cancelled; the balance at each step. */
 
 import { amountIn, balance, fact, figures, millionths } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
-// A film takes its six seconds, and each of the pages is looked at.
+// A video takes six seconds, and each page is checked.
 const patience = { timeout: 60_000 };
 
-test("a film appears on its page, plays with its sound, is remixed, and the remix cancelled", patience, async ({ signedIn, watch }) => {
+test("a video appears on its page, plays with sound, is remixed, and the remix is cancelled", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
   const start = await balance(page);
   expect(start).toEqual({ remaining: 100e6, reserved: 0, used: 0 });
@@ -15,7 +15,7 @@ test("a film appears on its page, plays with its sound, is remixed, and the remi
   await page.getByLabel("Model").selectOption("vidA-2");
   await page.waitForURL("**/console/playground?model=vidA-2");
   const priceShown = async () => (await figures(page))["Price"]!;
-  const price = 1.5 * (await priceShown()); // of ten seconds, of fifteen
+  const price = 1.5 * (await priceShown()); // the shown price is for ten seconds, the video has fifteen
   await page.getByLabel("Prompt").fill("Foam on the sand");
   await page.getByLabel("Thumbnail").check();
   await page.getByLabel("Duration").selectOption("15");
@@ -28,9 +28,9 @@ test("a film appears on its page, plays with its sound, is remixed, and the remi
   const video = page.locator("#task video");
   await video.waitFor({ timeout: 20_000 });
   await watch.look(page);
-  // The key that everybody's player takes: with its sound on, as after a click.
+  // The space key starts the player with sound, like a click.
   await video.press(" ");
-  const film = () =>
+  const readPlayer = () =>
     video.evaluate((element: HTMLVideoElement & { webkitAudioDecodedByteCount: number; captureStream(): MediaStream }) => ({
       isReady: element.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA,
       isPlaying: !element.paused && !element.muted && element.currentTime > 0.2,
@@ -40,7 +40,7 @@ test("a film appears on its page, plays with its sound, is remixed, and the remi
       isHeard: element.webkitAudioDecodedByteCount > 0,
     }));
   await expect
-    .poll(film, { timeout: 10_000 })
+    .poll(readPlayer, { timeout: 10_000 })
     .toEqual({ isReady: true, isPlaying: true, width: 1280, height: 720, sounds: 1, isHeard: true });
   expect(await page.locator("[data-countdown] strong").innerText()).toMatch(/23:59:\d\d/);
 

@@ -1,11 +1,11 @@
-/** The usage page's chart: drawn on the server from the numbers of the table below it. */
+/** The usage page's chart, drawn on the server from the numbers of the table below it. */
 
 import type { Page } from "playwright-core";
 import { signIn } from "../../scripts/support/console-pages.ts";
 import { amountIn } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
-/** Each bar of the chart: its model's colour, its left edge, its height in pixels of the screen. */
+/** Each bar of the chart: its model's colour, left edge and height in screen pixels. */
 const barsOf = (page: Page) =>
   page.locator("#chart rect").evaluateAll((bars) =>
     bars.map((bar) => {
@@ -14,7 +14,7 @@ const barsOf = (page: Page) =>
     }),
   );
 
-/** What a model's rows of the day table say, day by day. */
+/** The rows of the day table for a model, by day. */
 async function dayTable(page: Page): Promise<Map<string, number[]>> {
   const table = page.locator("#by-day");
   const models = (await table.locator("thead th").allTextContents()).slice(1, -1);
@@ -46,12 +46,12 @@ for (const script of [true, false])
       const charged = await amountIn(row);
       expect(own).toHaveLength(byDay.get(model)!.length);
       expect(Math.round(byDay.get(model)!.reduce((sum, units) => sum + units * 1e6, 0))).toBe(charged);
-      // Every bar is as tall as its amount says.
+      // The height of every bar is proportional to its amount.
       const height = own.reduce((sum, { top, bottom }) => sum + bottom - top, 0);
       scale ??= height / charged;
       expect(height / charged).toBeCloseTo(scale, 6);
     }
-    // The bars of a day stand on each other, without a gap and without covering one another.
+    // The bars of a day are stacked without gaps and overlaps.
     for (const day of Map.groupBy(bars, ({ left }) => left).values())
       for (const [at, bar] of day.entries()) if (at > 0) expect(bar.bottom).toBeCloseTo(day[at - 1]!.top, 1);
     const colours = new Set(bars.map(({ fill }) => fill));

@@ -1,4 +1,4 @@
-/** The account page: passwords, sessions, forgotten passwords, proved addresses. */
+/** The account page: passwords, sessions, forgotten passwords, verified addresses. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -8,7 +8,7 @@ import { Browser } from "./support.ts";
 
 const password = "correct horse battery";
 
-/** A browser of somebody, signed in. */
+/** A signed-in browser of a new user. */
 async function signedIn(email: string, vars: Partial<ConsoleEnv> = {}, headers: Record<string, string> = {}): Promise<Browser> {
   const browser = new Browser(vars);
   expect((await browser.ask("/console/sign-in", { email, password }, undefined, headers)).status).toBe(303);
@@ -24,19 +24,19 @@ interface Letter {
   text: string;
 }
 
-/** E-mail that is caught. */
+/** Collects the e-mails that are sent. */
 function mailbox(): { letters: Letter[]; vars: Partial<ConsoleEnv> } {
   const letters: Letter[] = [];
   const MAIL = { send: async (letter: Letter) => (letters.push(letter), { messageId: "1" }) } as unknown as SendEmail;
   return { letters, vars: { MAIL, MAIL_FROM: "gateway@example.com" } };
 }
 
-/** The path in a letter's link. */
+/** The path of the link in an e-mail. */
 const linkIn = (letter: Letter | undefined) => new URL(/https:\S+/.exec(letter!.text)![0]);
 
 afterEach(() => vi.restoreAllMocks());
 
-test("the page shows who one is, escaped, and leads nowhere without signing in", async () => {
+test("the page shows the user's data, escaped, and redirects visitors to sign in", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const page = await browser.read("/console/account?done=%3Cscript%3E&problem=toString&error=%3Cscript%3E");
@@ -47,7 +47,7 @@ test("the page shows who one is, escaped, and leads nowhere without signing in",
   expect((await new Browser().ask("/console/account")).headers.get("location")).toBe("/console/sign-in?to=%2Fconsole%2Faccount");
 });
 
-test("a changed password ends all other sessions and is what opens the door", async () => {
+test("a changed password ends all other sessions and works for the next sign-in", async () => {
   const first = new Browser();
   const email = await first.signUp();
   const other = await signedIn(email);
@@ -68,7 +68,7 @@ test("a changed password ends all other sessions and is what opens the door", as
   expect((await new Browser().ask("/console/sign-in", { email, password })).status).toBe(401);
 });
 
-test("five guesses at the old password in a minute are enough", async () => {
+test("after five wrong guesses of the old password in a minute further attempts are refused", async () => {
   const browser = new Browser();
   await browser.signUp();
   const outcomes: (string | null)[] = [];
@@ -78,7 +78,7 @@ test("five guesses at the old password in a minute are enough", async () => {
   expect(outcomes[5]).toBe("/console/account?problem=attempts");
 });
 
-test("sessions are listed without their secrets, and ended one by one or all; nobody else's", async () => {
+test("sessions are listed without their secrets, and ended one by one or all; sessions of other users are not affected", async () => {
   const first = new Browser();
   const email = await first.signUp();
   const agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
@@ -109,7 +109,7 @@ test("sessions are listed without their secrets, and ended one by one or all; no
   expect(await isIn(stranger)).toBe(true);
 });
 
-test("a session that somebody else put into the browser is not the one that signing in opens", async () => {
+test("signing in never continues a session that another site planted in the browser", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const planted = browser.cookies.get("__Secure-gateway.session_token")!;
@@ -122,7 +122,7 @@ test("a session that somebody else put into the browser is not the one that sign
   }
 });
 
-test("no address from outside is followed after signing in or out", async () => {
+test("external return addresses are not followed after signing in or out", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const evil = "https://evil.example/";
@@ -136,7 +136,7 @@ test("no address from outside is followed after signing in or out", async () => 
   expect((await browser.ask(`/console/language?${query}`)).headers.get("location")).toBe("/console");
 });
 
-test("a forgotten password is set anew by a letter, once, and ends all sessions", async () => {
+test("a forgotten password is reset by an e-mailed link, once, and all sessions end", async () => {
   const { letters, vars } = mailbox();
   const first = new Browser();
   const email = await first.signUp();
@@ -159,7 +159,7 @@ test("a forgotten password is set anew by a letter, once, and ends all sessions"
   expect((await new Browser().ask("/console/sign-in", { email, password: form.password })).status).toBe(303);
 });
 
-test("letters are asked for five times an hour", async () => {
+test("reset e-mails are limited to five an hour", async () => {
   const { vars } = mailbox();
   const browser = new Browser(vars);
   const statuses: number[] = [];
@@ -168,7 +168,7 @@ test("letters are asked for five times an hour", async () => {
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
 });
 
-test("where no e-mail can be sent the operator helps, and no link is in the log", async () => {
+test("without e-mail the page refers to the operator, and no link is in the log", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const lines = vi.spyOn(console, "log");
@@ -177,7 +177,7 @@ test("where no e-mail can be sent the operator helps, and no link is in the log"
   expect(lines.mock.calls.flat().join()).not.toMatch(/token|reset\?/);
 });
 
-test("a letter that cannot be sent is told to the operator's log without its content", async () => {
+test("an e-mail that cannot be sent is logged without its content", async () => {
   const MAIL = { send: () => Promise.reject(Object.assign(new Error("to x@example.com"), { code: "E_SENDER_NOT_VERIFIED" })) };
   const browser = new Browser();
   const email = await browser.signUp();
@@ -189,7 +189,7 @@ test("a letter that cannot be sent is told to the operator's log without its con
   expect(logged).not.toContain("example.com");
 });
 
-test("where e-mail is sent an account opens when the address is proved, in the person's own session, by a button", async () => {
+test("where e-mail is sent, an account opens when its address is verified, in the same session, by a button", async () => {
   const { letters, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
@@ -210,7 +210,7 @@ test("where e-mail is sent an account opens when the address is proved, in the p
   expect((await stranger.ask("/console")).headers.get("location")).toBe("/console/confirm");
 });
 
-test("who proves the address of the operator's account comes into it", async () => {
+test("a user who verifies the address of an account that the operator opened becomes its member", async () => {
   const { letters, vars } = mailbox();
   const email = `operator-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, email, null);
@@ -223,7 +223,7 @@ test("who proves the address of the operator's account comes into it", async () 
   expect(await browser.read("/console")).toContain("$1,000.00");
 });
 
-test("a name is changed, on the page and for the operator", async () => {
+test("a changed name is shown on the page and to the operator", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   expect((await browser.ask("/console/account/name", { name: " " })).headers.get("location")).toBe("/console/account?problem=name");
@@ -238,7 +238,7 @@ test("a name is changed, on the page and for the operator", async () => {
   expect(row!.name).toBe("Ann <Example>");
 });
 
-test("an address is changed by the link that the new one gets, in the person's own session, and the account goes along", async () => {
+test("an address is changed by the link sent to the new address, in the same session, and the account's address changes too", async () => {
   const { letters, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
@@ -254,7 +254,7 @@ test("an address is changed by the link that the new one gets, in the person's o
   expect(account).not.toBeNull();
   const link = linkIn(letters.at(-1));
   const token = link.searchParams.get("token")!;
-  // Asking changes nothing, nor does the link in somebody else's browser.
+  // Neither the request nor the link in another browser changes anything.
   const stranger = new Browser(vars);
   await stranger.signUp();
   expect((await stranger.ask("/console/confirm", { token })).status).toBe(400);
@@ -265,13 +265,13 @@ test("an address is changed by the link that the new one gets, in the person's o
   expect(await accountOf(moved)).toEqual(account);
   expect((await new Browser(vars).ask("/console/sign-in", { email, password })).status).toBe(401);
   expect((await new Browser(vars).ask("/console/sign-in", { email: moved, password })).status).toBe(303);
-  // After a crash in between, the same link finishes.
+  // After a crash in between, the same link completes the change.
   await env.DB.prepare("UPDATE account SET email = ?2 WHERE id = ?1").bind(account!.id, email).run();
   expect((await browser.ask("/console/confirm", { token })).headers.get("location")).toBe("/console/account?done=email");
   expect(await accountOf(moved)).toEqual(account);
 });
 
-test("an address that another account has stays that one's, whoever proves it", async () => {
+test("an address that belongs to another account stays with that account, whoever verifies it", async () => {
   const { letters, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
@@ -287,7 +287,7 @@ test("an address that another account has stays that one's, whoever proves it", 
   expect(await env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(email).first()).not.toBeNull();
 });
 
-test("where no e-mail can be sent, an address is the operator's to change", async () => {
+test("without e-mail only the operator can change an address", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const response = await browser.ask("/console/account/email", { email: "moved@example.com" });

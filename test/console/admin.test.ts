@@ -1,4 +1,4 @@
-/** The operator's pages: for admins alone, what they show, what they do. */
+/** The operator's pages: access for admins only, what they show, what they change. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -27,7 +27,7 @@ async function person(): Promise<{ browser: Browser; id: string; email: string }
   return { browser, id: (await accountByEmail(env.DB, email))!.id, email };
 }
 
-/** Somebody with the admin role, and somebody without. */
+/** One user with the admin role, and one without. */
 let operator: Awaited<ReturnType<typeof person>>;
 let other: Awaited<ReturnType<typeof person>>;
 let browser: Browser;
@@ -38,13 +38,13 @@ beforeAll(async () => {
   expect((await give(operator.id, true)).body).toMatchObject({ id: operator.id, admin: true });
 });
 
-/** A page as the operator sees it on a gateway that is configured otherwise. */
+/** The page that the operator gets from a gateway with other variables. */
 async function readWith(vars: Partial<Env>, path: string): Promise<string> {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   return (await new Browser({}, vars).ask(path, undefined, null, { cookie })).text();
 }
 
-/** Opens an account whose person, if any, chose its name. */
+/** Opens an account whose name was chosen by its user, if it has one. */
 async function accountNamed(name: string): Promise<{ id: string; email: string }> {
   const { account, statement } = insertAccount(env.DB, `${unique()}@example.com`, name);
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000)]);
@@ -54,7 +54,7 @@ async function accountNamed(name: string): Promise<{ id: string; email: string }
 const lines = (spy: { mock: { calls: unknown[][] } }) =>
   spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>).filter(({ unit }) => unit === "admin");
 
-test("who is no admin finds nothing at any of the paths, whatever is sent, and sees no link", async () => {
+test("users without the admin role get 404 for every path and method, and see no link", async () => {
   const caller = await newAccount();
   const taskId = await submit(caller, images, image());
   const routes = admin.routes.filter(({ method }) => method !== "ALL");
@@ -78,7 +78,7 @@ test("who is no admin finds nothing at any of the paths, whatever is sent, and s
   expect(await other.browser.read("/console")).not.toContain(root);
 });
 
-test("the role holds from the next request on, and so does its end", async () => {
+test("the role takes effect with the next request, and so does its removal", async () => {
   expect((await other.browser.ask(root)).status).toBe(404);
   expect(await browser.read(`${pageOf(other)}/appoint`)).toContain("Make A &lt;b&gt;person&lt;/b&gt;");
   expect((await browser.ask(`${pageOf(other)}/appoint`, {})).status).toBe(303);
@@ -88,18 +88,18 @@ test("the role holds from the next request on, and so does its end", async () =>
   expect((await other.browser.ask(root)).status).toBe(404);
 });
 
-test("nobody disables themselves or gives up their own role", async () => {
+test("admins cannot disable their own account or remove their own role", async () => {
   for (const deed of ["disable", "dismiss"]) expect((await browser.ask(`${pageOf(operator)}/${deed}`, {})).status).toBe(403);
   expect((await browser.ask(pageOf(operator))).status).toBe(200);
 });
 
-test.each(["disable", "quota", "invite"])("a form to %s from elsewhere changes nothing", async (action) => {
+test.each(["disable", "quota", "invite"])("a form to %s from another origin changes nothing", async (action) => {
   const account = await newAccount();
   expect((await browser.ask(`${pageOf(account)}/${action}`, { how: "unlimited" }, "https://evil.example")).status).toBe(403);
   expect((await asAdmin(`/accounts/${account.id}`)).body).toMatchObject({ quota: 100, disabled: false });
 });
 
-test("accounts are found by a part of the name or address, or by the id; nothing in the text is a wildcard", async () => {
+test("accounts are found by a part of the name or address, or by the id; wildcards in the text are matched literally", async () => {
   const mark = unique();
   const percent = await accountNamed(`${mark} 100%_"o'clock"`);
   const plain = await accountNamed(`${mark} Plain ÄÖ`);
@@ -118,7 +118,7 @@ test("accounts are found by a part of the name or address, or by the id; nothing
   expect(await found("'; DROP TABLE account; --".repeat(20))).toEqual([false, false]);
 });
 
-test("the list comes in pages that hold each account once", async () => {
+test("the list's pages contain each account exactly once", async () => {
   const mark = unique();
   const made = await Promise.all(Array.from({ length: 23 }, () => accountNamed(mark)));
   const seen: string[] = [];
@@ -130,7 +130,7 @@ test("the list comes in pages that hold each account once", async () => {
   expect(seen.sort()).toEqual(made.map(({ id }) => id).sort());
 });
 
-test("a quota is added to, set and lifted, and refused kindly below what is used", async () => {
+test("a quota is increased, set and removed, and a quota below the used amount is refused with a message", async () => {
   const account = await newAccount(1);
   await submit(account, images, image());
   const quota = async (form: Record<string, string>) => {
@@ -154,7 +154,7 @@ test("a quota is added to, set and lifted, and refused kindly below what is used
   expect((await quota({ how: "unlimited", amount: "" })).slice(0, 2)).toEqual([303, null]);
 });
 
-test("a disabled account's key is refused, an enabled one's again; each deed is a line in the log", async () => {
+test("a disabled account's key is refused, and accepted after enabling; each action is logged", async () => {
   const account = await newAccount();
   const log = vi.spyOn(console, "log");
   const asked = await browser.read(`${pageOf(account)}/disable`);
@@ -175,13 +175,13 @@ test("a disabled account's key is refused, an enabled one's again; each deed is 
   ]);
 });
 
-test("a key is deleted only under its own account's address", async () => {
+test("a key is deleted only at its own account's path", async () => {
   const [one, other] = [await newAccount(), await newAccount()];
   expect((await browser.ask(`${pageOf(one)}/keys/${other.keyId}`, {})).status).toBe(404);
   expect((await call("/v1/balance", { key: other.key })).status).toBe(200);
 });
 
-test("an account is opened, and its person comes in by the link that is shown once", async () => {
+test("an account is opened, and its user signs up by the link that is shown once", async () => {
   const email = `${unique()}@Example.com`;
   const opened = await browser.ask(`${root}/accounts`, { email, name: "Team", quota: "12.5" });
   const path = opened.headers.get("location")!;
@@ -213,7 +213,7 @@ test.each([
   expect(await accountByEmail(env.DB, form.email)).toBeNull();
 });
 
-test("what others wrote is text: names, keys, and what was searched for", async () => {
+test("user text is escaped: names, keys, and search text", async () => {
   const evil = `<script>alert("x")</script>`;
   const account = await accountNamed(evil);
   await asAdmin(`/accounts/${account.id}/keys`, { body: { name: evil, quota: null } });
@@ -225,7 +225,7 @@ test("what others wrote is text: names, keys, and what was searched for", async 
   }
 });
 
-test("an account's tasks are shown without what was asked for", async () => {
+test("an account's tasks are shown without prompts and outputs", async () => {
   const account = await newAccount();
   const body = image();
   const id = await complete(account, images, body);
@@ -239,7 +239,7 @@ test("an account's tasks are shown without what was asked for", async () => {
   expect((await browser.ask(`${pageOf(await newAccount())}/tasks/${id}`)).status).toBe(404);
 });
 
-test("a task past its deadline is stuck; ended from its page, it returns the money", async () => {
+test("a task past its deadline is shown as stuck; ending it from its page returns the money", async () => {
   const account = await newAccount(1);
   const id = await submit(account, images, image());
   const sections = async () => (await browser.read(`${root}/tasks`)).split("<h2>").map((text) => text.includes(id));
@@ -261,7 +261,7 @@ test("a task past its deadline is stuck; ended from its page, it returns the mon
   expect(await sections()).toEqual([false, false, false]);
 });
 
-test("looking at an overdue task sets its lost alarm again", async () => {
+test("opening an overdue task sets its lost alarm again", async () => {
   const account = await newAccount(1);
   const id = await submit(account, images, image());
   const object = env.TASKS.get(toObjectId(env.TASKS, id) as DurableObjectId);
@@ -273,7 +273,7 @@ test("looking at an overdue task sets its lost alarm again", async () => {
   expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
 });
 
-test("a hold without a record is stuck, and has no page", async () => {
+test("a hold without a task record is shown as stuck, and has no page", async () => {
   const account = await newAccount(1);
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   await reserve(env.DB, charge, 30_000);
@@ -284,7 +284,7 @@ test("a hold without a record is stuck, and has no page", async () => {
   await settle(env.DB, charge, 0, "cancelled");
 });
 
-test("the list of open tasks reads nothing of what was closed by accounts that hold nothing", async () => {
+test("the list of open tasks reads no settled rows of accounts without open tasks", async () => {
   const holding = await newAccount(1);
   await submit(holding, images, image());
   const rowsRead = async () => {
@@ -306,7 +306,7 @@ test("the list of open tasks reads nothing of what was closed by accounts that h
   expect(await rowsRead()).toBe(before + wallets);
 });
 
-test("the books are checked when asked, and what disagrees is named", async () => {
+test("the audit runs on request and names wallets that disagree", async () => {
   const account = await newAccount(1);
   expect(await browser.read(root)).toContain("Check the books");
   expect(await browser.read(`${root}/audit`)).toContain("Every balance agrees with the ledger.");
@@ -317,7 +317,7 @@ test("the books are checked when asked, and what disagrees is named", async () =
   await env.DB.prepare("UPDATE wallet SET used = used - 7 WHERE id = ?1").bind(account.id).run();
 });
 
-test("providers are shown with their state, without secrets and addresses", async () => {
+test("providers are shown with their state, without secrets and URLs", async () => {
   const vars = { FAL_KEY: "secret-of-fal", FAL_BASE_URL: "https://user:pass@fal.example", ARK_API_KEY: "secret-of-ark" };
   markUnhealthy({ provider: "fal", model: "" });
   const page = await readWith(vars, `${root}/providers`);
@@ -337,11 +337,11 @@ test("providers are shown with their state, without secrets and addresses", asyn
   ]);
 });
 
-test("a model that nobody serves is called so", async () => {
+test("a model without a provider is marked as such", async () => {
   expect(await readWith({ SANDBOX: undefined as never }, `${root}/providers`)).toContain("the model cannot be asked for");
 });
 
-test("every page is whole, its headings in order", async () => {
+test("every page is complete HTML with its headings in order", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image());
   await browser.ask("/console/language?to=ja");

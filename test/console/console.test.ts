@@ -1,4 +1,4 @@
-/** The console: signing in, API keys, what is left. */
+/** The console: signing in, API keys, balance. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -11,7 +11,7 @@ import { openWallet } from "../../src/db/ledger.ts";
 import gateway from "../../src/worker.ts";
 import { Browser } from "./support.ts";
 
-test("who is not signed in is led to the sign-in page", async () => {
+test("visitors are redirected to the sign-in page", async () => {
   for (const path of ["/console", "/console/keys"]) {
     const response = await new Browser().ask(path);
     expect(response.status).toBe(303);
@@ -19,13 +19,13 @@ test("who is not signed in is led to the sign-in page", async () => {
   }
 });
 
-test("signing up opens an account with the quota of new ones", async () => {
+test("signing up opens an account with the sign-up quota", async () => {
   const browser = new Browser();
   await browser.signUp();
   expect(await browser.read("/console")).toContain("$5.00");
 });
 
-test("the session's cookie is for this host alone, out of reach of scripts", async () => {
+test("the session cookie is limited to this host and not readable by scripts", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   await browser.ask("/console/sign-out", {});
@@ -38,7 +38,7 @@ test("the session's cookie is for this host alone, out of reach of scripts", asy
   expect(session).toMatch(/SameSite=Lax/i);
 });
 
-test("signing out ends the session, also for who kept the cookie", async () => {
+test("signing out ends the session, also for a copied cookie", async () => {
   const browser = new Browser();
   await browser.signUp();
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -48,7 +48,7 @@ test("signing out ends the session, also for who kept the cookie", async () => {
   expect(again.status).toBe(303);
 });
 
-test("a wrong password is refused, and five of them in a minute are enough", async () => {
+test("a wrong password is refused, and after five of them in a minute further attempts are refused", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const other = new Browser();
@@ -58,7 +58,7 @@ test("a wrong password is refused, and five of them in a minute are enough", asy
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
 });
 
-test("a key is shown once, works, and is refused when it is deleted", async () => {
+test("a key is shown once, works, and is refused after its deletion", async () => {
   const browser = new Browser();
   await browser.signUp();
   const shown = await (await browser.ask("/console/keys", { name: "first <i>key</i>", quota: "1.5", expires: "" })).text();
@@ -93,7 +93,7 @@ test.each([
   expect(await browser.read("/console/keys")).toContain("There are no keys yet.");
 });
 
-test("an address that the operator has an account for gets no access to it by signing up", async () => {
+test("signing up with the address of an account that the operator opened gives no access to it", async () => {
   const email = `operator-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, email, null);
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
@@ -106,7 +106,7 @@ test("an address that the operator has an account for gets no access to it by si
   expect(await response.text()).not.toContain("1,000");
 });
 
-test("pages allow no script within them, no frame, no other host, and are kept nowhere", async () => {
+test("pages allow no inline script, no frame and no other host, and are never cached", async () => {
   const { headers } = await new Browser().ask("/console/sign-in");
   const policy = headers.get("content-security-policy")!;
   expect(policy).toContain("default-src 'none'");
@@ -117,7 +117,7 @@ test("pages allow no script within them, no frame, no other host, and are kept n
   expect(headers.get("x-content-type-options")).toBe("nosniff");
 });
 
-test("styles come from here", async () => {
+test("stylesheets are served by the console", async () => {
   const browser = new Browser();
   const [href] = /\/console\/static\/console\.[0-9a-f]{10}\.css/.exec(await browser.read("/console/sign-in"))!;
   const response = await browser.ask(href);
@@ -129,7 +129,7 @@ test("styles come from here", async () => {
   const served = await browser.ask(font);
   expect(served.headers.get("content-type")).toBe("font/woff2");
   expect((await served.arrayBuffer()).byteLength).toBeGreaterThan(40_000);
-  // A page of another deployment asks for another hash: it gets a style, which is not kept under that name.
+  // A page of another deployment asks for another hash: it gets the current stylesheet, which is not cached under that name.
   const other = await browser.ask("/console/static/console.0123456789.css");
   expect([other.status, other.headers.get("cache-control")]).toEqual([200, "no-store"]);
   for (const name of ["other.css", "console.css", "other.0123456789.css"])
@@ -148,7 +148,7 @@ test.each([
   expect(text).toContain(word);
 });
 
-test("a page comes back in the language that is chosen on it, but no other host's, and no form's answer", async () => {
+test("choosing a language returns to the page where it was chosen, but not to another host or to the answer of a form", async () => {
   const browser = new Browser();
   const after = async (referer: string) =>
     (await browser.ask("/console/language?to=ko", undefined, null, { referer })).headers.get("location");
@@ -161,19 +161,19 @@ test("a page comes back in the language that is chosen on it, but no other host'
   expect(link.exec(await answer.text())![0]).toContain('referrerpolicy="no-referrer"');
 });
 
-test("answers bear the gateway's headers", async () => {
+test("answers have the gateway's common headers", async () => {
   const { headers } = await new Browser().ask("/console/sign-in");
   expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test("a deployment without the console has nothing there, and a longer name is something else", async () => {
+test("without the CONSOLE binding /console is 404, and so is a path that only begins with it", async () => {
   const ctx = createExecutionContext();
   const { CONSOLE: _, ...without } = env;
   expect((await gateway.fetch(new Request("https://gateway.example/console"), without, ctx)).status).toBe(404);
   expect((await new Browser().ask("/consoles")).status).toBe(404);
 });
 
-test("an unknown page is 404, with the navigation for who is signed in; a slash too much leads to the page without it", async () => {
+test("an unknown page is 404, with navigation for signed-in users; a trailing slash redirects to the page", async () => {
   const stranger = await new Browser().ask("/console/nothing");
   expect(stranger.status).toBe(404);
   expect(await stranger.text()).not.toContain('href="/console/usage"');
@@ -193,7 +193,7 @@ test("an unknown page is 404, with the navigation for who is signed in; a slash 
   }
 });
 
-test("signing in and up lead to the page that was asked for, and never out of the console", async () => {
+test("after signing in or up the requested page opens, and never a page outside of the console", async () => {
   const browser = new Browser();
   const wanted = "/console/playground?model=vidA-2&prompt=Foam";
   const start = (await browser.ask(wanted)).headers.get("location")!;
@@ -206,7 +206,7 @@ test("signing in and up lead to the page that was asked for, and never out of th
   const person = { name: "Ann", email: `ann-${crypto.randomUUID()}@example.com`, password: "correct horse battery" };
   const up = await browser.ask("/console/sign-up", { ...person, to });
   expect([up.status, up.headers.get("location")]).toEqual([303, wanted]);
-  // A wrong password keeps the way and the address.
+  // After a wrong password the return path and the address are kept.
   const again = new Browser();
   const refused = await (await again.ask("/console/sign-in", { ...person, password: "wrong horse battery", to })).text();
   expect(field(refused)).toBe(wanted);
@@ -216,7 +216,7 @@ test("signing in and up lead to the page that was asked for, and never out of th
     expect((await again.ask("/console/sign-in", { ...person, to: other })).headers.get("location"), other).toBe("/console");
 });
 
-test("a refused sign-up names the fields and keeps what was typed, but for the password", async () => {
+test("a refused sign-up names the fields and keeps the values except the password", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const typed = { name: "Ann Example", email: "ann-at-example", password: "short" };
@@ -236,7 +236,7 @@ test("a refused sign-up names the fields and keeps what was typed, but for the p
   expect(await taken.text()).toContain('<a href="#f-email">');
 });
 
-test("successful sign-ins use up none of the limit, and hide no wrong guesses", { timeout: 90_000 }, async () => {
+test("successful sign-ins do not count against the limit, and do not reset the count of wrong guesses", { timeout: 90_000 }, async () => {
   const email = await new Browser().signUp();
   const browser = new Browser();
   const attempt = async (password: string) => (await browser.ask("/console/sign-in", { email, password })).status;
@@ -245,11 +245,11 @@ test("successful sign-ins use up none of the limit, and hide no wrong guesses", 
   const wrong = "wrong horse battery";
   const statuses: number[] = [];
   for (const password of [wrong, wrong, wrong, right, wrong, right, wrong, right]) statuses.push(await attempt(password));
-  // The fifth wrong guess is the last: after it even the right password waits.
+  // The fifth wrong guess reaches the limit: after it even the right password is refused.
   expect(statuses).toEqual([401, 401, 401, 303, 401, 303, 401, 429]);
 });
 
-test("a theme is chosen, kept, and nothing else is taken for one", async () => {
+test("a theme is stored, and other values are refused", async () => {
   const browser = new Browser();
   const theme = async () => /<html lang="en"( data-theme="\w+")?>/.exec(await browser.read("/console/sign-in"))?.[1];
   expect(await theme()).toBeUndefined();
@@ -259,7 +259,7 @@ test("a theme is chosen, kept, and nothing else is taken for one", async () => {
   expect(await theme()).toBeUndefined();
 });
 
-test("no sentence has the name of another part's, and each has the same places to fill in every language", () => {
+test("no two message files share a key, and each message has the same placeholders in every language", () => {
   const names = parts.flatMap(({ en }) => Object.keys(en));
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   const places = (text = "") => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
@@ -268,7 +268,7 @@ test("no sentence has the name of another part's, and each has the same places t
       for (const [name, text] of Object.entries(en ?? {})) expect(places(table[name]), `${name} in ${language}`).toEqual(places(text));
 });
 
-test("pages that are opened at once make one key for what is run from them", async () => {
+test("pages opened at the same time create one key for the playground", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
   const answers = await Promise.all(Array.from({ length: 4 }, () => browser.ask("/console")));

@@ -1,4 +1,4 @@
-/** The console's bindings beside the gateway's, for its tests. */
+/** The bindings of the console, in addition to the gateway's, for its tests. */
 
 declare namespace Cloudflare {
   interface Env extends ConsoleEnv {

@@ -1,4 +1,4 @@
-/** How a person comes into an account that the operator opened. */
+/** How a user joins an account that the operator opened. */
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { Browser } from "./support.ts";
 const password = "correct horse battery";
 const byInvitation = { SIGNUP: "invite" };
 
-/** An account of 1000 with an invitation into it. */
+/** An account with a quota of 1000, and an invitation to it. */
 async function invited(): Promise<{ email: string; token: string }> {
   const email = `invited-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, email, null);
@@ -18,14 +18,14 @@ async function invited(): Promise<{ email: string; token: string }> {
   return { email, token: (await invite(env.DB, account.id)).token };
 }
 
-test("where signing up wants an invitation nobody does without", async () => {
+test("where signing up needs an invitation, it is refused without one", async () => {
   const browser = new Browser(byInvitation);
   for (const path of ["/console/sign-up", "/console/sign-up?invitation=inv_unknown"]) expect((await browser.ask(path)).status).toBe(403);
   const form = { name: "Eve", email: "eve@example.com", password, invitation: "inv_unknown" };
   expect((await browser.ask("/console/sign-up", form)).status).toBe(403);
 });
 
-test("who is invited signs up for the account, once, with its e-mail address and no other", async () => {
+test("an invited user joins the account once, only with the invited e-mail address", async () => {
   const { email, token } = await invited();
   const browser = new Browser(byInvitation);
   const page = await browser.read(`/console/sign-up?invitation=${token}`);
@@ -37,7 +37,7 @@ test("who is invited signs up for the account, once, with its e-mail address and
   expect((await new Browser(byInvitation).ask("/console/sign-up", { ...form, name: "Eve" })).status).toBe(403);
 });
 
-test("who had signed up before comes in by signing in with the invitation; somebody else does not", async () => {
+test("a user who had signed up before joins by signing in with the invitation; another user does not", async () => {
   const { email, token } = await invited();
   const browser = new Browser();
   expect((await browser.ask("/console/sign-up", { name: "Ann", email, password })).status).toBe(303);
@@ -50,7 +50,7 @@ test("who had signed up before comes in by signing in with the invitation; someb
   expect(await browser.read("/console")).toContain("$1,000.00");
 });
 
-test("an invitation that is too old is none", async () => {
+test("an expired invitation is refused", async () => {
   const { token } = await invited();
   await env.DB.prepare("UPDATE invitation SET expires_at = ?1")
     .bind(Date.now() - 1)
@@ -58,7 +58,7 @@ test("an invitation that is too old is none", async () => {
   expect((await new Browser(byInvitation).ask(`/console/sign-up?invitation=${token}`)).status).toBe(403);
 });
 
-test("where signing up is closed an invitation is of no use", async () => {
+test("where signing up is off, invitations are refused too", async () => {
   const { email, token } = await invited();
   const browser = new Browser({ SIGNUP: "closed" });
   expect((await browser.ask(`/console/sign-up?invitation=${token}`)).status).toBe(403);

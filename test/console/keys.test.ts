@@ -1,4 +1,4 @@
-/** API keys over time: changed, rotated, expired; the money of a rotated pair. */
+/** API keys over time: changes, rotation, expiry, and the shared quota of a rotated pair. */
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -12,7 +12,7 @@ holdTime();
 const secretIn = (text: string) => /sk-[0-9A-Za-z]{49}/.exec(text)![0];
 const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
 
-/** One person for all of these tests: signing up is slow, and each test has a key of its own. */
+/** One user for all tests: signing up is slow, and each test has its own key. */
 let signedUp: Promise<{ browser: Browser; id: string }> | undefined;
 
 async function signUp() {
@@ -21,7 +21,7 @@ async function signUp() {
   return { browser, id: (await accountByEmail(env.DB, email))!.id };
 }
 
-/** A new key of that quota, under a name of its own. */
+/** A new key with this quota and a unique name. */
 async function newKey(quota: string, expires = ""): Promise<{ browser: Browser; account: Account; name: string }> {
   const { browser, id } = await (signedUp ??= signUp());
   const name = unique();
@@ -31,7 +31,7 @@ async function newKey(quota: string, expires = ""): Promise<{ browser: Browser; 
   return { browser, account: { id, key, keyId }, name };
 }
 
-/** What the list tells of the keys of that name, oldest first. */
+/** The rows of the list for keys with this name, oldest first. */
 const listed = async (browser: Browser, name: string) =>
   (await browser.read("/console/keys")).split("<tr>").filter((row) => row.includes(`<th scope="row" class="wrap">${name} `));
 
@@ -39,7 +39,7 @@ const rotate = (browser: Browser, keyId: string, overlap: string) => browser.ask
 const statusOf = async (key: string) => (await call("/v1/balance", { key })).status;
 const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
-test("a rotated key's successor has its name, its expiry and its quota, and the old one works until the overlap is over", async () => {
+test("a rotated key's successor has its name, expiry and quota, and the old key works until the overlap ends", async () => {
   const { browser, account, name } = await newKey("1.5", "2999-12-31");
   await finish(account, await submit(account, "/v1/images/generations", image()));
   expect(await browser.read(`/console/keys/${account.keyId}/rotate`)).toContain(`Rotate the key ${name}`);
@@ -62,20 +62,20 @@ test("a rotated key's successor has its name, its expiry and its quota, and the 
   expect((await listed(browser, name))[0]).toContain("expired</span>");
 });
 
-test("without an overlap the old key is refused at once here, and within eight seconds where it is still believed", async () => {
+test("without an overlap the old key is refused at once here, and within eight seconds where it is still cached", async () => {
   const { browser, account } = await newKey("");
   expect(await statusOf(account.key)).toBe(200);
   const key = secretIn(await (await rotate(browser, account.keyId, "now")).text());
   expect(await statusOf(account.key)).toBe(401);
   expect(await statusOf(key)).toBe(200);
-  // As another isolate's rotation is seen from here: in D1 alone.
+  // Simulates a rotation in another isolate: it is only visible in D1.
   await env.DB.prepare("UPDATE api_key SET expires_at = ?1 WHERE coalesce(wallet_id, id) = ?2").bind(Date.now(), account.keyId).run();
   expect(await statusOf(key)).toBe(200);
   wait(8_000);
   expect(await statusOf(key)).toBe(401);
 });
 
-test("both keys of a rotation together spend what one could, while they are rotated and used at once", async () => {
+test("both keys of a rotation together spend at most the quota, also during parallel rotations and submissions", async () => {
   const { browser, account } = await newKey("0.1");
   const buy = async (key: string) => (await call("/v1/images/generations", { key, body: image() })).status;
   const [shown, ...during] = await Promise.all([
@@ -91,7 +91,7 @@ test("both keys of a rotation together spend what one could, while they are rota
   expect((await call("/v1/balance", { key })).body.remain_balance).toBe(0.01);
 });
 
-test("a pair's second key is rotated too, and each is deleted by itself", async () => {
+test("a pair's second key can be rotated too, and each key is deleted separately", async () => {
   const { browser, account, name } = await newKey("0.05");
   const second = secretIn(await (await rotate(browser, account.keyId, "week")).text());
   wait(1000);
@@ -105,7 +105,7 @@ test("a pair's second key is rotated too, and each is deleted by itself", async 
   expect((await call("/v1/balance", { key: third })).body.remain_balance).toBe(0.02);
 });
 
-test("a key that was replaced, or works no more, is not rotated; nor for a time of one's own", async () => {
+test("a replaced or inactive key cannot be rotated, and the overlap is limited to the offered values", async () => {
   const { browser, account, name } = await newKey("");
   for (const overlap of ["", "year", "constructor"]) expect((await rotate(browser, account.keyId, overlap)).status).toBe(400);
   expect(await listed(browser, name)).toHaveLength(1);
@@ -117,7 +117,7 @@ test("a key that was replaced, or works no more, is not rotated; nor for a time 
   expect(await statusOf(account.key)).toBe(401);
 });
 
-test("a key's name and quota are changed, the quota not below what is used and reserved", async () => {
+test("a key's name and quota can be changed, the quota not below what is used and reserved", async () => {
   const { browser, account, name } = await newKey("1");
   await submit(account, "/v1/images/generations", image());
   const path = `/console/keys/${account.keyId}/change`;
@@ -134,7 +134,7 @@ test("a key's name and quota are changed, the quota not below what is used and r
   expect((await call("/v1/balance", { key: account.key })).body.unlimited_quota).toBe(true);
 });
 
-test("when a key was last spent from is told, and looking at tasks is not spending", async () => {
+test("the list shows when a key was last spent from; reading tasks does not count", async () => {
   const { browser, account, name } = await newKey("");
   expect((await listed(browser, name))[0]).toContain("none yet");
   const at = new Date().toISOString().slice(0, 19).replace("T", " ");
@@ -144,14 +144,14 @@ test("when a key was last spent from is told, and looking at tasks is not spendi
   expect((await listed(browser, name))[0]).toContain(`${at} UTC`);
 });
 
-test("of several rotations at once one makes a key", async () => {
+test("of several parallel rotations only one creates a key", async () => {
   const { browser, account, name } = await newKey("1");
   const answers = await Promise.all(Array.from({ length: 3 }, () => rotate(browser, account.keyId, "day")));
   expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400]);
   expect(await listed(browser, name)).toHaveLength(2);
 });
 
-test("a key may be rotated in the millisecond in which it was made, and again when its successor is deleted", async () => {
+test("a key may be rotated in the millisecond in which it was created, and again when its successor is deleted", async () => {
   const { browser, account, name } = await newKey("1");
   await env.DB.prepare("UPDATE api_key SET created_at = ?1 WHERE id = ?2").bind(Date.now(), account.keyId).run();
   for (let time = 0; time < 2; time++) {
@@ -164,7 +164,7 @@ test("a key may be rotated in the millisecond in which it was made, and again wh
   expect(await statusOf(account.key)).toBe(200);
 });
 
-test("the operator sees both keys of a rotation with what they share, and deletes one; tasks and repeats outlive it", async () => {
+test("the operator sees both keys of a rotation with their shared quota, and deletes one; tasks and replays still work", async () => {
   const { browser, account } = await newKey("0.1");
   const [body, headers] = [image(), { "idempotency-key": unique() }];
   const taskId = await submit(account, "/v1/images/generations", body, headers);

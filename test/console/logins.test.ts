@@ -1,4 +1,4 @@
-/** Logins elsewhere: who may come in by them, what they are joined to, and that nobody else gets in that way. */
+/** Sign-in with GitHub and Google: who may sign in, which account is joined, and what is refused. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -28,7 +28,7 @@ const somebody = (more: Partial<Profile> = {}): Profile => ({
   ...more,
 });
 
-/** Who the other side says has signed in there; what it was asked for. */
+/** The profile that the emulated provider returns, and the requests that it received. */
 let there: Profile;
 let asked: { url: string; body: string }[];
 
@@ -63,7 +63,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Goes there and comes back: where one is led in the end. */
+/** Signs in through the emulated provider: the path of the final redirect. */
 async function signIn(browser: Browser, profile: Profile, login = "github", start = `/console/login/${login}`): Promise<string> {
   there = profile;
   const away = await browser.ask(start, { callbackURL: "https://evil.example/" });
@@ -76,14 +76,14 @@ async function signIn(browser: Browser, profile: Profile, login = "github", star
 
 const isKnown = async (email: string) => (await env.DB.prepare("SELECT 1 FROM auth_user WHERE email = ?1").bind(email).first()) !== null;
 
-/** An account of the operator's with 1,000. */
+/** An account opened by the operator with a quota of 1,000. */
 async function operators(email: string): Promise<string> {
   const { account, statement } = insertAccount(env.DB, email, null);
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
   return account.id;
 }
 
-test.each(["github", "google"])("a new person comes by %s, and nothing of the way there is kept", async (login) => {
+test.each(["github", "google"])("a new user signs up with %s, and no token of the provider is stored", async (login) => {
   const browser = browserOf();
   const profile = somebody();
   expect(await signIn(browser, profile, login)).toBe("/console");
@@ -103,7 +103,7 @@ test.each(["github", "google"])("a new person comes by %s, and nothing of the wa
   expect(account).not.toContain("<i>");
 });
 
-test("who comes from elsewhere needs an invitation where others do", async () => {
+test("a new user of another provider needs an invitation where other users do", async () => {
   const profile = somebody();
   const byInvitation = () => browserOf({ SIGNUP: "invite" });
   const accountId = await operators(profile.email);
@@ -124,7 +124,7 @@ test("who comes from elsewhere needs an invitation where others do", async () =>
   expect(results).toEqual([]);
 });
 
-test("an address that is proved there is a claim to the operator's account, an unproved one is none", async () => {
+test("a verified address joins the account that the operator opened, an unverified one does not", async () => {
   const profile = somebody({ verified: false });
   await operators(profile.email);
   expect(await signIn(browserOf(), profile)).toBe("/console/sign-in?error=email_not_verified");
@@ -134,7 +134,7 @@ test("an address that is proved there is a claim to the operator's account, an u
   expect(await browser.read("/console")).toContain("$1,000.00");
 });
 
-test("who took an address first with a password is neither joined by its owner nor joins them", async () => {
+test("a user with a password and an unverified address is neither joined by the address's owner nor joins the owner's account", async () => {
   const taker = browserOf();
   const email = await taker.signUp();
   const owner = browserOf();
@@ -144,7 +144,7 @@ test("who took an address first with a password is neither joined by its owner n
   expect((await owner.ask("/console")).status).toBe(303);
 });
 
-test("a login is linked and unlinked on the account page, for one's own address alone", async () => {
+test("a login is linked and unlinked on the account page, only for the user's own address", async () => {
   const browser = browserOf();
   const email = await browser.signUp();
   const link = "/console/account/logins/github/link";
@@ -161,7 +161,7 @@ test("a login is linked and unlinked on the account page, for one's own address 
   expect((await other.ask("/console/account/logins/credential/unlink", {})).status).toBe(404);
 });
 
-test("the only login is not unlinked before there is a password, which only a young session may set", async () => {
+test("the last login cannot be unlinked before there is a password, which only a recent session may set", async () => {
   const browser = browserOf();
   const profile = somebody();
   await signIn(browser, profile);
@@ -184,7 +184,7 @@ test("the only login is not unlinked before there is a password, which only a yo
   expect((await browserOf().ask("/console/sign-in", form)).status).toBe(303);
 });
 
-test("who was led there comes back in the same browser, once", async () => {
+test("the return from the provider works once, in the same browser", async () => {
   there = somebody();
   const browser = browserOf();
   const away = await browser.ask("/console/login/github", {});
@@ -197,7 +197,7 @@ test("who was led there comes back in the same browser, once", async () => {
   expect(await browser.read((await browser.ask(lie)).headers.get("location")!)).not.toContain("0900");
 });
 
-test("nothing else of the library is reached, and no login that is not set up", async () => {
+test("no other endpoint of the library is reachable, and no login that is not configured", async () => {
   const browser = browserOf({ GOOGLE_CLIENT_SECRET: "" });
   for (const path of ["get-session", "callback/google?code=a&state=b", "callback/credential", "passkey/generate-authenticate-options"])
     expect((await browser.ask(`/console/auth/${path}`)).status).toBe(404);

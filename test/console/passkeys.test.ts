@@ -1,4 +1,4 @@
-/** Passkeys, with an authenticator made here: what it signs is checked as a real one's. */
+/** Passkeys with an authenticator implemented here: its signatures are verified like real ones. */
 
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { env } from "cloudflare:workers";
@@ -17,7 +17,7 @@ const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest();
 const join = (...parts: (Uint8Array | number[])[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
 const uint32 = (value: number) => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
 
-/** CBOR of what is short: texts below 24 bytes, byte strings from 24 bytes to 255. */
+/** CBOR of short values: text below 24 bytes, byte strings of 24 to 255 bytes. */
 const cborText = (text: string) => join([0x60 + text.length], bytes(text));
 const cborBytes = (data: Uint8Array) => join([0x58, data.length], data);
 
@@ -26,7 +26,7 @@ interface Options {
   userVerification?: string;
 }
 
-/** A key on somebody's device. */
+/** A key on a user's device. */
 class Authenticator {
   readonly #id = crypto.getRandomValues(new Uint8Array(16));
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -46,7 +46,7 @@ class Authenticator {
     response,
   });
 
-  /** What a browser sends to add this key. */
+  /** The request with which a browser adds this key. */
   register({ challenge }: Options, flags = isUserPresent | isUserVerified) {
     const { x = "", y = "" } = this.#keys.publicKey.export({ format: "jwk" });
     const cose = join([0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21], cborBytes(fromBase64url(x)), [0x22], cborBytes(fromBase64url(y)));
@@ -59,7 +59,7 @@ class Authenticator {
     });
   }
 
-  /** What a browser at `from` sends to sign in with this key. */
+  /** The request with which a browser on origin `from` signs in with this key. */
   signIn({ challenge }: Options, flags = isUserPresent | isUserVerified, from = origin) {
     const client = this.#client("webauthn.get", challenge, from);
     const data = this.#data(flags);
@@ -86,7 +86,7 @@ async function enter(key: Authenticator, flags?: number, from?: string): Promise
   return { browser, status: (await browser.ask("/console/passkeys", JSON.stringify({ response }))).status };
 }
 
-test("a passkey is added, signs in, and does so no more when it is deleted, by its owner alone", async () => {
+test("a passkey is added, signs in, and no longer does after its owner deleted it", async () => {
   const owner = new Browser();
   const email = await owner.signUp();
   const key = new Authenticator();
@@ -105,7 +105,7 @@ test("a passkey is added, signs in, and does so no more when it is deleted, by i
   expect((await enter(key)).status).toBe(400);
 });
 
-test("a passkey without a finger, a face or a code is refused, and one that another site asked for", async () => {
+test("a passkey without user verification is refused, and so is one created for another site", async () => {
   const owner = new Browser();
   await owner.signUp();
   const key = new Authenticator();
@@ -116,7 +116,7 @@ test("a passkey without a finger, a face or a code is refused, and one that anot
   expect((await enter(key)).status).toBe(200);
 });
 
-test("a challenge is of one browser and good once; who signs otherwise is refused", async () => {
+test("a challenge is valid once in one browser; a wrong signature is refused", async () => {
   const owner = new Browser();
   await owner.signUp();
   const key = new Authenticator();
@@ -135,7 +135,7 @@ test("a challenge is of one browser and good once; who signs otherwise is refuse
   }
 });
 
-test("nothing is asked for by other sites, and nothing is added without a young session", async () => {
+test("requests from other origins are refused, and adding a passkey needs a recent session", async () => {
   const owner = new Browser();
   const email = await owner.signUp();
   for (const path of ["/console/passkeys/options", "/console/passkeys", "/console/account/passkeys/options", "/console/account/passkeys"])
@@ -148,7 +148,7 @@ test("nothing is asked for by other sites, and nothing is added without a young 
   expect((await owner.ask("/console/account")).status).toBe(200);
 });
 
-test("who proves an address by a letter keeps no passkey from before", async () => {
+test("a user who verifies an address by e-mail loses passkeys that were added before", async () => {
   let text = "";
   const MAIL = { send: async (letter: { text: string }) => (text = letter.text) } as unknown as SendEmail;
   const taker = new Browser();

@@ -1,4 +1,4 @@
-/** The playground: every model's form, what it costs, what becomes of it. */
+/** The playground: every model's form, its price, and the task it submits. */
 
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
@@ -15,7 +15,7 @@ const path = "/console/playground";
 const rich = { SIGNUP_QUOTA: "1000" };
 const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
 
-/** Somebody who is signed in, and a key of their account. */
+/** A signed-in user, and a key of their account. */
 async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browser: Browser; account: Account }> {
   const browser = new Browser(vars);
   await browser.signUp();
@@ -26,14 +26,14 @@ async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browser: Brow
 }
 
 interface Form {
-  /** What a browser would send of it, but for files. */
+  /** The form values that a browser would send, without files. */
   values: Record<string, string>;
-  /** Each field's control, by the control's name. */
+  /** Each form control by its name. */
   controls: Map<string, { tag: string; attributes: Record<string, string>; options: string[] }>;
   fields: string[];
 }
 
-/** The playground's form in a page, as a browser understands it. */
+/** Parses the playground's form in a page as a browser would. */
 async function formIn(html: string): Promise<Form> {
   const form: Form = { values: {}, controls: new Map(), fields: [] };
   let select = "";
@@ -79,14 +79,14 @@ async function formIn(html: string): Promise<Form> {
 
 const forms = new Map<string, Form>();
 
-/** A model's form, with a key of its own as each page has. It is the same for everybody, and read once. */
+/** A model's form with a new idempotency key. The form is the same for every user, and fetched once. */
 async function formOf(browser: Browser, model: string): Promise<Form> {
   const form = forms.get(model) ?? (await formIn(await browser.read(`${path}?model=${encodeURIComponent(model)}`)));
   forms.set(model, form);
   return { ...form, values: { ...form.values, key: crypto.randomUUID() } };
 }
 
-/** Fills a model's form and sends it. */
+/** Fills in a model's form and sends it. */
 async function send(browser: Browser, model: string, typed: Record<string, string>, way = "run"): Promise<Response> {
   const { values } = await formOf(browser, model);
   return browser.ask(path, { ...values, ...typed, do: way });
@@ -102,7 +102,7 @@ async function run(browser: Browser, account: Account, model: string, typed: Rec
   return recordOf(account, id);
 }
 
-/** Everything that a model does. */
+/** All kinds of task that a model supports. */
 const choices = allModels().flatMap(({ id, actions }) =>
   Object.keys(actions).map((action) => (action === "character" || action === "remix" ? `${id}:${action}` : id)),
 );
@@ -114,12 +114,12 @@ const held = async (account: Account) =>
     .first<{ held: number }>())!.held;
 
 let one: { browser: Browser; account: Account };
-let film: string;
+let video: string;
 
 beforeAll(async () => {
   holdTime();
   one = await person();
-  film = await complete(one.account, "/v1/videos/generations", { model: "vidA-2", prompt: "waves" });
+  video = await complete(one.account, "/v1/videos/generations", { model: "vidA-2", prompt: "waves" });
 });
 
 interface Schema {
@@ -131,7 +131,7 @@ interface Schema {
   maxLength?: number;
 }
 
-/** Each field of a schema by its path, but those that are not asked for in a form. */
+/** Each field of a schema by its path, except those that a form does not have. */
 const leavesOf = (schema: Schema, prefix = ""): [string, Schema][] =>
   Object.entries(schema.properties!).flatMap(([name, property]): [string, Schema][] =>
     property.properties && property.additionalProperties === undefined
@@ -163,7 +163,7 @@ test("every model's form has the fields and limits of its schema, each with a la
     }
 });
 
-test("hints are there in every language or in none", () => {
+test("hints exist in every language or in none", () => {
   for (const name of ["prompt", "timestamps", "tools", "stop", "metadata.style", "image_with_roles"])
     expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => hintOf(language, name, "video") !== undefined)).size).toBe(1);
 });
@@ -171,8 +171,8 @@ test("hints are there in every language or in none", () => {
 test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with what its form shows", async (choice) => {
   const { browser, account } = one;
   const typed: Record<string, string> = choice.endsWith(":character")
-    ? { from_task: film, timestamps: "1,3" }
-    : { prompt: "A lighthouse\r\nat dawn", ...(choice.endsWith(":remix") && { video_id: film }) };
+    ? { from_task: video, timestamps: "1,3" }
+    : { prompt: "A lighthouse\r\nat dawn", ...(choice.endsWith(":remix") && { video_id: video }) };
   const { values } = await formOf(browser, choice);
   const task = await run(browser, account, choice, typed);
   const [model, action] = choice.split(":");
@@ -180,12 +180,12 @@ test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with
   const parameters = task.submission.parameters as Record<string, unknown>;
   if (typed["prompt"]) expect(parameters["prompt"]).toBe("A lighthouse\nat dawn");
   else expect(parameters).toMatchObject(typed);
-  if (choice.endsWith(":remix")) expect(task.submission.source?.taskId).toBe(film);
+  if (choice.endsWith(":remix")) expect(task.submission.source?.taskId).toBe(video);
   for (const name of ["size", "n", "quality", "duration", "metadata.resolution"])
     expect([name, parameters[name.replace("metadata.", "")]]).toEqual([name, values[name] && (Number(values[name]) || values[name])]);
 });
 
-test("what is set in every kind of field is in the task", async () => {
+test("the values of every kind of field reach the task", async () => {
   const { browser, account } = one;
   const typed = {
     prompt: "  <b>wide</b> ",
@@ -213,20 +213,20 @@ test.each([
   ["vidC-1-0-pro-fast", { duration: "7", "metadata.resolution": "1080p" }, "0.42"],
   ["vidD-02", { duration: "10", "metadata.resolution": "512p" }, "0.5"],
   ["vidB-3.1-quality", {}, "3.2"],
-])("the price shown for %s with %o is what is reserved", async (model, typed, price) => {
+])("the price shown for %s with %o is the price that is reserved", async (model, typed, price) => {
   const { browser, account } = one;
   const preview = await (await send(browser, model, { prompt: "x", ...typed }, "preview")).text();
   expect(shownPrice(preview)).toBe(price);
   expect((await run(browser, account, model, { prompt: "x", ...typed })).submission.price).toBe(Math.round(Number(price) * 1e6));
 });
 
-test("a character costs what its form says, before anything is typed", async () => {
+test("a character costs what its form shows before anything is typed", async () => {
   const { browser, account } = one;
   expect(shownPrice(await browser.read(`${path}?model=vidA-2:character`))).toBe("0.05");
-  expect((await run(browser, account, "vidA-2:character", { from_task: film, timestamps: "0,2" })).submission.price).toBe(50_000);
+  expect((await run(browser, account, "vidA-2:character", { from_task: video, timestamps: "0,2" })).submission.price).toBe(50_000);
 });
 
-test("a form sent twice is one task; a changed one is another", async () => {
+test("a form sent twice creates one task; a changed form creates another", async () => {
   const { browser, account } = await person();
   const { values } = await formOf(browser, "imgA-4");
   const twice = { ...values, prompt: "once", do: "run" };
@@ -239,7 +239,7 @@ test("a form sent twice is one task; a changed one is another", async () => {
   expect(await held(account)).toBe(60_000);
 });
 
-test("a refusal stands beside its field, in the language of the page, and what was typed is kept", async () => {
+test("a refusal is shown beside its field, in the page's language, and the values are kept", async () => {
   const { browser, account } = await person();
   await browser.ask("/console/language?to=zh");
   const response = await send(browser, "imgA-4", { prompt: "", n: "9", quality: "hd", size: "21:9" });
@@ -253,7 +253,7 @@ test("a refusal stands beside its field, in the language of the page, and what w
   expect(await held(account)).toBeNull();
 });
 
-test("a refusal of an item stands beside its field and names the item", async () => {
+test("a refusal of an item is shown beside its field and names the item", async () => {
   const response = await send(one.browser, "imgB-4o-image", { prompt: "x", "images.url": "https://pictures.example/1.png\nnowhere" });
   const html = await response.text();
   expect(response.status).toBe(400);
@@ -264,7 +264,7 @@ test("a refusal of an item stands beside its field and names the item", async ()
 test.each([
   ["sandbox:reject", 422, "The content violates the content policy."],
   ["@nobody.here walks", 400, "names a character that does not exist: @nobody.here"],
-])("what is wrong with the prompt %s is told", async (prompt, status, sentence) => {
+])("an invalid prompt is reported: %s", async (prompt, status, sentence) => {
   const response = await send(one.browser, "vidA-2", { prompt });
   expect(response.status).toBe(status);
   const html = await response.text();
@@ -272,7 +272,7 @@ test.each([
   expect((await formIn(html)).values["prompt"]).toBe(prompt);
 });
 
-test("who has too little is told before and after", async () => {
+test("an insufficient balance is reported before and after submitting", async () => {
   const { browser } = await person({ SIGNUP_QUOTA: "0.05" });
   const preview = await (await send(browser, "imgA-4", { prompt: "x", n: "2" }, "preview")).text();
   expect(preview).toContain("This is more than remains.");
@@ -281,7 +281,7 @@ test("who has too little is told before and after", async () => {
   expect(await response.text()).toContain("The balance is insufficient.");
 });
 
-test("pictures that are picked are the task's inputs, to the byte", async () => {
+test("chosen image files are the task's inputs, byte by byte", async () => {
   const { browser, account } = one;
   const { values } = await formOf(browser, "vidC-1-0-pro-fast");
   const form = new FormData();
@@ -320,7 +320,7 @@ test("a form that is too large is refused unread", async () => {
   expect(response.status).toBe(413);
 });
 
-test("a run is prefilled from a task, an uploaded picture has to be picked again", async () => {
+test("a form is prefilled from a task, and an uploaded image has to be chosen again", async () => {
   const { browser, account } = one;
   const typed = {
     prompt: `"><script>alert(1)</script>`,
@@ -336,10 +336,10 @@ test("a run is prefilled from a task, an uploaded picture has to be picked again
   expect(values).toMatchObject({ ...typed, model: "vidC-1-0-pro-fast", "image_with_roles.0.role": "first_frame" });
   expect(html).not.toContain("have to be chosen again");
 
-  const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: film, duration: "25" });
+  const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: video, duration: "25" });
   expect((await formIn(await browser.read(`${path}?from=${remix.id}`))).values).toMatchObject({
     model: "vidA-2-pro:remix",
-    video_id: film,
+    video_id: video,
     duration: "25",
   });
 
@@ -355,19 +355,19 @@ test("a run is prefilled from a task, an uploaded picture has to be picked again
   expect((await browser.ask(`${path}?from=task_nothing`)).status).toBe(404);
 });
 
-test("another model's form keeps what fits into it", async () => {
+test("switching models keeps the values that fit the new form", async () => {
   const response = await send(one.browser, "imgA-4", { prompt: "kept", size: "3:2", n: "4", model: "vidD-02" }, "choose");
   expect(response.headers.get("hx-replace-url")).toBe(`${path}?model=vidD-02`);
   const { values } = await formIn(await response.text());
   expect(values).toMatchObject({ model: "vidD-02", prompt: "kept", size: "16:9", duration: "5" });
-  // What nobody has changed gives way to the other model's own default, though it fits.
-  const film = async (typed: Record<string, string>) =>
+  // A default that the user did not change is replaced by the new model's default, even if it would fit.
+  const makeVideo = async (typed: Record<string, string>) =>
     (await formIn(await (await send(one.browser, "imgA-4", { ...typed, model: "vidA-2" }, "choose")).text())).values;
-  expect(await film({})).toMatchObject({ model: "vidA-2", size: "16:9" });
-  expect(await film({ size: "9:16" })).toMatchObject({ model: "vidA-2", size: "9:16" });
+  expect(await makeVideo({})).toMatchObject({ model: "vidA-2", size: "16:9" });
+  expect(await makeVideo({ size: "9:16" })).toMatchObject({ model: "vidA-2", size: "9:16" });
 });
 
-test("an alias, a field in the query; a model that is not there gives way to another", async () => {
+test("the query may have an alias and field values; an unavailable model is replaced by another", async () => {
   const { browser } = one;
   const query = (text: string) => browser.read(`${path}?${text}`).then(formIn);
   expect((await query("model=imgC-alias-pro&prompt=from+a+link")).values).toMatchObject({
@@ -378,7 +378,7 @@ test("an alias, a field in the query; a model that is not there gives way to ano
   expect((await browser.ask(path, { model: "nothing", do: "run" })).status).toBe(404);
 });
 
-test("a chat is answered on the page, with what it cost, and goes on", async () => {
+test("a chat is answered on the page with its cost, and continues", async () => {
   const { browser, account } = await person();
   const typed = {
     "messages.0.content": "Be brief.",
@@ -407,7 +407,7 @@ test("a chat is answered on the page, with what it cost, and goes on", async () 
   });
 });
 
-test("a chat that breaks off says so under what came of it", async () => {
+test("a chat that breaks off shows what arrived and says so below it", async () => {
   const html = await (await send(one.browser, "textA-1-mini", { "messages.1.content": "break <b>" })).text();
   expect(html).toContain('<p class="said">Hello</p>');
   expect(html).toContain("The answer broke off.");
@@ -415,7 +415,7 @@ test("a chat that breaks off says so under what came of it", async () => {
   expect(html.endsWith("</html>")).toBe(true);
 });
 
-test("what is no JSON, and no conversation, is told beside its field", async () => {
+test("text that is not JSON, and a conversation that is not valid, are reported beside their field", async () => {
   const response = await send(one.browser, "textA-1-mini", { tools: "hammer", temperature: "warm" });
   expect(response.status).toBe(400);
   const { controls } = await formIn(await response.text());
@@ -423,7 +423,7 @@ test("what is no JSON, and no conversation, is told beside its field", async () 
     expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
 });
 
-test("JSON that is nested too deep, and more names of pictures than there is room for, are refused and written down once", async () => {
+test("deeply nested JSON and too many image names are refused, and the page shows them once", async () => {
   const deep = "[".repeat(5_000) + "]".repeat(5_000);
   expect((await send(one.browser, "textA-1-mini", { tools: deep, "messages.0.content": "x" })).status).toBe(400);
   const names = "a\n".repeat(100_000);
@@ -432,7 +432,7 @@ test("JSON that is nested too deep, and more names of pictures than there is roo
   expect((await shown.text()).length).toBeLessThan(100_000);
 });
 
-test.each([1, 3, 9])("when D1 fails %i times nothing is held, and the same form may be sent again", async (times) => {
+test.each([1, 3, 9])("when D1 fails %i times nothing is reserved, and the same form can be sent again", async (times) => {
   const { values } = await formOf(one.browser, "imgA-4");
   const form = { ...values, prompt: `fault ${times}`, do: "run" };
   const before = await held(one.account);

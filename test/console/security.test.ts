@@ -1,4 +1,4 @@
-/** What nobody may see or do: every route of the console, whatever is sent to it by whom, and where a key's secret must not be. */
+/** Access rules of every route of the console, whatever is sent and by which user; and where a key's secret must not appear. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -16,17 +16,17 @@ afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const image = () => ({ model: "imgA-4", prompt: unique() });
-/** Part of everything that somebody can write, where nothing else is told. */
+/** Included in every text that a user can enter, unless the test sets it. */
 const script = `"'><script>alert(1)</script>`;
 const secretPattern = /sk-[0-9A-Za-z]{49}/g;
 
-/** Every route as it is registered; middleware is no route. */
+/** Every registered route, without middleware. */
 const routes = pages.routes.filter(({ method, path }, at, all) => {
   const isFirst = all.findIndex((other) => other.method === method && other.path === path) === at;
   return method !== "ALL" && isFirst;
 });
 
-/** The pages of who is not signed in. Whatever is not here asks for that. */
+/** The pages without sign-in. All other routes need it. */
 const open = new Set(
   [
     "static/:name",
@@ -45,7 +45,7 @@ const open = new Set(
     .map((path) => `/console/${path}`),
 );
 
-/** Somebody with one of everything that pages show. */
+/** A user with one of each thing that pages show. */
 async function personWithAll() {
   const browser = new Browser();
   const email = await browser.signUp();
@@ -85,7 +85,7 @@ beforeAll(async () => {
   [owner] = await Promise.all([personWithAll(), stranger.signUp()]);
 });
 
-/** The path of a route to what is the owner's. */
+/** The path of a route, filled in with the owner's ids. */
 function pathTo(route: string): string {
   const { accountId, keyId, taskId, passkeyId, characterId, session } = owner;
   const kinds: Record<string, string> = { keys: keyId, tasks: taskId, characters: characterId, sessions: session, passkeys: passkeyId };
@@ -104,7 +104,7 @@ function pathTo(route: string): string {
 
 const isOnesOwn = (path: string) => /:(?!name|login|model)/.test(path);
 
-/** Fields of every form, with what would take a thing from its owner. */
+/** The fields of all forms, with values that would take something from the owner. */
 const form = () => ({
   overlap: "now",
   name: "taken",
@@ -124,7 +124,7 @@ const form = () => ({
   model: "imgA-4",
 });
 
-/** Every row of D1, by its table. */
+/** Every row of D1 with its table. */
 async function everyRow(): Promise<[table: string, row: string][]> {
   const { results: tables } = await env.DB.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf*'").run<{
     name: string;
@@ -133,16 +133,16 @@ async function everyRow(): Promise<[table: string, row: string][]> {
   return rows.flatMap(({ results }, at) => results.map((row): [string, string] => [tables[at]!.name, JSON.stringify(row)]));
 }
 
-/** What D1 has of the owner. */
+/** The rows of D1 that belong to the owner. */
 const ownersRows = async () =>
   (await everyRow()).filter(([, row]) => owner.marks.some((mark) => row.includes(mark))).sort(([a, b], [c, d]) => (a + b < c + d ? -1 : 1));
 
-test("who is not signed in is led to the sign-in page, from every page that is not an open one", async () => {
+test("visitors are redirected to the sign-in page from every page that needs sign-in", async () => {
   const before = await ownersRows();
   expect(before.length).toBeGreaterThan(10);
   for (const { method, path } of routes.filter((route) => !open.has(route.path))) {
     const response = await new Browser().ask(pathTo(path), method === "POST" ? form() : undefined);
-    // From a page there is a way back to it.
+    // The redirect of a page includes the way back to it.
     const back = method === "GET" && path !== "/console" ? `?to=${encodeURIComponent(pathTo(path))}` : "";
     expect([response.status, response.headers.get("location")], `${method} ${path}`).toEqual([303, `/console/sign-in${back}`]);
     expect(await response.text()).toBe("");
@@ -150,7 +150,7 @@ test("who is not signed in is led to the sign-in page, from every page that is n
   expect(await ownersRows()).toEqual(before);
 });
 
-test("what is somebody else's is not there, whatever is asked of it and how", async () => {
+test("other users' things are 404 for every method and input", async () => {
   const before = await ownersRows();
   const ending = new Set(["/console/sign-out", "/console/account/sessions/end"]);
   expect(routes.filter(({ path }) => isOnesOwn(path)).length).toBeGreaterThan(20);
@@ -162,13 +162,13 @@ test("what is somebody else's is not there, whatever is asked of it and how", as
       const what = `${way} ${path}`;
       expect(response.status, what).toBeLessThan(500);
       if (way !== method || isAdmins || isOnesOwn(path)) expect(response.status, what).toBe(404);
-      // What was typed into the forms to sign in and up stays in them.
+      // The sign-in and sign-up forms keep the values that were typed.
       const shown = /sign-(?:in|up)$/.test(path) ? text.replace(`value="${form().email}"`, "") : text;
       for (const mark of owner.marks) expect(shown, what).not.toContain(mark);
       if (!path.includes("/static/")) expect(response.headers.get("content-security-policy"), what).toContain("default-src 'none'");
     }
   }
-  // What lists, filters and files show when they are asked for another's things by what stands behind the question mark.
+  // Lists, filters and exports with another user's ids in the query.
   for (const path of [
     `tasks?after=${owner.taskId}`,
     `characters?after=${owner.characterId}`,
@@ -180,7 +180,7 @@ test("what is somebody else's is not there, whatever is asked of it and how", as
     for (const mark of [owner.prompt, owner.keyName, owner.username]) expect(text, path).not.toContain(mark);
   }
   expect(await ownersRows()).toEqual(before);
-  // The paths are right: to their owner they lead.
+  // The paths are correct: the owner gets the pages.
   for (const { method, path } of routes.filter(
     (route) => route.method === "GET" && isOnesOwn(route.path) && !route.path.startsWith("/console/admin"),
   ))
@@ -188,7 +188,7 @@ test("what is somebody else's is not there, whatever is asked of it and how", as
   expect((await owner.browser.ask(pathTo("/console/account/passkeys/:id/delete"), {})).status).toBe(303);
 });
 
-test("no form from another page does anything, also in the owner's browser", async () => {
+test("no form from another origin has an effect, also in the owner's browser", async () => {
   const before = await ownersRows();
   const posts = routes.filter(({ method }) => method === "POST");
   expect(posts.length).toBeGreaterThan(25);
@@ -200,10 +200,10 @@ test("no form from another page does anything, also in the owner's browser", asy
   expect(await ownersRows()).toEqual(before);
 });
 
-/** Every page as its owner opens it. */
+/** Every page as its owner sees it. */
 const ownPages = () => routes.filter(({ method, path }) => method === "GET" && !path.includes("/static/")).map(({ path }) => pathTo(path));
 
-test("nothing that somebody writes is markup: neither what is kept nor what an address says; no header is made of it", async () => {
+test("user text is never markup, whether stored or in the URL, and never sets a header", async () => {
   const names = "invitation token error done problem q after days kind status model from prompt to language size".split(" ");
   const query = new URLSearchParams(names.map((name) => [name, `${script}\r\nx-made: up`])).toString();
   expect((await asAdmin(`/accounts/${owner.accountId}`, { method: "PATCH", body: { admin: true } })).status).toBe(200);
@@ -223,7 +223,7 @@ test("nothing that somebody writes is markup: neither what is kept nor what an a
   expect(shown).toBeGreaterThan(8);
 });
 
-test("a key's secret is shown once and is nowhere else: in no other page, line of the log, row of D1, or object", async () => {
+test("a key's secret is shown once and appears nowhere else: no other page, log line, row of D1 or object", async () => {
   const logs = ["log", "error", "warn", "info", "debug"] as const;
   const lines = logs.map((name) => vi.spyOn(console, name).mockImplementation(() => undefined));
   const { browser, accountId, email } = owner;
@@ -294,7 +294,7 @@ test.each([
   expect(alerts).not.toHaveBeenCalled();
 });
 
-test("a form that is too large is not read to its end", async () => {
+test("reading a form stops at the size limit", async () => {
   let sent = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -307,7 +307,7 @@ test("a form that is too large is not read to its end", async () => {
   expect(sent).toBeLessThan(1_000_000);
 });
 
-test("names and addresses of new people have a length", async () => {
+test("names and addresses of new users have a length limit", async () => {
   const browser = new Browser();
   for (const [name, local] of [
     ["", "a"],

@@ -1,4 +1,4 @@
-/** A browser without script: pages, forms, cookies. It asks the gateway, which has the console behind it as in a deployment. */
+/** A browser without script: pages, forms, cookies. Its requests go to the gateway, which forwards to the console as in a deployment. */
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -17,13 +17,13 @@ export class Browser {
   readonly #vars: Partial<ConsoleEnv>;
   readonly #gatewayVars: Partial<Env>;
 
-  /** Variables that the console, and the gateway before it, have for this browser's requests. */
+  /** `vars` are variables of the console, `gatewayVars` of the gateway, for this browser's requests. */
   constructor(vars: Partial<ConsoleEnv> = {}, gatewayVars: Partial<Env> = {}) {
     this.#vars = vars;
     this.#gatewayVars = gatewayVars;
   }
 
-  /** Sends a request as it is. */
+  /** Sends a request unchanged. */
   async #send(request: Request): Promise<Response> {
     const ctx = createExecutionContext();
     const CONSOLE: Env["CONSOLE"] = {
@@ -32,7 +32,7 @@ export class Browser {
     return gateway.fetch(request, { ...env, ...this.#gatewayVars, CONSOLE }, ctx);
   }
 
-  /** Asks for a page, or sends a form, or JSON as a text, from `from`, by `method`. Redirects are not followed. */
+  /** Requests a page or sends a form (JSON if it is a string) from origin `from`. Redirects are not followed. */
   async ask(
     path: string,
     form?: Form,
@@ -63,12 +63,12 @@ export class Browser {
     return response;
   }
 
-  /** A page's text. */
+  /** The text of a page. */
   async read(path: string): Promise<string> {
     return (await this.ask(path)).text();
   }
 
-  /** Signs up as a new person: their e-mail address. */
+  /** Signs up as a new user and returns the e-mail address. */
   async signUp(password = "correct horse battery"): Promise<string> {
     const email = `person-${crypto.randomUUID()}@example.com`;
     const response = await this.ask("/console/sign-up", { name: "A <b>person</b>", email, password });
@@ -76,7 +76,7 @@ export class Browser {
     return email;
   }
 
-  /** Attempts are counted by network: each browser has its own. */
+  /** Sign-in attempts are counted per network: each browser has an address of its own. */
   readonly address = `2001:db8:${crypto.randomUUID().slice(0, 4)}:${crypto.randomUUID().slice(0, 4)}::1`;
 
   get cookies(): ReadonlyMap<string, string> {

@@ -1,4 +1,4 @@
-/** The tasks of an account as people see them: the gallery, a task's page, and what can be done there. */
+/** An account's tasks in the console: the gallery, a task's page, and its actions. */
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -25,7 +25,7 @@ const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 const attack = `"><script>alert(1)</script>`;
 
-/** A person of the console with a key of their account's, as programs have it. */
+/** A user of the console with an API key of their account. */
 async function person(add = 95): Promise<{ browser: Browser; account: Account }> {
   const browser = new Browser();
   const email = await browser.signUp();
@@ -37,46 +37,46 @@ async function person(add = 95): Promise<{ browser: Browser; account: Account }>
 }
 
 let known: ReturnType<typeof person> | undefined;
-/** Somebody for tests that look at one task alone: signing up takes its time. */
+/** A shared user for tests of a single task, because signing up is slow. */
 const somebody = () => (known ??= person());
 
 const tick = () => vi.setSystemTime(Date.now() + 1_000);
 const image = (account: Account, body: object = {}) => submit(account, images, { model: "imgA-4", prompt: unique(), ...body });
-const film = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
+const makeVideo = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
 
-/** The tasks that a page of the gallery shows, in their order. */
+/** The ids of the tasks in the gallery, in their order. */
 const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
 const isLive = (text: string) => /<section (?:class="stack" )?id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
 
-/** An address that a page has in this place. */
+/** The URL at this place in a page. */
 const within = (text: string, place: RegExp) => (place.exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
 
-/** A page's form: where it goes, and its hidden key. */
+/** A page's form: its action, and its hidden idempotency key. */
 function formOf(text: string, name: string): { action: string; key: string } {
   const [, action = "", key = ""] = new RegExp(`action="([^"]*/${name})".*?name="key" value="([^"]*)"`, "s").exec(text) ?? [];
   expect(action, text).not.toBe("");
   return { action, key };
 }
 
-/** Where a form led to. */
+/** The path that a form redirected to. */
 async function led(response: Response): Promise<string> {
   expect(response.status, response.status === 303 ? "" : await response.text()).toBe(303);
   return response.headers.get("location")!.replace("/console/tasks/", "");
 }
 
-test("the gallery shows each kind with its picture or film, newest first, and is live while one runs", async () => {
+test("the gallery shows each kind with its image or video, newest first, and is live while a task runs", async () => {
   const { browser, account } = await person();
   expect(await browser.read("/console/tasks")).toContain("There are no tasks yet.");
-  const picture = await complete(account, images, { model: "imgA-4", prompt: `a ${attack}` });
+  const imageId = await complete(account, images, { model: "imgA-4", prompt: `a ${attack}` });
   tick();
-  const video = await film(account);
+  const video = await makeVideo(account);
   tick();
   const character = await complete(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
   tick();
   const remix = await complete(account, `/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() });
   const text = await browser.read("/console/tasks");
-  expect(shown(text)).toEqual([remix, character, video, picture]);
-  for (const id of [picture, character])
+  expect(shown(text)).toEqual([remix, character, video, imageId]);
+  for (const id of [imageId, character])
     expect(text).toMatch(new RegExp(`<img class="preview" src="https://gateway.example/assets/${id}/`));
   for (const id of [video, remix]) expect(text).toMatch(new RegExp(`<video class="preview" src="https://gateway.example/assets/${id}/`));
   expect(text).toContain("@amber.fox");
@@ -89,20 +89,20 @@ test("the gallery shows each kind with its picture or film, newest first, and is
   expect(isLive(await browser.read("/console/tasks"))).toBe(false);
 });
 
-test("the gallery is filtered by kind, status and model, and goes on where a page ends", async () => {
+test("the gallery is filtered by kind, status and model, and has further pages", async () => {
   const { browser, account } = await person();
-  const video = await film(account);
-  const pictures: string[] = [];
+  const video = await makeVideo(account);
+  const imageIds: string[] = [];
   for (let count = 0; count < 21; count++) {
     tick();
-    pictures.unshift(await image(account));
+    imageIds.unshift(await image(account));
   }
   const show = async (query: string) => shown(await browser.read(`/console/tasks${query}`));
   const first = await browser.read("/console/tasks?kind=image&status=queued&model=imgA-4");
-  expect(shown(first)).toEqual(pictures.slice(0, 20));
+  expect(shown(first)).toEqual(imageIds.slice(0, 20));
   const older = within(first, /href="([^"]*after=[^"]*)"/);
   const second = await browser.read(older);
-  expect(shown(second)).toEqual(pictures.slice(20));
+  expect(shown(second)).toEqual(imageIds.slice(20));
   expect([first, second].map((text) => text.includes(">Older</a>"))).toEqual([true, false]);
   expect(await show("?kind=video")).toEqual([video]);
   expect(await show("?status=completed&kind=&model=")).toEqual([video]);
@@ -112,7 +112,7 @@ test("the gallery is filtered by kind, status and model, and goes on where a pag
   expect([refused.status, shown(await refused.text())]).toEqual([400, []]);
 });
 
-test("a task's page is live until the task ends, and shows its pictures, parameters, cost and times then", async () => {
+test("a task's page is live until the task ends, then shows its images, parameters, cost and times", async () => {
   const { browser, account } = await somebody();
   const prompt = `${unique()} ${attack}`;
   const id = await image(account, { prompt, n: 2, size: "16:9" });
@@ -137,16 +137,16 @@ test("a task's page is live until the task ends, and shows its pictures, paramet
   expect(text).not.toContain("<script>alert");
 });
 
-test("a film plays on its page, with its thumbnail, and leads to what it came from", async () => {
+test("a video plays on its page, with its thumbnail and a link to its source", async () => {
   const { browser, account } = await somebody();
-  const source = await film(account, { metadata: { thumbnail: true, style: "anime" } });
+  const source = await makeVideo(account, { metadata: { thumbnail: true, style: "anime" } });
   const text = await browser.read(`/console/tasks/${source}`);
   expect(text).toMatch(/<video src="https:[^"]*" poster="https:[^"]*" width="\d+" height="\d+" controls/);
   const remix = await complete(account, `/v1/videos/${source}/remix`, { model: "vidA-2", prompt: unique() });
   expect(await browser.read(`/console/tasks/${remix}`)).toContain(`href="/console/tasks/${source}"`);
 });
 
-test("a task that failed says why and that its money came back", async () => {
+test("a failed task shows the reason and that its money was returned", async () => {
   const { browser, account } = await somebody();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
@@ -158,9 +158,9 @@ test("a task that failed says why and that its money came back", async () => {
   expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0\.03"/);
 });
 
-test("files that have expired are gone from the pages, and what needs them too", async () => {
+test("expired files and the actions that need them are not on the pages", async () => {
   const { browser, account } = await somebody();
-  const id = await film(account);
+  const id = await makeVideo(account);
   expect(await browser.read(`/console/tasks/${id}`)).toContain(`action="/console/tasks/${id}/remix"`);
   vi.setSystemTime(Date.now() + 86_401_000);
   await pass(id, 0);
@@ -175,7 +175,7 @@ test("files that have expired are gone from the pages, and what needs them too",
   expect(await late.text()).toContain("the video of the task has expired");
 });
 
-test("running again submits the same once, however often the form is sent", async () => {
+test("running a task again submits its request once, however often the form is sent", async () => {
   const { browser, account } = await somebody();
   const body = { model: "vidA-2", prompt: unique(), duration: 15, size: "9:16", metadata: { style: "anime", watermark: true } };
   const id = await complete(account, videos, body);
@@ -188,12 +188,12 @@ test("running again submits the same once, however often the form is sent", asyn
   expect((await books(account)).reserved - before).toBe(1.5);
   const { metadata } = (await call(`/v1/tasks/${again}`, { key: account.key })).body.data;
   expect(metadata).toEqual((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.metadata);
-  // The page opened anew is another request.
+  // Opening the page again creates another idempotency key.
   const later = formOf(await browser.read(`/console/tasks/${id}`), "again");
   expect(await led(await browser.ask(later.action, { key: later.key }))).not.toBe(again);
 });
 
-test("a task whose pictures were sent along cannot be repeated: its page leads to the playground", async () => {
+test("a task with uploaded images cannot be repeated: its page links to the playground", async () => {
   const { browser, account } = await somebody();
   const inline = `data:image/png;base64,${png.toBase64()}`;
   const id = await complete(account, images, { model: "imgB-4o-image", prompt: unique(), images: [inline] });
@@ -207,9 +207,9 @@ test("a task whose pictures were sent along cannot be repeated: its page leads t
   expect(await books(account)).toEqual(before);
 });
 
-test("a film is remixed by the choices of the catalog; what is refused is said beside what was typed", async () => {
+test("a video is remixed with the catalog's choices; a refusal is shown beside the input", async () => {
   const { browser, account } = await person(0);
-  const id = await film(account);
+  const id = await makeVideo(account);
   const text = await browser.read(`/console/tasks/${id}`);
   for (const choice of ["vidA-2, 15 s, $1.50", "vidA-2-pro, 25 s, $7.50"]) expect(text).toContain(choice);
   const { action, key } = formOf(text, "remix");
@@ -222,7 +222,7 @@ test("a film is remixed by the choices of the catalog; what is refused is said b
   expect(told).not.toContain("<script>alert");
   expect(told).toMatch(/<option value="vidA-2-pro\/25" selected/);
   expect((await books(account)).reserved).toBe(0);
-  // The same form, changed: another request under the same key of the form.
+  // The same form with a changed value: another request with the same idempotency key.
   const remix = await led(await browser.ask(action, { ...form, choice: "vidA-2/15" }));
   const other = await led(await browser.ask(action, { ...form, prompt: "by day", choice: "vidA-2/15" }));
   expect(other).not.toBe(remix);
@@ -235,16 +235,16 @@ test("a film is remixed by the choices of the catalog; what is refused is said b
   expect(await spoken.text()).toContain("prompt: 비워 둘 수 없습니다");
 });
 
-test("private films and films of models that cannot are not remixed", async () => {
+test("there is no remix form for private videos and for models that cannot remix", async () => {
   const { browser, account } = await somebody();
-  const hidden = await film(account, { metadata: { private: true } });
-  const other = await film(account, { model: "vidB-3.1-fast" });
+  const hidden = await makeVideo(account, { metadata: { private: true } });
+  const other = await makeVideo(account, { model: "vidB-3.1-fast" });
   for (const id of [hidden, other]) expect(await browser.read(`/console/tasks/${id}`)).not.toContain(`${id}/remix`);
 });
 
-test("a character is made of a film", async () => {
+test("a character is created from a video", async () => {
   const { browser, account } = await somebody();
-  const id = await film(account);
+  const id = await makeVideo(account);
   const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "character");
   const refused = await browser.ask(action, { key, start: "1", end: "9" });
   expect(await refused.text()).toMatch(/timestamps: must be at least 1 and at most 3 seconds long.*value="9"/s);
@@ -254,7 +254,7 @@ test("a character is made of a film", async () => {
   for (const words of ["Amber Fox", "@amber.fox", `href="/console/tasks/${id}"`]) expect(text).toContain(words);
 });
 
-test("cancelling returns the money; a task that had ended is told kindly", async () => {
+test("cancelling returns the money; cancelling a final task shows a message", async () => {
   const { browser, account } = await somebody();
   const before = await books(account);
   const id = await image(account);
@@ -269,9 +269,9 @@ test("cancelling returns the money; a task that had ended is told kindly", async
   expect(await late.text()).toContain("The task has already ended.");
 });
 
-test("another account's task is not there, whatever is done with it", async () => {
+test("another account's task is 404 for every action", async () => {
   const { account } = await somebody();
-  const id = await film(account);
+  const id = await makeVideo(account);
   const { browser: stranger, account: theirs } = await person();
   const form = { key: "x", prompt: "mine now", choice: "vidA-2/10", size: "16:9", start: "0", end: "1" };
   expect((await stranger.ask(`/console/tasks/${id}`)).status).toBe(404);
@@ -283,21 +283,21 @@ test("another account's task is not there, whatever is done with it", async () =
   expect(shown(await stranger.read("/console/tasks"))).toEqual([]);
 });
 
-test("a part of a page that asks after the session has ended leads to the sign-in page", async () => {
+test("when the session has ended, a live part of a page redirects to the sign-in page", async () => {
   const response = await new Browser().ask("/console/tasks", undefined, null, { "hx-request": "true" });
   expect([response.status, response.headers.get("hx-redirect")]).toEqual([401, "/console/sign-in?to=%2Fconsole%2Ftasks"]);
 });
 
-test("characters are shown with picture and user name, and deleted once that is confirmed", async () => {
+test("characters are shown with image and username, and deleted after confirmation", async () => {
   const { browser, account } = await person();
   expect(await browser.read("/console/characters")).toContain("There are no characters yet.");
-  await complete(account, videos, { model: "vidA-2", from_task: await film(account), timestamps: "0,1" });
+  await complete(account, videos, { model: "vidA-2", from_task: await makeVideo(account), timestamps: "0,1" });
   await env.DB.prepare("UPDATE character SET display_name = ?2 WHERE account_id = ?1").bind(account.id, `Amber ${attack}`).run();
   const text = await browser.read("/console/characters");
   expect(text).toMatch(/<code id="name-ch_[\w-]+">@amber\.fox<\/code>/);
   expect(text).not.toContain("<script>alert");
-  const picture = within(text, /<img class="face" src="([^"]*)"/);
-  expect((await call(picture)).headers.get("content-type")).toBe("image/png");
+  const image = within(text, /<img class="face" src="([^"]*)"/);
+  expect((await call(image)).headers.get("content-type")).toBe("image/png");
   const path = within(text, /href="(\/console\/characters\/ch_[\w-]+\/delete)"/);
   const { browser: stranger } = await somebody();
   expect((await stranger.ask(path)).status).toBe(404);

@@ -1,4 +1,4 @@
-/** What was spent: its sums against the books, the ledger one by one, the file. */
+/** The usage page: its sums, the list of ledger entries and the CSV file agree with the ledger. */
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
@@ -13,7 +13,7 @@ holdTime();
 const dayMs = 86_400_000;
 const formula = '=1+1, "sum"';
 
-/** A person with a key of a name that spreadsheets would take for a formula. */
+/** A user whose key's name is a formula to spreadsheets. */
 async function person(): Promise<{ browser: Browser; account: Account; email: string }> {
   const browser = new Browser();
   const email = await browser.signUp();
@@ -30,7 +30,7 @@ async function chat(account: Account): Promise<void> {
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
 }
 
-/** The fields of a file as RFC 4180 has them. */
+/** The fields of a CSV file, parsed by RFC 4180. */
 function parse(text: string): string[][] {
   const rows: string[][] = [[]];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
@@ -52,9 +52,9 @@ async function file(browser: Browser, days: number) {
 const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const sum = (amounts: number[]) => Math.round(amounts.reduce((total, amount) => total + amount * 1e6, 0)) / 1e6;
 
-test("tasks and chats of several days: by day and model, one by one and as a file, each with the balance's sum", async () => {
+test("tasks and chats of several days: the sums by day and model, the list and the file equal the balance", async () => {
   const { browser, account, email } = await person();
-  // Forward only: alarms that are set for the past go off at once. Sessions end after a week.
+  // The time only moves forward, because alarms in the past run at once. Sessions end after a week.
   const noon = startOfDays(1, Date.now()) + 42 * dayMs + dayMs / 2;
   vi.setSystemTime(noon - 40 * dayMs);
   const first = await complete(account, "/v1/images/generations", image());
@@ -112,7 +112,7 @@ test("tasks and chats of several days: by day and model, one by one and as a fil
   expect(month).toContain(`href="/console/tasks/${failed}"`);
   expect(month).toContain("cancelled</span>");
   expect(month).not.toContain(first);
-  // No period is longer than ninety days.
+  // The longest period is ninety days.
   expect(await browser.read("/console/usage?days=9999")).not.toContain(first);
   expect(await browser.read("/console/usage?days=90")).toContain(first);
   expect((await file(browser, 7)).rows).toHaveLength(5);
@@ -129,7 +129,7 @@ test("tasks and chats of several days: by day and model, one by one and as a fil
   await finish(account, open);
 });
 
-test("pages of the ledger and the whole file leave nothing out and tell nothing twice, also of one millisecond", async () => {
+test("the list's pages and the whole file contain each entry once, also entries of the same millisecond", async () => {
   const { browser, account } = await person();
   const ids = Array.from({ length: 2_101 }, (_, at) => `${at % 3 ? "chatcmpl-" : "task_"}${String(at).padStart(6, "0")}`);
   const at = Date.now();
@@ -139,7 +139,7 @@ test("pages of the ledger and the whole file leave nothing out and tell nothing 
       { taskId, accountId: account.id, keyId: account.keyId, kind: taskId.startsWith("chat") ? "chat" : "image", model: "m" },
       1,
     );
-  // The others in one statement: two thousand calls take long.
+  // The other entries are inserted in one statement: two thousand calls would be slow.
   await env.DB.prepare(
     `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, at)
      SELECT value, 'reserve', ?1, ?2, CASE WHEN value LIKE 'chat%' THEN 'chat' ELSE 'image' END, 'm', 1, ?3 - key / 5 FROM json_each(?4)`,
@@ -158,7 +158,7 @@ test("pages of the ledger and the whole file leave nothing out and tell nothing 
   expect(seen).toHaveLength(150);
 });
 
-test("neither a page of the ledger nor one of the tasks is sorted or looks at more than it shows", async () => {
+test("a page of entries or tasks reads only its own rows and needs no sort", async () => {
   const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
   const since = startOfDays(90, Date.now());
   await listEntries(env.DB, "nobody", { since, limit: 10 });

@@ -1,4 +1,4 @@
-/** The console's variables: a wrong one opens no account with a generous quota, and no page guesses what was meant. */
+/** Variables of the console: a wrong value opens no account with a generous quota, and pages do not fall back to a default. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -10,19 +10,22 @@ afterEach(() => vi.restoreAllMocks());
 const person = () => ({ name: "Ann", email: `ann-${crypto.randomUUID()}@example.com`, password: "correct horse battery" });
 const logged = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => String(line)).join("\n");
 
-test.each(["lots", "", "-1", "1e9", "Infinity", undefined])("SIGNUP_QUOTA = %j opens no account, and the log names it", async (quota) => {
-  const spy = vi.spyOn(console, "error");
-  const browser = new Browser({ SIGNUP_QUOTA: quota as string });
-  const form = person();
-  expect((await browser.ask("/console/sign-up")).status).toBe(500);
-  expect((await browser.ask("/console/sign-up", form)).status).toBe(500);
-  expect(logged(spy)).toContain("SIGNUP_QUOTA must be a number");
-  expect(await accountByEmail(env.DB, form.email)).toBeNull();
-  // Nothing was half done: with the variable put right, the same person signs up.
-  expect((await new Browser().ask("/console/sign-up", form)).status).toBe(303);
-});
+test.each(["lots", "", "-1", "1e9", "Infinity", undefined])(
+  "SIGNUP_QUOTA = %j opens no account, and the log names the variable",
+  async (quota) => {
+    const spy = vi.spyOn(console, "error");
+    const browser = new Browser({ SIGNUP_QUOTA: quota as string });
+    const form = person();
+    expect((await browser.ask("/console/sign-up")).status).toBe(500);
+    expect((await browser.ask("/console/sign-up", form)).status).toBe(500);
+    expect(logged(spy)).toContain("SIGNUP_QUOTA must be a number");
+    expect(await accountByEmail(env.DB, form.email)).toBeNull();
+    // Nothing was stored: with a corrected variable the same user signs up.
+    expect((await new Browser().ask("/console/sign-up", form)).status).toBe(303);
+  },
+);
 
-test("a person who signs in while SIGNUP_QUOTA is wrong gets no account by that", async () => {
+test("a user who signs in while SIGNUP_QUOTA is wrong gets no account", async () => {
   const form = person();
   const spy = vi.spyOn(console, "error");
   await new Browser().ask("/console/sign-up", form);
@@ -49,7 +52,7 @@ test.each<[string, Partial<ConsoleEnv>, string]>([
   expect(logged(spy)).toContain(`the variable ${name} must be`);
 });
 
-test("a wrong BALANCE_UNIT shows no amounts", async () => {
+test("with a wrong BALANCE_UNIT no amounts are shown", async () => {
   const browser = new Browser({ BALANCE_UNIT: "EUR" });
   const spy = vi.spyOn(console, "error");
   await browser.signUp();

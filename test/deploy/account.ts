@@ -1,4 +1,4 @@
-/** The state of an emulated Cloudflare account: what was created, uploaded and set. */
+/** The state of an emulated Cloudflare account: created resources, uploaded scripts and settings. */
 
 import { randomUUID } from "node:crypto";
 
@@ -22,18 +22,18 @@ export interface Version {
   mainModule: string;
   modules: Module[];
   metadata: Record<string, unknown>;
-  /** Without secrets, which the Worker keeps. */
+  /** Without secrets, which belong to the Worker. */
   bindings: Binding[];
 }
 
 export interface Worker {
   secrets: Map<string, string>;
   versions: Version[];
-  /** The version that answers; none before the first deployment. */
+  /** The id of the deployed version; undefined before the first deployment. */
   deployed: string | undefined;
-  /** Whether its workers.dev address answers. */
+  /** True if the Worker has a workers.dev address. */
   hasSubdomain: boolean;
-  /** The tag of the newest migration of its objects. */
+  /** The tag of the newest applied migration of its Durable Objects. */
   migrationTag: string | undefined;
 }
 
@@ -53,13 +53,13 @@ export interface Database {
   location: string | undefined;
 }
 
-/** How an account differs from one that is ready for everything. */
+/** How an account differs from a fully configured one. */
 export interface Shortcomings {
   hasR2: boolean;
   subdomain: string | undefined;
-  /** Undefined where the credentials may not read it. */
+  /** Undefined if the credentials may not read it. */
   plan: string | undefined;
-  /** Permissions that the credentials lack, by the first part of the path. */
+  /** Permissions that the credentials lack, by the first segment of the path. */
   forbidden: string[];
   zones: string[];
   email: string | undefined;
@@ -69,7 +69,7 @@ export interface Shortcomings {
 export const accountId = "0123456789abcdef0123456789abcdef";
 export const token = "emulated-token-of-the-operator";
 
-/** An account in which nothing is deployed yet. */
+/** An account without deployments. */
 export class Account {
   readonly databases = new Map<string, Database>();
   readonly buckets = new Map<string, Bucket>();
@@ -77,7 +77,7 @@ export class Account {
   readonly workers = new Map<string, Worker>();
   /** Host -> Worker. */
   readonly domains = new Map<string, string>();
-  /** Hosts with DNS records of other things. */
+  /** Hosts with DNS records of other services. */
   readonly records = new Set<string>();
   readonly settings: Shortcomings = {
     hasR2: true,
@@ -89,19 +89,19 @@ export class Account {
     accounts: [{ id: accountId, name: "Acme" }],
   };
 
-  /** The Worker that answers on a host. */
+  /** The Worker that serves a host. */
   workerOn(host: string): string | undefined {
     const name = host.endsWith(`.${this.settings.subdomain}.workers.dev`) ? host.split(".")[0] : undefined;
     return name !== undefined && this.workers.get(name)?.hasSubdomain ? name : this.domains.get(host);
   }
 
-  /** The version of a Worker that answers. */
+  /** The deployed version of a Worker. */
   versionOf(name: string): Version | undefined {
     const worker = this.workers.get(name);
     return worker?.versions.find(({ id }) => id === worker.deployed);
   }
 
-  /** All that lasts, without versions and what their upload makes up: equal before and after a deployment that changes nothing. */
+  /** The lasting state, without versions and ids made at upload: equal before and after a deployment without changes. */
   snapshot(): unknown {
     return {
       databases: [...this.databases],
@@ -118,7 +118,7 @@ export class Account {
     };
   }
 
-  /** The names of everything there is. */
+  /** The names of all resources. */
   names(): string[] {
     return [
       ...[...this.databases.values()].map(({ name }) => name),
@@ -137,7 +137,7 @@ export class Account {
     return worker;
   }
 
-  /** Takes an uploaded script in; `isDeployed` makes it the one that answers. */
+  /** Stores an uploaded script; `isDeployed` makes it the deployed version. */
   upload(name: string, modules: Module[], metadata: Record<string, unknown>, isDeployed: boolean): Version {
     const worker = this.worker(name);
     const inherited = this.versionOf(name)?.bindings ?? [];

@@ -1,4 +1,4 @@
-/** Cloudflare's API as wrangler uses it, over an emulated account: a server on 127.0.0.1 that can fail each of its calls. */
+/** Cloudflare's API as wrangler uses it, for an emulated account: a server on 127.0.0.1 that can fail each call. */
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { type Account, accountId, type Module, token } from "./account.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** A call that the API refuses. */
+/** An error answer of the API. */
 class Refusal extends Error {
   readonly status: number;
   readonly code: number;
@@ -28,7 +28,7 @@ interface Call {
 }
 
 type Handler = (account: Account, call: Call, runtime: Runtime) => unknown;
-/** What an answer's `result_info` says. */
+/** The `result_info` of an answer. */
 class Listed {
   readonly items: unknown[];
   constructor(items: unknown[]) {
@@ -36,19 +36,19 @@ class Listed {
   }
 }
 
-/** Fails a call: before it takes effect, or after. */
+/** Makes a call fail before or after it takes effect. */
 type Fault = (call: string) => "before" | "after" | undefined;
 
 export interface EmulatedApi {
   /** For CLOUDFLARE_API_BASE_URL. */
   url: string;
-  /** Every call: method and path, ids replaced. */
+  /** Every call: method and path, with ids replaced by placeholders. */
   calls: string[];
   fault: { current: Fault };
   close(): void;
 }
 
-/** Serves an account. */
+/** Starts the server for an account. */
 export async function startApi(account: Account, runtime: Runtime): Promise<EmulatedApi> {
   const calls: string[] = [];
   const fault = { current: (() => undefined) as Fault };
@@ -135,7 +135,7 @@ async function handle(
   throw new Error(`the emulation does not know ${incoming.method} ${path}`);
 }
 
-/** The value, or 404 with this code. */
+/** The value, or a 404 with this code. */
 function found<T>(value: T | undefined, code: number): T {
   if (value === undefined) throw new Refusal(404, code, "not found");
   return value;
@@ -169,7 +169,7 @@ const subdomainOf = (account: Account, name: string) => {
   return { enabled: worker.hasSubdomain, previews_enabled: false };
 };
 
-/** Takes an uploaded script in as the platform does, with its checks. */
+/** Stores an uploaded script like the platform, with its checks. */
 async function upload(account: Account, call: Call, isDeployed: boolean) {
   const [name = ""] = call.groups;
   const form = await call.form();

@@ -1,4 +1,4 @@
-/** A certificate for the emulated hosts, signed by its own key: X.509 in DER, by hand, for Node makes none. */
+/** A certificate for the emulated hosts, signed by its own key: X.509 in DER, encoded here because Node cannot create one. */
 
 import { generateKeyPairSync, sign } from "node:crypto";
 
@@ -19,7 +19,7 @@ const ecdsaWithSha256 = sequence(identifier("2a8648ce3d040302"));
 const commonName = (name: string) => sequence(der(0x31, sequence(identifier("550403"), der(0x0c, Buffer.from(name)))));
 const dayMs = 86_400_000;
 
-/** Key and certificate as PEM, for these hosts, valid from yesterday for a week. */
+/** Key and certificate as PEM for these hosts, valid for a week from yesterday. */
 export function certificateFor(hosts: string[]): { key: string; certificate: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = commonName("emulated Cloudflare");

@@ -11,16 +11,16 @@ import { type Front, startFront } from "./front.ts";
 import { Runtime } from "./runtime.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** What a checkout needs; the rest is neither read nor deployed. */
+/** The files of a checkout that a deployment reads. */
 const checkedOut = ["src", "scripts", "migrations", "wrangler.toml", "package.json", "tsconfig.json"];
 
-/** How a command ended. */
+/** The result of a command. */
 interface Ended {
   code: number | null;
   output: string;
 }
 
-/** An emulated Cloudflare, and a checkout. */
+/** An emulated Cloudflare and a checkout. */
 export interface Cloud {
   account: Account;
   api: EmulatedApi;
@@ -28,18 +28,18 @@ export interface Cloud {
   runtime: Runtime;
   /** The checkout's folder. */
   checkout: string;
-  /** What a deployed host answers instead of its Worker; undefined hands the request on. */
+  /** Answers for a deployed host in place of its Worker; undefined passes the request on to the Worker. */
   intercept: { current: (request: Request) => Response | undefined };
-  /** Runs an npm script of the checkout, with these variables over an environment without credentials of any other kind. */
+  /** Runs an npm script of the checkout with these variables, in an environment without other credentials. */
   npm(script: "deploy" | "destroy", args: string[], variables?: Record<string, string>): Promise<Ended>;
-  /** The text of every log of the checkout. */
+  /** The text of all log files of the checkout. */
   logs(): Promise<string>;
   stop(): Promise<void>;
 }
 
 const hosts = ["gateway.acme.workers.dev", "gateway-staging.acme.workers.dev", "api.example.com"];
 
-/** Starts an emulation. */
+/** Starts an emulated Cloudflare. */
 export async function startCloud(): Promise<Cloud> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-deploy-"));
   const checkout = await checkOut(folder, "checkout");
@@ -90,7 +90,7 @@ async function checkOut(folder: string, name: string): Promise<string> {
   return checkout;
 }
 
-/** The command of package.json itself, without npm around it: that would be a second of CPU more for each run. */
+/** Runs the script's command from package.json without npm, which would cost a second of CPU per run. */
 async function npm(checkout: string, script: string, args: string[], environment: Record<string, string>): Promise<Ended> {
   const { scripts } = JSON.parse(await readFile(join(checkout, "package.json"), "utf8")) as { scripts: Record<string, string> };
   const [program = "", ...own] = (scripts[script] ?? "").split(" ");

@@ -1,4 +1,4 @@
-/** The emulated internet: an HTTPS proxy on 127.0.0.1 through which the deployed hosts are reached, with a certificate of their own. */
+/** The emulated internet: an HTTPS proxy on 127.0.0.1 for the deployed hosts, with its own certificate. */
 
 import { once } from "node:events";
 import { createServer as createProxy, type IncomingMessage, type Server } from "node:http";
@@ -8,18 +8,18 @@ import { Readable } from "node:stream";
 import type { ReadableStream as NodeStream } from "node:stream/web";
 import { certificateFor } from "./certificate.ts";
 
-/** Where deployed hosts are reached. */
+/** The running proxy. */
 export interface Front {
   /** For HTTPS_PROXY. */
   proxyUrl: string;
   /** For NODE_EXTRA_CA_CERTS, as PEM. */
   certificate: string;
-  /** The hosts that were asked for. */
+  /** The hosts that were requested. */
   hosts: string[];
   close(): Promise<void>;
 }
 
-/** Serves the hosts; `answer` is undefined for a host that is not known. */
+/** Serves the hosts; `answer` returns undefined for an unknown host. */
 export async function startFront(
   hosts: string[],
   answer: (host: string, request: Request) => Promise<Response | undefined>,
@@ -48,7 +48,7 @@ export async function startFront(
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       client.pipe(server).pipe(client);
     });
-    // Either end may go first.
+    // Either side may close the connection first.
     client.on("error", () => server.destroy());
     server.on("error", () => client.destroy());
   });

@@ -1,4 +1,4 @@
-/** The life of a deployment, in order: plan, first deployment, second, upgrade with a migration, a second environment, the end. */
+/** The life of a deployment, in order: plan, first deployment, second, upgrade with a migration, a second environment, destruction. */
 
 import { existsSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
@@ -20,15 +20,16 @@ const gatewayParts = [
   "gateway-dead",
   "gateway-dispatch",
   "gateway-notify",
+  "gateway-openai",
   "gateway-sandbox",
   "gateway-starts",
 ];
 const writes = (calls: string[]) => calls.filter((call) => !call.startsWith("GET ") && !call.endsWith("/query"));
 const unknownCalls = () => cloud.api.calls.filter((call) => call.startsWith("!!"));
-/** Every secret that the account holds, and the operator's credentials. */
+/** Every secret of the account, and the operator's credentials. */
 const secrets = () => [...cloud.account.workers.values()].flatMap((worker) => [...worker.secrets.values()]);
 
-test("a dry run prints the plan and writes nothing, neither there nor here", async () => {
+test("a dry run prints the plan and writes nothing, neither remotely nor locally", async () => {
   const { code, output } = await cloud.npm("deploy", ["--dry-run", "--region", "weur"]);
   expect([code, output]).toEqual([0, expect.stringContaining("create the database gateway in weur")]);
   for (const line of [
@@ -44,7 +45,7 @@ test("a dry run prints the plan and writes nothing, neither there nor here", asy
   expect(existsSync(join(cloud.checkout, ".deploy"))).toBe(false);
 });
 
-test("the first deployment creates everything, makes an image with the sandbox, and prints what the operator needs", async () => {
+test("the first deployment creates all resources, generates an image with the sandbox, and prints what the operator needs", async () => {
   const { code, output } = await cloud.npm("deploy", ["--yes", "--region", "weur"], { FAL_KEY: "" });
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://gateway.acme.workers.dev")]);
   expect(unknownCalls()).toEqual([]);
@@ -70,9 +71,10 @@ test("the first deployment creates everything, makes an image with the sandbox, 
   expect([...account.workers].map(([name, { secrets: own, hasSubdomain }]) => [name, [...own.keys()].sort(), hasSubdomain])).toEqual([
     ["gateway-sandbox", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
+    ["gateway-openai", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
   ]);
-  // The sandbox's image came through the queue, the objects and the bucket, over the address that was printed.
+  // The sandbox's image passed through the queue, the objects and the bucket, at the printed address.
   expect(output).toMatch(/smoke test: \S+ made an image of \d+ KB/);
   expect(output).toContain("the sandbox will serve every model");
   expect(output).toContain("Idle it costs nothing beyond the 5 USD a month of Workers Paid");
@@ -88,13 +90,13 @@ test("the first deployment creates everything, makes an image with the sandbox, 
   expect(await cloud.runtime.query(id, "SELECT email, admin FROM account")).toMatchObject([
     { results: [{ email: "operator@example.com", admin: 1 }] },
   ]);
-  // Of the two keys that were made one is left: the smoke test's is deleted.
+  // One of the two keys that were created is left: the smoke test's key is deleted.
   expect(await cloud.runtime.query(id, "SELECT name FROM api_key WHERE deleted_at IS NULL")).toMatchObject([
     { results: [{ name: "first key" }] },
   ]);
 });
 
-test("the secrets are in no log and in no output, and the operator's token is kept where only the operator reads it", async () => {
+test("secrets are in no log and no output, and the operator's token is in a file that only the operator can read", async () => {
   const { output } = await cloud.npm("deploy", ["--dry-run"]);
   const logs = await cloud.logs();
   expect(secrets()).toHaveLength(3);
@@ -110,7 +112,7 @@ test("the secrets are in no log and in no output, and the operator's token is ke
   expect(existsSync(join(cloud.checkout, ".deploy/gateway/gateway-secrets.json"))).toBe(false);
 });
 
-test("the second deployment changes nothing but versions", async () => {
+test("the second deployment changes only versions", async () => {
   const before = cloud.account.snapshot();
   const versions = [...cloud.account.workers.values()].map(({ versions: list }) => list.length);
   cloud.api.calls.length = 0;
@@ -127,7 +129,7 @@ test("the second deployment changes nothing but versions", async () => {
   expect(output).toContain("made an image");
 });
 
-test("an upgrade applies a new migration before any new code, and only that one", async () => {
+test("an upgrade applies only the new migration, before any new code", async () => {
   await writeFile(join(cloud.checkout, "migrations/9000_test.sql"), "CREATE TABLE added (id INTEGER PRIMARY KEY) STRICT;\n");
   cloud.api.calls.length = 0;
   const { code, output } = await cloud.npm("deploy", ["--yes"]);
@@ -140,7 +142,7 @@ test("an upgrade applies a new migration before any new code, and only that one"
   expect(cloud.api.calls.slice(firstUpload).filter((call) => call.endsWith("/query"))).toEqual([]);
 });
 
-test("a second environment stands beside the first and shares nothing with it", async () => {
+test("a second environment shares nothing with the first", async () => {
   const before = cloud.account.snapshot() as { workers: unknown[] };
   const { code, output } = await cloud.npm("deploy", ["--yes", "--env", "staging"]);
   expect([code, output]).toEqual([0, expect.stringContaining("https://gateway-staging.acme.workers.dev")]);
@@ -161,7 +163,7 @@ test("a second environment stands beside the first and shares nothing with it", 
   expect(new Set(secrets()).size).toBe(6);
 });
 
-test("destroy wants the name, takes one environment down with its data last, and leaves the other", async () => {
+test("destroy needs the environment's name, deletes that environment with its data last, and leaves the other", async () => {
   const wrong = await cloud.npm("destroy", ["--yes", "staging"]);
   expect([wrong.code, wrong.output]).toEqual([1, expect.stringContaining('"staging" is not gateway: nothing was deleted.')]);
   const silent = await cloud.npm("destroy", []);

@@ -1,4 +1,4 @@
-/** A deployment with everything chosen: a domain, bindings, makers' keys, no sandbox. And choices that last. */
+/** Deployments with all options: a domain, bindings, provider keys, no sandbox; and options are kept for the next run. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ afterAll(() => cloud.stop());
 const bound = (name: string) =>
   Object.fromEntries((cloud.account.versionOf(name)?.bindings ?? []).map((binding) => [binding.name, binding]));
 
-test("a domain, bindings by flag, and secrets from the environment and a file, each for the Worker that reads it", async () => {
+test("a domain, bindings from flags, and secrets from the environment and a file, each for the Worker that reads it", async () => {
   const folder = join(cloud.checkout, "secrets.env");
   await writeFile(folder, "GITHUB_CLIENT_ID=id-of-github-app\nGITHUB_CLIENT_SECRET='a secret with $ and \"'\nBALANCE_UNIT=CNY\n");
   const variables = { OPENAI_API_KEY: "sk-openai-operator-key", OPENAI_BASE_URL: "http://127.0.0.1:1", BALANCE_UNIT: "TOKENS" };
@@ -33,7 +33,7 @@ test("a domain, bindings by flag, and secrets from the environment and a file, e
     undefined,
     "service",
   ]);
-  // Of the environment secrets alone: a shell's variables are for `npm start`.
+  // Only secrets are read from the environment: other shell variables belong to `npm start`.
   expect([gateway["BALANCE_UNIT"]?.["text"], gateway["OPENAI_BASE_URL"]]).toEqual(["CNY", undefined]);
   const console = bound("gateway-console");
   expect([console["MAIL"]?.type, console["MAIL_FROM"]?.["text"], console["BALANCE_UNIT"]?.["text"]]).toEqual([
@@ -57,7 +57,7 @@ test("a domain, bindings by flag, and secrets from the environment and a file, e
   }
 });
 
-test("choices hold for the next run until they are taken back, and secrets that are set stay", async () => {
+test("options apply to later runs until they are removed, and secrets stay set", async () => {
   const dry = await cloud.npm("deploy", ["--dry-run"]);
   expect([dry.code, dry.output]).toEqual([0, expect.stringContaining("Plan for https://api.example.com")]);
   expect(dry.output).toContain("providers: openai, cloudflare");
@@ -68,7 +68,7 @@ test("choices hold for the next run until they are taken back, and secrets that 
   expect(back.output).toMatch(/providers: openai;/);
 });
 
-test("an upgrade from a machine that knows nothing leaves accounts and secrets alone", async () => {
+test("an upgrade from a machine without local state does not change accounts and secrets", async () => {
   const { rm } = await import("node:fs/promises");
   const before = cloud.account.snapshot();
   await rm(join(cloud.checkout, ".deploy"), { recursive: true });
@@ -79,7 +79,7 @@ test("an upgrade from a machine that knows nothing leaves accounts and secrets a
   expect(cloud.account.snapshot()).toEqual(before);
 });
 
-test("a deployment of another account is not touched from the same folder", async () => {
+test("a deployment of another account is not changed from the same folder", async () => {
   cloud.account.settings.accounts = [{ id: "f".repeat(32), name: "Other" }];
   const { code, output } = await cloud.npm("deploy", ["--yes"]);
   expect([code, output]).toEqual([1, expect.stringContaining("gateway was deployed from here to the account")]);

@@ -1,4 +1,4 @@
-/** Each missing condition of a deployment: a sentence that says what, a remedy without a link, and nothing is changed. */
+/** Each missing precondition of a deployment gives a message with a remedy and without a link, and nothing is changed. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -102,7 +102,7 @@ const cases: Record<string, Case> = {
   },
   "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
   "an unknown region": { args: ["--region", "mars"], reason: '--region does not know "mars".', remedy: "weur" },
-  "an unknown part": { args: ["--without", "gateway"], reason: '--without does not know "gateway".', remedy: "sandbox, console" },
+  "an unknown part": { args: ["--without", "gateway"], reason: '--without does not know "gateway".', remedy: "sandbox, console, openai" },
   "an environment that cannot be a name": {
     args: ["--env", "My-Env"],
     reason: "--env My-Env cannot be part of a name.",
@@ -121,7 +121,7 @@ test.each(Object.entries(cases))("%s", async (_, { settings, args = [], variable
   expect(output).not.toMatch(/https?:\/\/(?!gateway\.)|\bat .*\.ts:\d/);
 });
 
-test("a host that something else uses is not taken over", async () => {
+test("a host that is used by something else is refused", async () => {
   cloud.account.records.add("www.example.com");
   cloud.account.domains.set("shop.example.com", "shop");
   const record = await cloud.npm("deploy", ["--yes", "--domain", "www.example.com"]);
@@ -130,7 +130,7 @@ test("a host that something else uses is not taken over", async () => {
   expect([worker.code, worker.output]).toEqual([1, expect.stringContaining("shop.example.com is the domain of another Worker, shop.")]);
 });
 
-test("the login of `wrangler login` is as good as a token", async () => {
+test("the login of `wrangler login` is accepted like a token", async () => {
   const folder = join(cloud.checkout, "../.config/.wrangler/config");
   await mkdir(folder, { recursive: true });
   await writeFile(
@@ -141,7 +141,7 @@ test("the login of `wrangler login` is as good as a token", async () => {
   expect([code, output]).toEqual([0, expect.stringContaining("account: Acme")]);
 });
 
-test("the Free plan can be tried, and a plan that cannot be read is said", async () => {
+test("the Free plan is accepted with a warning, and a plan that cannot be read is reported", async () => {
   cloud.account.settings.plan = "free";
   const free = await cloud.npm("deploy", ["--dry-run", "--free"]);
   expect([free.code, free.output]).toEqual([0, expect.stringContaining("10,000 queue operations a day")]);
@@ -150,7 +150,7 @@ test("the Free plan can be tried, and a plan that cannot be read is said", async
   expect([unknown.code, unknown.output]).toEqual([0, expect.stringContaining("plan: not readable with these credentials")]);
 });
 
-test("an API that cannot be reached is a sentence too", async () => {
+test("an API that cannot be reached gives a message too", async () => {
   const { code, output } = await cloud.npm("deploy", [], { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:9/client/v4" });
   expect([code, output]).toEqual([1, expect.stringContaining("Cloudflare's API cannot be reached")]);
   expect(output).toContain("HTTPS_PROXY");

@@ -1,4 +1,4 @@
-/** Runs what was uploaded to an emulated account on the local Workers runtime, and keeps its databases. */
+/** Runs the scripts uploaded to an emulated account on the local Workers runtime, and keeps their databases. */
 
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { unstable_splitSqlQuery } from "wrangler";
 import type { V4WorkerOptions } from "miniflare";
 import type { Account, Binding, Module } from "./account.ts";
 
-// The one that wrangler brings: it belongs to the workerd of this project.
+// Wrangler's own miniflare: it matches this project's workerd.
 const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
 const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
 
@@ -18,7 +18,7 @@ const moduleTypes: Record<string, string> = {
   "text/plain": "Text",
 };
 
-/** A runtime that follows the account: what changed there runs at the next request. */
+/** A runtime that follows the account: changes apply at the next request. */
 export class Runtime {
   readonly #account: Account;
   readonly #folder: string;
@@ -31,14 +31,14 @@ export class Runtime {
     this.#folder = folder;
   }
 
-  /** Runs SQL in a database as the API's `/query` does: all statements in one transaction. */
+  /** Runs SQL in a database like the API's `/query`: all statements in one transaction. */
   async query(id: string, sql: string, params: unknown[] = []): Promise<unknown[]> {
     const miniflare = await this.#current();
     const db = await miniflare.getD1Database(id, databases);
     return db.batch(unstable_splitSqlQuery(sql).map((statement) => db.prepare(statement).bind(...params)));
   }
 
-  /** Asks the Worker that answers on the request's host. */
+  /** Sends a request to the Worker that serves its host. */
   async fetch(worker: string, request: Request): Promise<Response> {
     const miniflare = await this.#current(worker);
     const fetcher = await miniflare.getWorker(worker);
@@ -49,7 +49,7 @@ export class Runtime {
       ...(request.body && { body: new Uint8Array(await request.arrayBuffer()) }),
       redirect: "manual",
     });
-    // Another class of the same shape: the runtime brings its own.
+    // Another class of the same shape: the runtime has its own.
     return new Response(response.body as ReadableStream | null, { status: response.status, headers: Object.fromEntries(response.headers) });
   }
 
@@ -57,9 +57,9 @@ export class Runtime {
     await this.#miniflare?.dispose();
   }
 
-  /** The runtime with all databases, and where a Worker is asked for, with the newest versions of it and of those that it binds. */
+  /** The runtime with all databases and, where a Worker is needed, the newest versions of it and of the Workers that it binds. */
   #current(worker?: string): Promise<InstanceType<typeof Miniflare>> {
-    // One after the other: a request that comes while the runtime starts waits for that start.
+    // One at a time: requests that arrive while the runtime starts wait for the same start.
     const next = this.#turn.then(() => this.#start(worker));
     this.#turn = next.catch(() => undefined);
     return next;
@@ -96,7 +96,7 @@ export class Runtime {
     return this.#miniflare;
   }
 
-  /** A Worker and, before it, every Worker that its bindings lead to. */
+  /** A Worker, preceded by every Worker that its bindings refer to. */
   #reachable(name: string): string[] {
     const bound = this.#account
       .versionOf(name)

@@ -1,13 +1,13 @@
-/** Checks that hold for every answer, and the video that some paths need. */
+/** Checks for every answer, and the video that some paths need. */
 
 import { expect } from "vitest";
 import { type ErrorCode, statusAndType } from "../../src/errors.ts";
 import { type Account, type Answer, complete } from "../support/gateway.ts";
 
-/** A task with a film that remixes and characters can start from. */
-export const filmOf = (account: Account) => complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: "a quiet street" });
+/** Creates a task with a video that remixes and characters can use as their source. */
+export const videoOf = (account: Account) => complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: "a quiet street" });
 
-/** Sends a request, once more if the machine rather than the gateway may have been slow. */
+/** Sends a request and, if it takes more than a second, once more, because the machine may have been busy. */
 export async function within1s(ask: () => Promise<Answer>): Promise<Answer> {
   for (let turn = 1; ; turn++) {
     const started = performance.now();
@@ -18,7 +18,7 @@ export async function within1s(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Checks that an error has its family's envelope and a code that belongs to its status. */
+/** Checks that an error has its family's envelope and a code that matches its status. */
 export function expectDocumented(path: string, { status, headers, body }: Answer, isHead = false): void {
   expect(status).toBeLessThan(500);
   expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);

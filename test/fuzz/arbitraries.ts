@@ -1,4 +1,4 @@
-/** Valid bodies of every model and action, made from the JSON Schemas that callers see. */
+/** Valid bodies of every model and action, generated from the JSON Schemas that callers see. */
 
 import * as fc from "fast-check";
 import * as z from "zod/mini";
@@ -32,7 +32,7 @@ export interface Valid {
   body: Body;
 }
 
-/** Names of inherited object properties, which a body may have as its own. */
+/** Names of inherited object properties, which a body may use as field names. */
 export const inheritedNames = ["__proto__", "constructor", "toString", "prototype", "hasOwnProperty"];
 
 const unit = fc.oneof(
@@ -42,11 +42,11 @@ const unit = fc.oneof(
 export const text = fc.oneof(fc.string({ unit, maxLength: 20 }), fc.constantFrom(...inheritedNames, "", "{param}", "null"));
 export const json = fc.jsonValue({ stringUnit: "binary", maxDepth: 4 });
 
-/** An object with own fields of any name, also of inherited ones: `JSON.stringify` writes them all. */
+/** An object with fields of any name, inherited ones included: `JSON.stringify` writes them all. */
 export const anyFields = (names: fc.Arbitrary<string>, values: fc.Arbitrary<unknown>, maxLength = 4): fc.Arbitrary<Body> =>
   fc.uniqueArray(fc.tuple(names, values), { selector: ([name]) => name, maxLength }).map((entries) => Object.fromEntries(entries));
 
-/** Without mentions: they would name a character that does not exist. */
+/** Without mentions, which would name characters that do not exist. */
 const promptOf = (maximum: number) =>
   fc
     .oneof(
@@ -55,28 +55,28 @@ const promptOf = (maximum: number) =>
     )
     .map((some) => (some.trim() === "" ? "a quiet street" : some));
 
-/** Microseconds as a range in seconds, as people write them. */
+/** A range in seconds from microseconds, as decimal text. */
 const timestamps = fc
   .tuple(fc.nat(999_996_000_000), fc.integer({ min: 1_000_000, max: 3_000_000 }), fc.constantFrom("", " ", "\t"))
   .map(([start, length, space]) => `${space}${start / 1e6}${space},${space}${((start + length) / 1e6).toFixed(6)}${space}`);
 
-const pictureUrl = fc.constantFrom(
+const imageUrl = fc.constantFrom(
   "https://pictures.example/n.png",
   " https://pictures.example/n.png?a=%F0%9F%99%82#b ",
   "HTTP://pictures.example/画.webp",
 );
 const png = `data:image/png;base64,${Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13).toBase64()}`;
 
-export const isPicture = ({ description, format }: Schema) => format === "uri" || description?.startsWith("Public http(s)");
+export const isImage = ({ description, format }: Schema) => format === "uri" || description?.startsWith("Public http(s)");
 
 function stringOf(schema: Schema): fc.Arbitrary<string> {
   if (schema.pattern !== undefined) return timestamps;
-  if (schema.format === "uri") return pictureUrl;
-  if (isPicture(schema)) return fc.oneof(pictureUrl, fc.constant(png));
+  if (schema.format === "uri") return imageUrl;
+  if (isImage(schema)) return fc.oneof(imageUrl, fc.constant(png));
   return schema.maxLength === undefined ? text : promptOf(schema.maxLength);
 }
 
-/** Values that a schema accepts; rules between two fields are the test's to keep. */
+/** Values that a schema accepts; the test adds rules between two fields. */
 export function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(valueOf));
   if (schema.const !== undefined) return fc.constant(schema.const);
@@ -127,17 +127,17 @@ interface FilePart {
   file: { file_data?: string; file_id?: string };
 }
 
-/** A part of a message that keeps the rule of files: their data is given, not their id. */
+/** A message part that follows the rule for files: with data, not with an id. */
 function withFileData(part: Body | FilePart): object {
   if (part["type"] !== "file") return part;
   const { file_id: _, file_data = "AAAA", ...file } = (part as FilePart).file;
   return { ...part, file: { ...file, file_data } };
 }
 
-/** Makes a body keep the rules that bind two of its fields. `film` is a task whose film a character may come from. */
-function keepRules(action: Action, body: Body, film: string): Body {
+/** Makes a body follow the rules between two of its fields. `video` is a task whose video a character may come from. */
+function keepRules(action: Action, body: Body, video: string): Body {
   const { images: _images, image_with_roles: roles, url, from_task: _task, ...rest } = body;
-  if (action === "character") return { ...rest, ...(url === undefined ? { from_task: film } : { url }) };
+  if (action === "character") return { ...rest, ...(url === undefined ? { from_task: video } : { url }) };
   if (action === "chat") {
     const messages = (body["messages"] as Body[]).map((one) => {
       const { content } = one;
@@ -150,7 +150,7 @@ function keepRules(action: Action, body: Body, film: string): Body {
   const is1080p = (body["metadata"] as Body | undefined)?.["resolution"] === "1080p";
   const taken = new Set<string>();
   const kept = (roles as Role[]).filter(({ role }) => {
-    // vidA and vidB take frames or references; that is fine for vidC, too.
+    // vidA and vidB take frames or references, which is valid for vidC too.
     const isMixed = taken.size > 0 && taken.has("reference") !== (role === "reference");
     const isFine = !isMixed && (role === "reference" ? !is1080p : !taken.has(role));
     if (isFine) taken.add(role);
@@ -162,7 +162,7 @@ function keepRules(action: Action, body: Body, film: string): Body {
 const callbackUrl = fc.constantFrom("https://hooks.example/done?a=b", "http://localhost:9999/done");
 
 /** Valid bodies of an action, some with unknown fields, which are ignored. */
-export function validBodies(action: Action, film = ""): fc.Arbitrary<Valid> {
+export function validBodies(action: Action, video = ""): fc.Arbitrary<Valid> {
   const able = allModels().filter((model) => model.actions[action]);
   return fc.oneof(
     ...able.map((model) => {
@@ -183,7 +183,7 @@ export function validBodies(action: Action, film = ""): fc.Arbitrary<Valid> {
           unknown,
         )
         .map(([name, fields, callback_url, more]): Valid => {
-          const body = { model: name, ...keepRules(action, fields, film), ...(callback_url !== undefined && { callback_url }) };
+          const body = { model: name, ...keepRules(action, fields, video), ...(callback_url !== undefined && { callback_url }) };
           return { action, schema, body: Object.fromEntries([...Object.entries(more), ...Object.entries(body)]) };
         });
     }),

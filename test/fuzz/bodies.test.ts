@@ -1,10 +1,10 @@
-/** Valid bodies are accepted, and one mutation of a valid body is refused with its param. */
+/** Valid bodies are accepted, and one mutation of a valid body is refused with the right `param`. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Action } from "../../src/catalog/models.ts";
 import { books, call, holdTime, newAccount } from "../support/gateway.ts";
-import { expectDocumented, filmOf, within1s } from "./answers.ts";
+import { expectDocumented, videoOf, within1s } from "./answers.ts";
 import { validBodies } from "./arbitraries.ts";
 import { mutationOf } from "./mutations.ts";
 
@@ -15,35 +15,35 @@ const pathOf: Record<Action, string> = {
   image: "/v1/images/generations",
   video: "/v1/videos/generations",
   character: "/v1/videos/generations",
-  remix: "/v1/videos/{film}/remix",
+  remix: "/v1/videos/{video}/remix",
 };
 const actions: Action[] = ["chat", "image", "video", "character", "remix"];
 
 for (const action of actions) {
   test(`${action}: valid bodies are accepted`, async () => {
     const account = await newAccount(null);
-    const film = action === "character" || action === "remix" ? await filmOf(account) : "";
-    const path = pathOf[action].replace("{film}", film);
+    const video = action === "character" || action === "remix" ? await videoOf(account) : "";
+    const path = pathOf[action].replace("{video}", video);
     await fc.assert(
-      fc.asyncProperty(validBodies(action, film), async ({ body }) => {
+      fc.asyncProperty(validBodies(action, video), async ({ body }) => {
         const answer = await within1s(() => call(path, { key: account.key, body }));
         expectDocumented(path, answer);
         expect(answer.status, JSON.stringify(answer.body)).toBe(200);
         if (action !== "chat") expect(answer.body).toMatchObject({ object: "generation.task", metadata: { kind: action } });
-        // Cancelled at once, so that nothing continues in the background.
+        // Cancelled at once, so that nothing keeps running in the background.
         if (action !== "chat") expect((await call(`/v1/tasks/${answer.body.id}/cancel`, { key: account.key, body: {} })).status).toBe(200);
       }),
       { numRuns: 100 },
     );
   }, 30_000);
 
-  test(`${action}: one mutation of a valid body is refused with its param, and leaves nothing`, async () => {
+  test(`${action}: one mutation of a valid body is refused with its param, and leaves no trace`, async () => {
     const account = await newAccount(null);
-    const film = action === "character" || action === "remix" ? await filmOf(account) : "";
-    const path = pathOf[action].replace("{film}", film);
+    const video = action === "character" || action === "remix" ? await videoOf(account) : "";
+    const path = pathOf[action].replace("{video}", video);
     const before = await books(account);
     await fc.assert(
-      fc.asyncProperty(mutationOf(validBodies(action, film)), async ({ body, param }) => {
+      fc.asyncProperty(mutationOf(validBodies(action, video)), async ({ body, param }) => {
         const answer = await within1s(() => call(path, { key: account.key, body }));
         expectDocumented(path, answer);
         expect(answer.status, JSON.stringify(answer.body)).toBe(400);

@@ -1,7 +1,7 @@
-/** Single mutations of valid bodies, each with the `param` that a refusal has to name. */
+/** Single mutations of valid bodies, each with the `param` that the error must name. */
 
 import * as fc from "fast-check";
-import { type Body, isPicture, type Role, type Schema, type Valid } from "./arbitraries.ts";
+import { type Body, isImage, type Role, type Schema, type Valid } from "./arbitraries.ts";
 
 export interface Mutated {
   body: Body;
@@ -10,7 +10,7 @@ export interface Mutated {
 
 type Path = (string | number)[];
 
-/** Puts one of the values at the path; `undefined` takes the field away. */
+/** Sets one of the values at the path; `undefined` removes the field. */
 interface Fault {
   path: Path;
   values: readonly unknown[];
@@ -31,13 +31,13 @@ function replaced(body: Body, path: Path, value: unknown): Body {
 const samples: readonly unknown[] = ["text", "", "1", 0, 1.5, -1e300, true, false, [], ["x"], [[]], {}, { a: 1 }, { length: 1 }];
 const typeOf = (value: unknown) => (Array.isArray(value) ? "array" : typeof value);
 
-/** The types a schema takes; null is an absent field's. */
+/** The types that a schema accepts; null counts as an absent field. */
 function typesOf(schema: Schema): string[] {
   if (schema.anyOf) return schema.anyOf.flatMap(typesOf);
   return schema.type === "integer" ? ["number"] : [schema.type!];
 }
 
-const badPictures = [
+const badImages = [
   "",
   " ",
   "ftp://a.example/b",
@@ -49,7 +49,7 @@ const badPictures = [
 const badForms = ["", ",", "1", "a,b", "1;2", "-1,1", "0,1,2", "0x1,2", "1e1,12", "Infinity,1", "0,1 s"];
 const badRanges = ["0,0.999999", "0,3.000001", "5,2", "3,3", "1,999999"];
 
-/** Values of the right type that lie outside of what the schema takes. */
+/** Values of the right type outside of the schema's limits. */
 function outside(schema: Schema, value: unknown): unknown[] {
   if (schema.const !== undefined) return [Number(schema.const) + 1];
   if (schema.enum) {
@@ -57,7 +57,7 @@ function outside(schema: Schema, value: unknown): unknown[] {
     return others.filter((other) => !schema.enum!.includes(other));
   }
   if (schema.pattern !== undefined) return [...badForms, ...badRanges];
-  if (isPicture(schema)) return badPictures;
+  if (isImage(schema)) return badImages;
   if (schema.maxLength !== undefined) return ["", " \n\u3000", "x".repeat(schema.maxLength + 1), "🙂".repeat(schema.maxLength + 1)];
   const { minimum: low, maximum: high } = schema;
   const numbers = [...(low === undefined ? [] : [low - 1, -1e300]), ...(high === undefined ? [] : [high + 1, 1e300])];
@@ -75,7 +75,7 @@ function outside(schema: Schema, value: unknown): unknown[] {
   ];
 }
 
-/** Every fault that one change can put into a value or its parts. */
+/** All invalid values that one change can make of a value or its parts. */
 function faultsOf(schema: Schema, value: unknown, path: Path): Fault[] {
   const own: Fault = {
     path,
@@ -95,7 +95,7 @@ function inner({ items, properties = {}, required = [], additionalProperties }: 
     const at = [...path, name];
     const drop = required.includes(name) ? [{ path: at, values: [undefined, null] }] : [];
     return [...drop, ...faultsOf(field, Object.hasOwn(fields, name) ? fields[name] : undefined, at)].filter(
-      // A missing field can be added with a wrong value, but nothing inside it can be changed.
+      // A missing field can be set to a wrong value, but there is nothing inside it to change.
       (fault) => fault.path.length === at.length || Object.hasOwn(fields, name),
     );
   });
@@ -105,10 +105,10 @@ function inner({ items, properties = {}, required = [], additionalProperties }: 
 
 const first = { url: "https://a.example/b", role: "first_frame" };
 
-/** Fields of an assistant's message beside which it needs no content. */
+/** Fields of an assistant message that make content optional. */
 const contentSubstitutes = ["tool_calls", "function_call", "refusal", "audio"];
 
-/** Faults against rules between two fields and rules that no schema states. */
+/** Violations of rules between two fields, and of rules that no schema states. */
 function ruleFaults({ action, schema, body }: Valid): Fault[] {
   const faults: Fault[] = [
     { path: ["model"], values: [undefined, null, 5, [], {}, "", "imgZ-9", "toString", "__proto__", ` ${String(body["model"])}`] },
@@ -146,13 +146,13 @@ function ruleFaults({ action, schema, body }: Valid): Fault[] {
   return faults;
 }
 
-/** Fields that this body cannot have beside its own; a fault there would count twice. */
+/** True if changing this field violates no other rule of the body. */
 const isAlone = ({ action, body }: Valid, [field]: Path) =>
   !(action === "character" && (field === "url" || field === "from_task") && body[field] === undefined) &&
   !(field === "images" && body["image_with_roles"] !== undefined) &&
   !(field === "image_with_roles" && body["images"] !== undefined);
 
-/** One mutation of a valid body, and the field it made wrong. */
+/** One mutation of a valid body, and the field that it made invalid. */
 export const mutationOf = (valid: fc.Arbitrary<Valid>): fc.Arbitrary<Mutated> =>
   valid.chain((one) =>
     fc

@@ -3,7 +3,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { asAdmin, books, call, holdTime, newAccount } from "../support/gateway.ts";
-import { expectDocumented, filmOf, within1s } from "./answers.ts";
+import { expectDocumented, videoOf, within1s } from "./answers.ts";
 import { bodies, headers, paths, query, segment } from "./requests.ts";
 
 holdTime();
@@ -12,9 +12,9 @@ const endpoints: { name: string; method: string; path: string; statuses: number[
   { name: "chat", method: "POST", path: "/v1/chat/completions", statuses: [200, 400] },
   { name: "images", method: "POST", path: "/v1/images/generations", statuses: [200, 400] },
   { name: "videos", method: "POST", path: "/v1/videos/generations", statuses: [200, 400, 404] },
-  { name: "remix", method: "POST", path: "/v1/videos/{film}/remix", statuses: [200, 400] },
+  { name: "remix", method: "POST", path: "/v1/videos/{video}/remix", statuses: [200, 400] },
   { name: "remix of nothing", method: "POST", path: "/v1/videos/task_x/remix", statuses: [400, 404] },
-  { name: "cancel", method: "POST", path: "/v1/tasks/{film}/cancel", statuses: [400, 409] },
+  { name: "cancel", method: "POST", path: "/v1/tasks/{video}/cancel", statuses: [400, 409] },
   { name: "accounts", method: "POST", path: "/admin/accounts", statuses: [201, 400, 409] },
   { name: "an account", method: "PATCH", path: "/admin/accounts/{account}", statuses: [200, 400] },
   { name: "keys", method: "POST", path: "/admin/accounts/{account}/keys", statuses: [201, 400] },
@@ -23,8 +23,8 @@ const endpoints: { name: string; method: string; path: string; statuses: number[
 for (const { name, method, path, statuses } of endpoints)
   test(`any body to ${name} has a documented answer`, async () => {
     const account = await newAccount(null);
-    const film = path.includes("{film}") ? await filmOf(account) : "";
-    const to = path.replace("{film}", film).replace("{account}", account.id);
+    const video = path.includes("{video}") ? await videoOf(account) : "";
+    const to = path.replace("{video}", video).replace("{account}", account.id);
     const key = path.startsWith("/admin") ? "test-admin" : account.key;
     await fc.assert(
       fc.asyncProperty(bodies, async (body) => {
@@ -39,9 +39,9 @@ for (const { name, method, path, statuses } of endpoints)
 
 test("any path, method, query and headers have a documented answer", async () => {
   const account = await newAccount(null);
-  const film = await filmOf(account);
-  const asset = new URL((await call(`/v1/videos/generations/${film}`, { key: account.key })).body.url as string);
-  const fill = (part: string) => part.replace("{film}", film).replace("{key}", account.key).replace("{account}", account.id);
+  const video = await videoOf(account);
+  const asset = new URL((await call(`/v1/videos/generations/${video}`, { key: account.key })).body.url as string);
+  const fill = (part: string) => part.replace("{video}", video).replace("{key}", account.key).replace("{account}", account.id);
   const path = fc.oneof(
     { weight: 4, arbitrary: fc.tuple(fc.constantFrom(...paths), query).map(([known, asked]) => `${fill(known)}?${fill(asked)}`) },
     { weight: 2, arbitrary: fc.tuple(fc.array(segment, { maxLength: 5 }), query).map(([parts, asked]) => `/${parts.join("/")}?${asked}`) },

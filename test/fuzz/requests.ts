@@ -1,4 +1,4 @@
-/** Arbitrary requests: bodies with and without JSON, and paths, queries and headers close to known ones. */
+/** Arbitrary requests: bodies of JSON and of other bytes, and paths, queries and headers similar to known ones. */
 
 import * as fc from "fast-check";
 import { anyFields, inheritedNames, json, text } from "./arbitraries.ts";
@@ -42,7 +42,7 @@ const deep = fc
     asArray ? `{"${name}":${"[".repeat(depth)}1${"]".repeat(depth)}}` : `{"${name}":${'{"a":'.repeat(depth)}1${"}".repeat(depth)}}`,
   );
 const withModel = fc.tuple(fields, fc.constantFrom(...modelNames)).map(([some, model]) => ({ ...some, model }));
-/** Texts of bodies: any JSON, JSON with the fields we know, deep JSON, and what is no JSON at all. */
+/** Body texts: any JSON, JSON with known fields, deep JSON, and text that is not JSON. */
 export const bodies = fc.oneof(
   json.map((value) => JSON.stringify(value)),
   fields.map((value) => JSON.stringify(value)),
@@ -51,7 +51,7 @@ export const bodies = fc.oneof(
   text,
 );
 
-/** A header's value: Latin-1 without control characters, as HTTP carries it. */
+/** A header value: Latin-1 without control characters, as HTTP allows. */
 const headerText = fc.string({
   unit: fc
     .integer({ min: 0x20, max: 0xff })
@@ -82,12 +82,12 @@ export const paths = [
   "/v1/chat/completions",
   "/v1/images/generations",
   "/v1/videos/generations",
-  "/v1/videos/{film}/remix",
-  "/v1/videos/generations/{film}",
+  "/v1/videos/{video}/remix",
+  "/v1/videos/generations/{video}",
   "/v1/tasks",
-  "/v1/tasks/{film}",
-  "/v1/tasks/{film}/cancel",
-  "/v1/characters_tasks/{film}",
+  "/v1/tasks/{video}",
+  "/v1/tasks/{video}/cancel",
+  "/v1/characters_tasks/{video}",
   "/v1/models",
   "/v1/characters",
   "/healthz",
@@ -105,7 +105,7 @@ export const query = fc
       wait: some("1", "60", "0", "61", "1e1"),
       language: some("zh", "ko", "xx"),
       limit: some("1", "100", "0", "101", "-1"),
-      after: some("{film}"),
+      after: some("{video}"),
       status: some("completed", "queued"),
       kind: some("video"),
       email: some("a@b.example"),

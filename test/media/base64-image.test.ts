@@ -1,4 +1,4 @@
-/** Images given as text: what is decoded, and each way in which it can be wrong. */
+/** Images given as text: the decoded bytes, and each kind of invalid text. */
 
 import { expect, test } from "vitest";
 import { decodeImage } from "../../src/media/base64-image.ts";
@@ -14,13 +14,13 @@ const pngOf = (length: number) => {
   return bytes;
 };
 
-test("a data URL gives the bytes and their type", () => {
+test("a data URL gives its bytes and their type", () => {
   expect(read(`data:image/png;base64,${base64.png}`)).toEqual({ bytes: png, type: "image/png" });
   expect(read(`data:image/jpeg;base64,${base64.jpeg}`)).toEqual({ bytes: jpeg, type: "image/jpeg" });
   expect(read(`data:image/webp;base64,${base64.webpLossy}`)).toMatchObject({ type: "image/webp" });
 });
 
-test("the label is ignored, and may be written in other ways", () => {
+test("the label is ignored, and may be written in different ways", () => {
   for (const start of [
     "data:image/gif;base64,",
     "DATA:IMAGE/PNG;BASE64,",
@@ -94,7 +94,7 @@ test("the limit applies to the decoded image, to the byte", () => {
   expect(read(pngOf(300).toBase64().replaceAll(/.{76}/g, "$&\r\n"), true, 300)).toMatchObject({ type: "image/png" });
 });
 
-test("text that is too long is refused before it is decoded", () => {
+test("text above the length limit is refused before it is decoded", () => {
   expect(read("!".repeat(200), true, 100)).toEqual({ problem: "too_large" });
   expect(read(" ".repeat(200), true, 100)).toEqual({ problem: "too_large" });
 });

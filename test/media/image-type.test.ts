@@ -24,7 +24,7 @@ test("other formats, near misses and too few bytes are not detected", () => {
     "\0\0\0\x1cftypavif",
   ];
   expect(others.map((other) => detectImageType(text(other)))).toEqual(others.map(() => undefined));
-  // A PNG that went through a text transfer has lost its line endings: the signature is made to show that.
+  // A PNG that passed through a text transfer has changed line endings: the signature is designed to reveal that.
   expect(detectImageType(Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13))).toBeUndefined();
   expect(detectImageType(png.subarray(1))).toBeUndefined();
   expect(detectImageType(png.subarray(0, 7))).toBeUndefined();

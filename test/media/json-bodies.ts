@@ -12,30 +12,30 @@ const isImageAt = (path: JsonPath) =>
   (path[0] === "images" && path.length === 2 && typeof path[1] === "number") ||
   (path[0] === "image_with_roles" && path.length === 3 && typeof path[1] === "number" && path[2] === "url");
 
-/** A file that begins like a PNG. */
+/** A file that begins with the PNG signature. */
 export function pngOf(length: number, fill = 7): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length).fill(fill);
   bytes.set(png.subarray(0, 12));
   return bytes;
 }
 
-/** Its data URI. */
+/** The data URI of that file. */
 export const uriOf = (bytes: Uint8Array) => `data:image/png;base64,${bytes.toBase64()}`;
 
-/** A stream of these chunks: one of bytes to the platform when it is of the type `bytes`. */
+/** A stream of these chunks; of type `bytes` it is a byte stream to the platform. */
 export function streamOf(chunks: Iterable<Uint8Array | string>, type?: "bytes"): ReadableStream<Uint8Array> {
   const iterator = chunks[Symbol.iterator]();
   const pull = (controller: ReadableStreamDefaultController<Uint8Array> | ReadableByteStreamController) => {
     const { done, value } = iterator.next();
     if (done) controller.close();
     else controller.enqueue(typeof value === "string" ? new TextEncoder().encode(value) : value.slice());
-    // A reader that waits with its own buffer wants to be told that nothing comes.
+    // A reader that waits with its own buffer must be notified that no bytes follow.
     if (done && "byobRequest" in controller) controller.byobRequest?.respond(0);
   };
   return type ? new ReadableStream({ type, pull }) : new ReadableStream({ pull });
 }
 
-/** Reads a body with the limits of the interface; a value that is no text is spelled by `JSON.stringify`. */
+/** Reads a body with the interface's limits; a value that is not text is written by `JSON.stringify`. */
 export async function read(body: ReadableStream<Uint8Array> | string | object, options: Partial<SkeletonOptions> = {}) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const stored: InlineImage[] = [];
@@ -56,7 +56,7 @@ export async function read(body: ReadableStream<Uint8Array> | string | object, o
   return { ...skeleton, stored, placeholders };
 }
 
-/** Why a reading fails, or `read`. */
+/** The reason why a reading fails, or `read`. */
 export const reasonOf = async (reading: Promise<unknown>) =>
   reading.then(
     () => "read",

@@ -1,11 +1,11 @@
-/** Files in Base64 within JSON: the bytes and the rest are the same however the body is cut. */
+/** Base64 files within JSON: the bytes and the remaining text are the same however the body is cut. */
 
 import { expect, test } from "vitest";
 import { readJsonFiles } from "../../src/media/json-files.ts";
 
 const bytes = (count: number, seed: number) => Uint8Array.from({ length: count }, (_, at) => (at * seed) % 251);
 
-/** A body in pieces of so many bytes. */
+/** A body in chunks of this many bytes. */
 const cut = (text: string, size: number) => {
   const whole = new TextEncoder().encode(text);
   let at = 0;
@@ -64,7 +64,7 @@ test.each([
   await expect(read(body)).rejects.toMatchObject({ name: "JsonBodyError", reason });
 });
 
-test("what takes a file may stop early: the value is read on", async () => {
+test("the receiver of a file may stop early: the value is read to its end", async () => {
   const taken = new Map<string, number>();
   const value = await readJsonFiles(cut(text, 1000), {
     maxBytes: 10_000_000,

@@ -8,7 +8,7 @@ import { base64, jpeg, png } from "./images.ts";
 
 const maxBytes = 300;
 
-/** The verdict on a text that comes in pieces cut at `cuts`. */
+/** The result for a text that arrives in chunks cut at `cuts`. */
 function read(reader: ImageTextReader, text: string, cuts: readonly number[] = []) {
   const borders = [...cuts.map((cut) => cut % (text.length + 1)).sort((a, b) => a - b), text.length];
   let from = 0;
@@ -23,7 +23,7 @@ function read(reader: ImageTextReader, text: string, cuts: readonly number[] = [
 function expectSame(reader: ImageTextReader, text: string, cuts?: readonly number[]) {
   const { spelling, verdict } = read(reader, text, cuts);
   expect(verdict).toEqual(decodeImage(text, { allowBare: true, maxBytes }));
-  // Where bare Base64 is not allowed, what is spelled so is no image, and nothing else changes.
+  // Where bare Base64 is not allowed, bare text is not an image, and nothing else differs.
   const strict = decodeImage(text, { allowBare: false, maxBytes });
   expect(spelling === "bare" ? { problem: "not_an_image_url" } : verdict).toEqual(strict);
 }
@@ -93,7 +93,7 @@ test("any text gives the same result, cut anywhere", () => {
   );
 });
 
-test("text that is not an image leaves no memory behind", () => {
+test("text that is not an image does not stay in memory", () => {
   const reader = new ImageTextReader(1024);
   const letters = "A".repeat(4096);
   for (const start of ["data:image/png;base64,", "iVBORw0KGgoAAAAA", "GIF89a"]) {

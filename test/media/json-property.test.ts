@@ -1,4 +1,4 @@
-/** Any document, spelled in any way and cut anywhere, reads as `JSON.parse` reads it. */
+/** Any document, spelled in any way and cut anywhere, is parsed like `JSON.parse`. */
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -27,13 +27,13 @@ async function read(bytes: Uint8Array, cuts: readonly number[], asBytes: boolean
     isImageAt: ([field, index, ...rest]) => field === "images" && typeof index === "number" && rest.length === 0,
     store: async ({ bytes }) => void stored.push(bytes.slice()),
   });
-  // Each placeholder is as random as its nonce: the value is compared with the image's number in its place.
+  // Placeholders contain a random nonce: they are compared with the image's number in their place.
   const numbers = new Map(images.map(({ placeholder, index }) => [placeholder, `image ${index}`]));
   const plain = JSON.stringify(value, (_, item: unknown) => (typeof item === "string" ? (numbers.get(item) ?? item) : item));
   return { value: JSON.parse(plain) as unknown, stored };
 }
 
-/** A value as JSON, with white space and escapes as a pattern of numbers decides. */
+/** Writes a value as JSON; a pattern of numbers chooses white space and escapes. */
 function spell(value: unknown, pattern: readonly number[]): string {
   let turn = 0;
   const next = () => pattern[turn++ % pattern.length]!;
@@ -63,7 +63,7 @@ const image = fc.tuple(fc.integer({ min: 1540, max: 2500 }), fc.nat(255), fc.boo
   return { bytes, text: (bare ? "" : "data:image/png;base64,") + bytes.toBase64() };
 });
 
-test("documents without images read as JSON.parse reads them", async () => {
+test("documents without images are parsed like JSON.parse", async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue({ stringUnit: "binary" }), pattern, cuts, fc.boolean(), async (value, pattern, cuts, asBytes) => {
       const bytes = encoder.encode(spell(value, pattern));

@@ -1,9 +1,9 @@
-/** Every way in which a body is refused, to the byte, and bodies that break off. */
+/** Every reason to refuse a body, with exact limits, and bodies that break off. */
 
 import { expect, test } from "vitest";
 import { pngOf, read, reasonOf, streamOf, uriOf } from "./json-bodies.ts";
 
-test("limits hold to the byte", async () => {
+test("limits are exact to the byte", async () => {
   const image = uriOf(pngOf(30_000));
   const body = `{"images":["${image}"],"prompt":"é"}`;
   const length = new TextEncoder().encode(body).length;
@@ -30,7 +30,7 @@ test("depth is limited before anything is parsed", async () => {
   expect(await reasonOf(read(`"${"[".repeat(500_000)}"`))).toBe("read");
 });
 
-test("what JSON.parse refuses is refused, also inside an image", async () => {
+test("text that JSON.parse refuses is refused, also inside an image", async () => {
   const long = "A".repeat(3000);
   const texts = [
     "", " ", "{", "}", "]", "{]", '{"a":1}}', '{"a":1} x', '{"a"}', '{"a":1,}', "[1,]", "[1 2]", "nul", "01", '"', '"a', '"\\', '"\\u12', "'a'", "{a:1}", '{"a":"\n"}',
@@ -52,7 +52,7 @@ test("what JSON.parse refuses is refused, also inside an image", async () => {
   }
 });
 
-test("a body that breaks off, or a store that fails, ends the reading after what was running", async () => {
+test("when a body breaks off or the store fails, the reading ends after the running store calls", async () => {
   const events: string[] = [];
   const image = JSON.stringify(uriOf(pngOf(3000)));
   let reads = 0;

@@ -1,11 +1,11 @@
-/** Bodies with images: what is taken out and what remains. */
+/** Bodies with images: what is removed and what remains. */
 
 import { expect, test } from "vitest";
 import type { InlineImage } from "../../src/media/json-skeleton.ts";
 import { base64, png } from "./images.ts";
 import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
 
-test("images are taken out of the body, the rest remains", async () => {
+test("images are removed from the body, and the rest remains", async () => {
   const files = [pngOf(4000, 1), pngOf(5001, 2), pngOf(6002, 3)];
   const [one, two, three] = files as [Uint8Array, Uint8Array, Uint8Array];
   const { value, images, stored, placeholders } = await read({
@@ -37,7 +37,7 @@ test("images are taken out of the body, the rest remains", async () => {
   expect((await read({ images: [uriOf(one)] })).placeholders).not.toContain(placeholders[0]);
 });
 
-test("only strings at the paths of images are taken out", async () => {
+test("only strings at the paths of images are removed", async () => {
   const uri = uriOf(pngOf(4000));
   const body = {
     prompt: uri,
@@ -52,7 +52,7 @@ test("only strings at the paths of images are taken out", async () => {
   expect(await read(JSON.stringify(uri))).toMatchObject({ value: uri, images: [] });
 });
 
-test("URLs and short strings stay", async () => {
+test("URLs and short strings remain", async () => {
   const body = {
     images: [
       `https://example.com/${"a".repeat(5000)}`,
@@ -68,7 +68,7 @@ test("URLs and short strings stay", async () => {
 });
 
 test("names and images may be written with escapes", async () => {
-  const file = pngOf(5000, 255); // full of slashes
+  const file = pngOf(5000, 255); // every slash is escaped
   const uri = uriOf(file);
   const escaped = (text: string) => text.replaceAll(/[^]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const spellings = [
@@ -146,7 +146,7 @@ test("the result of each image is reported, and only images are stored", async (
   expect(stored.map((image) => image.index)).toEqual([7]);
 });
 
-test("ten mebibytes are accepted, one byte more is not", async () => {
+test("an image of ten mebibytes is accepted, one byte more is not", async () => {
   const body = JSON.stringify({ images: [uriOf(pngOf(10 * MiB)), uriOf(pngOf(10 * MiB + 1))] });
   const sizes: number[] = [];
   const store = async ({ bytes }: InlineImage) => void sizes.push(bytes.length);
@@ -162,7 +162,7 @@ test("images over the limit are reported and not stored", async () => {
   expect(value).toEqual({ images: placeholders });
 });
 
-test("of two fields with one name the last counts, and the images of the other are reported", async () => {
+test("of two fields with the same name the last counts, and the images of the other are reported", async () => {
   const [one, two] = [uriOf(pngOf(3000, 1)), uriOf(pngOf(3000, 2))];
   const { value, stored, placeholders } = await read(`{"images":["${one}"],"n":1,"n":2,"im\\u0061ges":["${two}"],"__proto__":{"a":1}}`);
   expect(value).toEqual(JSON.parse(`{"images":["${placeholders[1]}"],"n":2,"__proto__":{"a":1}}`));

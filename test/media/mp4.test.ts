@@ -1,10 +1,10 @@
-/** Facts of videos, from files as an encoder writes them and from hostile files. */
+/** Facts of videos, from files of a real encoder and from hostile files. */
 
 import { expect, test } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
-import { box, change, filmHead, join, letters, set, word } from "./videos.ts";
+import { box, change, videoHead, join, letters, set, word } from "./videos.ts";
 
-/** Reads from memory and keeps a list, as a store with ranges would be asked. */
+/** Reads ranges from memory and records them, like a store with range requests. */
 function source(bytes: Uint8Array) {
   const ranges: [offset: number, length: number][] = [];
   const read = async (offset: number, length: number) => {
@@ -16,28 +16,28 @@ function source(bytes: Uint8Array) {
 
 const factsOf = (bytes: Uint8Array) => source(bytes).facts();
 
-const ftyp = filmHead.slice(0, 32);
-const moov = filmHead.slice(32);
+const ftyp = videoHead.slice(0, 32);
+const moov = videoHead.slice(32);
 const mdat = box("mdat", new Uint8Array(200_000));
 const facts = { width: 64, height: 36, seconds: 1.2, hasAudio: true };
 
-/** The body of a track, of video or of sound. */
+/** True if the body is of a video track, false for sound. */
 const isVideo = (trak: Uint8Array) => new TextDecoder("latin1").decode(trak).includes("vide");
 
-/** The video with the contents of its video track's header changed. */
-const withPicture = (edit: (tkhd: Uint8Array<ArrayBuffer>) => Uint8Array | undefined) =>
-  change(filmHead, { "moov/trak": (trak) => (isVideo(trak) ? change(trak, { tkhd: edit }) : trak) });
+/** The video with a changed header of its video track. */
+const withVideoTrack = (edit: (tkhd: Uint8Array<ArrayBuffer>) => Uint8Array | undefined) =>
+  change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? change(trak, { tkhd: edit }) : trak) });
 
 test("a video with its index in front needs one read", async () => {
-  const film = source(join(ftyp, moov, mdat));
-  expect(await film.facts()).toEqual(facts);
-  expect(film.ranges).toEqual([[0, 65_536]]);
+  const video = source(join(ftyp, moov, mdat));
+  expect(await video.facts()).toEqual(facts);
+  expect(video.ranges).toEqual([[0, 65_536]]);
 });
 
 test("a video with its index at the end needs two reads", async () => {
-  const film = source(join(ftyp, mdat, moov));
-  expect(await film.facts()).toEqual(facts);
-  expect(film.ranges).toEqual([
+  const video = source(join(ftyp, mdat, moov));
+  expect(await video.facts()).toEqual(facts);
+  expect(video.ranges).toEqual([
     [0, 65_536],
     [ftyp.length + mdat.length, moov.length],
   ]);
@@ -45,17 +45,17 @@ test("a video with its index at the end needs two reads", async () => {
 
 test("an index larger than one read is read whole", async () => {
   const large = box("moov", box("free", new Uint8Array(100_000)), moov.subarray(8));
-  const film = source(join(ftyp, large, mdat));
-  expect(await film.facts()).toEqual(facts);
-  expect(film.ranges).toEqual([
+  const video = source(join(ftyp, large, mdat));
+  expect(await video.facts()).toEqual(facts);
+  expect(video.ranges).toEqual([
     [0, 65_536],
     [ftyp.length + 8, large.length - 8],
-    // Checks that everything behind it is there.
+    // Checks that the boxes after it are read.
     [ftyp.length + large.length, 65_536],
   ]);
 });
 
-test("a video that is cut off behind its index is refused; a few extra bytes are ignored", async () => {
+test("a video cut off after its index is refused; a few extra bytes are ignored", async () => {
   const whole = join(ftyp, moov, mdat);
   expect(await source(whole.slice(0, -1)).facts()).toBeUndefined();
   expect(await source(whole.slice(0, -mdat.length / 2)).facts()).toBeUndefined();
@@ -63,18 +63,18 @@ test("a video that is cut off behind its index is refused; a few extra bytes are
 });
 
 test("a video without sound, and sound without a video", async () => {
-  expect(await factsOf(change(filmHead, { "moov/trak": (trak) => (isVideo(trak) ? trak : undefined) }))).toEqual({
+  expect(await factsOf(change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? trak : undefined) }))).toEqual({
     ...facts,
     hasAudio: false,
   });
-  expect(await factsOf(change(filmHead, { "moov/trak": (trak) => (isVideo(trak) ? undefined : trak) }))).toBeUndefined();
+  expect(await factsOf(change(videoHead, { "moov/trak": (trak) => (isVideo(trak) ? undefined : trak) }))).toBeUndefined();
 });
 
 /** The facts of the video with these four numbers of the rotation matrix. */
 const turned = (a: number, b: number, c: number, d: number) =>
-  factsOf(withPicture((tkhd) => set(56, d)(set(52, c)(set(44, b)(set(40, a)(tkhd))))));
+  factsOf(withVideoTrack((tkhd) => set(56, d)(set(52, c)(set(44, b)(set(40, a)(tkhd))))));
 
-test("width and height are those of the video as displayed", async () => {
+test("width and height are those of the displayed video", async () => {
   const one = 0x1_0000;
   const minusOne = 0xffff_0000;
   expect(await turned(0, one, minusOne, 0)).toEqual({ ...facts, width: 36, height: 64 });
@@ -82,15 +82,15 @@ test("width and height are those of the video as displayed", async () => {
   expect(await turned(minusOne, 0, 0, minusOne)).toEqual(facts);
 });
 
-test("pixels that are not square leave a fraction, which is rounded", async () => {
-  // 720 pixels, each 16/11 as wide as high.
-  expect(await factsOf(withPicture(set(76, Math.floor((720 * 16 * 0x1_0000) / 11))))).toEqual({ ...facts, width: 1047 });
-  expect(await factsOf(withPicture(set(76, 0)))).toBeUndefined();
+test("non-square pixels give a fraction, which is rounded", async () => {
+  // 720 pixels, each 16/11 times as wide as high.
+  expect(await factsOf(withVideoTrack(set(76, Math.floor((720 * 16 * 0x1_0000) / 11))))).toEqual({ ...facts, width: 1047 });
+  expect(await factsOf(withVideoTrack(set(76, 0)))).toBeUndefined();
 });
 
-/** Rewrites a header to version 1. `times` is where its duration stands. */
+/** Rewrites a header to version 1. `times` is the offset of its duration. */
 const withLongTimes = (times: number) => (header: Uint8Array) => {
-  // Version, two dates, an identity or a scale (a track has four empty bytes too), the duration: dates and duration grow.
+  // Version, two dates, an identity or a scale (a track has four empty bytes too), the duration: dates and duration become longer.
   const [dates, scale, duration, rest] = [
     header.subarray(4, 12),
     header.subarray(12, times),
@@ -100,26 +100,26 @@ const withLongTimes = (times: number) => (header: Uint8Array) => {
   return join([1, ...header.subarray(1, 4)], word(0), dates.subarray(0, 4), word(0), dates.subarray(4), scale, word(0), duration, rest);
 };
 
-test("headers with times of 64 bits are understood", async () => {
-  const film = change(filmHead, {
+test("headers with 64-bit times are supported", async () => {
+  const video = change(videoHead, {
     "moov/mvhd": withLongTimes(16),
     "moov/trak/tkhd": withLongTimes(20),
     "moov/trak/mdia/mdhd": withLongTimes(16),
   });
-  expect(film.length).toBe(filmHead.length + 5 * 12);
-  expect(await factsOf(film)).toEqual(facts);
-  const unknown = change(film, { "moov/mvhd": (body) => set(28, 0xffff_ffff)(set(24, 0xffff_ffff)(body)) });
+  expect(video.length).toBe(videoHead.length + 5 * 12);
+  expect(await factsOf(video)).toEqual(facts);
+  const unknown = change(video, { "moov/mvhd": (body) => set(28, 0xffff_ffff)(set(24, 0xffff_ffff)(body)) });
   expect(await factsOf(unknown)).toEqual(facts);
 });
 
 test("a duration missing from the file's header is taken from its video track", async () => {
-  for (const unknown of [0, 0xffff_ffff]) expect(await factsOf(change(filmHead, { "moov/mvhd": set(16, unknown) }))).toEqual(facts);
-  expect(await factsOf(change(filmHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) }))).toBeUndefined();
-  expect(await factsOf(change(filmHead, { "moov/mvhd": set(12, 0), "moov/trak/mdia/mdhd": set(12, 0) }))).toBeUndefined();
+  for (const unknown of [0, 0xffff_ffff]) expect(await factsOf(change(videoHead, { "moov/mvhd": set(16, unknown) }))).toEqual(facts);
+  expect(await factsOf(change(videoHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) }))).toBeUndefined();
+  expect(await factsOf(change(videoHead, { "moov/mvhd": set(12, 0), "moov/trak/mdia/mdhd": set(12, 0) }))).toBeUndefined();
 });
 
 test("the duration of a fragmented file comes from the fragments' header", async () => {
-  const pieces = change(filmHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) });
+  const pieces = change(videoHead, { "moov/mvhd": set(16, 0), "moov/trak/mdia/mdhd": set(16, 0) });
   const withMehd = (mehd: Uint8Array) => change(pieces, { moov: (body) => join(body, box("mvex", mehd)) });
   expect(await factsOf(withMehd(box("mehd", word(0), word(2500))))).toEqual({ ...facts, seconds: 2.5 });
   expect(await factsOf(withMehd(box("mehd", [1, 0, 0, 0], word(0), word(3500))))).toEqual({ ...facts, seconds: 3.5 });
@@ -127,7 +127,7 @@ test("the duration of a fragmented file comes from the fragments' header", async
 
 const longBox = (type: string, contents: Uint8Array) => join(word(1), letters(type), word(0), word(16 + contents.length), contents);
 
-test("boxes with 64 bits of size, and a last box without one, are understood", async () => {
+test("boxes with 64-bit sizes, and a last box without a size, are supported", async () => {
   const body = moov.subarray(8);
   expect(await factsOf(join(ftyp, longBox("mdat", new Uint8Array(4)), longBox("moov", body)))).toEqual(facts);
   expect(await factsOf(join(ftyp, word(0), letters("moov"), body))).toEqual(facts);
@@ -139,8 +139,8 @@ test("a file that is not a video, or ends too early, has no facts", async () => 
   expect(await factsOf(ftyp)).toBeUndefined();
   expect(await factsOf(moov)).toBeUndefined();
   expect(await factsOf(join(ftyp, word(0), letters("mdat"), new Uint8Array(100)))).toBeUndefined();
-  for (let length = 0; length < filmHead.length; length += 7)
-    expect(await factsOf(filmHead.slice(0, length)), String(length)).toBeUndefined();
+  for (let length = 0; length < videoHead.length; length += 7)
+    expect(await factsOf(videoHead.slice(0, length)), String(length)).toBeUndefined();
 });
 
 test("wrong box sizes end the reading soon", async () => {
@@ -170,7 +170,7 @@ test("an index over 16 MiB is not read", async () => {
   expect(lengths).toEqual([65_536]);
 });
 
-test("a file of many boxes is given up after a few reads", async () => {
+test("reading a file of many boxes stops after a few reads", async () => {
   let reads = 0;
   const piece = join(word(32 * 1024), letters("free"), new Uint8Array(32 * 1024 - 8));
   const first = join(box("ftyp", new Uint8Array(32 * 1024 - 8)), piece);
@@ -182,7 +182,7 @@ test("a file of many boxes is given up after a few reads", async () => {
   expect(reads).toBe(16);
 });
 
-test("an error of the store passes through", async () => {
+test("an error of the store is passed on", async () => {
   await expect(readVideoFacts(() => Promise.reject(new Error("store")), 1000)).rejects.toThrow("store");
 });
 
@@ -200,7 +200,7 @@ test("random and damaged bytes never throw and always end", async () => {
   for (let run = 0; run < 500; run++) {
     const noise = Uint8Array.from({ length: random(200) }, () => random(256));
     const boxes = join(ftyp, word(random(64)), letters(oneOf("moov", "trak", "free", "mdat")), noise);
-    const damaged = filmHead.slice(0, oneOf(filmHead.length, random(filmHead.length) + 1));
+    const damaged = videoHead.slice(0, oneOf(videoHead.length, random(videoHead.length) + 1));
     for (let hits = random(8); hits >= 0; hits--) damaged[random(damaged.length)] = oneOf(0, 1, 8, 255, random(256));
     for (const bytes of [noise, boxes, damaged]) {
       const result = await factsOf(bytes);

@@ -1,4 +1,4 @@
-/** The start of a body is read, and the rest after it is the rest. */
+/** Reading the start of a body leaves the rest to be read. */
 
 import { expect, test } from "vitest";
 import { readHead, readText } from "../../src/media/json-text.ts";

@@ -3,7 +3,7 @@
 import { boxesIn } from "../../src/media/iso-boxes.ts";
 
 /** `ftyp` and `moov` as ffmpeg wrote them: 64x36 pixels (H.264), 1.2 seconds, sound (AAC). The frames are left out. */
-export const filmHead = Uint8Array.fromBase64(
+export const videoHead = Uint8Array.fromBase64(
   [
     "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAXtbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAABLAAAQAAAQAAAAAAAAAAAAAAAAEAAAAA",
     "AAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAwAAAqN0cmFrAAAAXHRraGQAAAADAAAAAAAAAAAAAAAB",
@@ -30,7 +30,7 @@ type Bytes = Uint8Array | readonly number[];
 
 export const join = (...parts: Bytes[]) => Uint8Array.from(parts.flatMap((part) => Array.from(part)));
 
-/** A number of 32 bits. */
+/** A 32-bit number. */
 export const word = (value: number) => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
 
 export const letters = (text: string) => Array.from(text, (letter) => letter.charCodeAt(0));
@@ -40,7 +40,7 @@ export const box = (type: string, ...parts: Bytes[]) => {
   return join(word(8 + body.length), letters(type), body);
 };
 
-/** The same boxes, each one changed by the function that its path names: `moov/trak/tkhd`. */
+/** The same boxes, each changed by the function at its path: `moov/trak/tkhd`. */
 export function change(
   bytes: Uint8Array,
   changes: Record<string, (body: Uint8Array<ArrayBuffer>) => Bytes | undefined>,
@@ -55,7 +55,7 @@ export function change(
   return join(...parts);
 }
 
-/** Sets the number of 32 bits at `offset` of a box's contents. */
+/** Sets the 32-bit number at `offset` of a box's contents. */
 export const set = (offset: number, value: number) => (body: Uint8Array<ArrayBuffer>) => {
   new DataView(body.buffer).setUint32(offset, value);
   return body;

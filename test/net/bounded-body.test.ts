@@ -11,7 +11,7 @@ const streamOf = (...chunks: number[][]) =>
     },
   });
 
-test("a stream is read whole, of chunks or of bytes", async () => {
+test("a stream of chunks or of bytes is read whole", async () => {
   expect(await readAll(streamOf([1, 2], [], [3]), 3)).toEqual(Uint8Array.of(1, 2, 3));
   expect(await readAll(streamOf(), 0)).toEqual(new Uint8Array());
   const many = Uint8Array.from({ length: 200_000 }, (_, index) => index % 251);

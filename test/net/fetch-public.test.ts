@@ -9,7 +9,7 @@ const options: PublicFetchOptions = { allowPrivate: false, ownHosts: ["gateway.e
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Replaces the network: answers by URL. Other URLs do not resolve. */
+/** Replaces the network: answers by URL. Other hosts do not resolve. */
 function internet(hosts: Record<string, (request: Request) => Response | Promise<Response>>) {
   return vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const request = new Request(input, init);
@@ -19,13 +19,13 @@ function internet(hosts: Record<string, (request: Request) => Response | Promise
   });
 }
 
-/** Rejects as a fetch does when its signal is aborted, and never before. */
+/** Rejects when its signal is aborted, like a fetch, and never before. */
 const never = (request: Request) =>
   new Promise<Response>((_, reject) => request.signal.addEventListener("abort", () => reject(request.signal.reason)));
 
 const redirect = (location: string, status = 302) => new Response(null, { status, headers: { location } });
 
-/** A body that sends `chunk` whenever asked, and reports when it was cancelled. */
+/** A body that sends `chunk` on every pull, and records when it is cancelled. */
 function endless(chunk: Uint8Array) {
   const state = { cancelled: false, sent: 0 };
   const body = new ReadableStream<Uint8Array>({
@@ -104,7 +104,7 @@ test("an address that is not public is not fetched", async () => {
   expect(seen).not.toHaveBeenCalled();
 });
 
-test("a redirect is followed to public addresses only", async () => {
+test("a redirect is followed only to public addresses", async () => {
   const targets = [
     "http://169.254.169.254/latest/meta-data/",
     "//localhost/",
@@ -123,13 +123,13 @@ test("a redirect is followed to public addresses only", async () => {
   }
 });
 
-test("private hosts are followed where they are allowed, userinfo never", async () => {
+test("redirects to private hosts are followed where they are allowed, userinfo never", async () => {
   internet({ "http://localhost:9000/a": () => redirect("/b"), "http://localhost:9000/b": () => new Response("ok") });
   expect(await fetchWhole("http://localhost:9000/a", { allowPrivate: true })).toBe("ok");
   expect((await failure(fetchPublic("http://a:b@localhost:9000/b", { ...options, allowPrivate: true }))).reason).toBe("blocked_url");
 });
 
-/** Redirects in a row, and a file behind the last. */
+/** A number of redirects in a row, and a file after the last. */
 const chain = (hops: number) =>
   internet({
     ...Object.fromEntries(Array.from({ length: hops }, (_, hop) => [`https://example.com/${hop}`, () => redirect(`/${hop + 1}`)])),
@@ -146,7 +146,7 @@ test("three redirects are followed, a fourth is not", async () => {
   expect(seen).toHaveBeenCalledTimes(4);
 });
 
-/** Whether an answer with this status, an error each, may be asked for again. */
+/** True if a failure with this status may be retried. */
 const isRetryable = async (status: number) => {
   internet({ "https://example.com/": () => new Response(status === 304 ? null : "no", { status }) });
   const result = await failure(fetchPublic("https://example.com/", options));
@@ -155,7 +155,7 @@ const isRetryable = async (status: number) => {
   return result.retryable;
 };
 
-test("every status but success is an error; some are retryable", async () => {
+test("every status except success is an error; some are retryable", async () => {
   for (const status of [302, 304, 400, 401, 403, 404, 410]) expect(await isRetryable(status), String(status)).toBe(false);
   for (const status of [408, 429, 500, 502, 503]) expect(await isRetryable(status), String(status)).toBe(true);
 });
@@ -165,14 +165,14 @@ test("an unreachable host is retryable", async () => {
   expect(await failure(fetchPublic("https://example.com/", options))).toEqual({ reason: "unreachable", retryable: true });
 });
 
-test("a body announced as too large is not read", async () => {
+test("a body with a declared length above the limit is not read", async () => {
   const { body, state } = endless(new Uint8Array(10));
   internet({ "https://example.com/": () => new Response(body, { headers: { "content-length": "1001" } }) });
   expect(await failure(fetchPublic("https://example.com/", options))).toEqual({ reason: "too_large", retryable: false });
   expect(state.cancelled).toBe(true);
 });
 
-test("a body is read to the last allowed byte and no further", async () => {
+test("a body is read up to the last allowed byte", async () => {
   internet({
     "https://example.com/fits": () => new Response(new Blob([new Uint8Array(1000)]).stream()),
     "https://example.com/over": () => new Response(new Blob([new Uint8Array(1001)]).stream()),
@@ -189,12 +189,12 @@ test("an endless body is cut off and its source cancelled", async () => {
   expect(state.sent).toBeLessThan(1500);
 });
 
-test("a host that never answers runs out of time", async () => {
+test("a host that never answers causes a timeout", async () => {
   internet({ "https://example.com/": never });
   expect(await failure(fetchPublic("https://example.com/", { ...options, timeoutMs: 5 }))).toEqual({ reason: "timeout", retryable: true });
 });
 
-test("the time limit covers the body, read or not", async () => {
+test("the time limit includes the body, whether it is read or not", async () => {
   let cancelled = false;
   const stalled = () =>
     new Response(
@@ -215,12 +215,12 @@ test("the time limit covers the body, read or not", async () => {
   expect((await failure(new Response(body).text())).reason).toBe("timeout");
 });
 
-test("the time limit covers the redirects", async () => {
+test("the time limit includes the redirects", async () => {
   internet({ "https://example.com/": () => redirect("/slow"), "https://example.com/slow": never });
   expect((await failure(fetchPublic("https://example.com/", { ...options, timeoutMs: 5 }))).reason).toBe("timeout");
 });
 
-test("a body that breaks off is an error, one that ends is not", async () => {
+test("a body that breaks off is an error, a complete one is not", async () => {
   const broken = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new TypeError("Network connection lost.")) });
   internet({ "https://example.com/": () => new Response(broken) });
   expect(await failure(fetchWhole("https://example.com/"))).toEqual({ reason: "interrupted", retryable: true });
@@ -236,7 +236,7 @@ test("cancelling the body cancels the source and the timer", async () => {
   expect(clear).toHaveBeenCalledTimes(1);
 });
 
-test("errors carry no part of the address", async () => {
+test("errors contain no part of the URL", async () => {
   internet({ "https://example.com/?signature=secret": () => new Response("", { status: 500 }) });
   await expect(fetchPublic("https://example.com/?signature=secret", options)).rejects.toThrow(/^bad_status 500$/);
   await expect(fetchPublic("https://user:secret@example.com/", options)).rejects.toThrow(/^blocked_url userinfo$/);

@@ -1,4 +1,4 @@
-/** A sender's minimum rate: the clock is stepped, nothing waits. */
+/** A sender's minimum rate, with stepped time. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { pace, paceTimeMs, within } from "../../src/net/pace.ts";
@@ -12,7 +12,7 @@ const arrives = async (bytes: number, ms: number) => {
   return new Uint8Array(bytes);
 };
 
-/** What becomes of reads that take so many milliseconds for so many bytes, one after the other. */
+/** The outcomes of consecutive reads, each of some bytes that take some milliseconds. */
 async function read(...reads: [bytes: number, ms: number, pauseMs?: number][]): Promise<string[]> {
   const wait = pace(limits);
   const outcomes: string[] = [];
@@ -28,19 +28,19 @@ async function read(...reads: [bytes: number, ms: number, pauseMs?: number][]): 
   return outcomes;
 }
 
-test("a sender has the grace time, and then has to keep up with the rate", async () => {
+test("a sender has the grace time, and then must keep up with the rate", async () => {
   expect(await read([1, 4_900])).toEqual(["read"]);
   expect(await read([1, 5_100])).toEqual(["timeout"]);
   expect(await read([4_000, 4_000], [4_000, 4_000], [4_000, 4_000])).toEqual(["read", "read", "read"]);
   expect(await read([1_000, 3_000], [1_000, 2_900], [1, 1_200])).toEqual(["read", "read", "timeout"]);
 });
 
-test("only waiting for the sender counts against its rate, but everything against the deadline", async () => {
+test("only waiting for the sender counts against its rate, but all time counts against the deadline", async () => {
   expect(await read([1_000, 1_000, 10_000], [1_000, 1_000])).toEqual(["read", "read"]);
   expect(await read([9_000, 1_000, 18_000], [9_000, 1_500])).toEqual(["read", "timeout"]);
 });
 
-test("a body read at once has the time that its bytes may take, and no timer is left behind", async () => {
+test("a body read at once may take as long as its bytes need at the rate, and no timer is left", async () => {
   expect(paceTimeMs(0)).toBe(5_000);
   expect(paceTimeMs(640 * 1024)).toBe(15_000);
   expect(paceTimeMs(1e12)).toBe(120_000);

@@ -1,4 +1,4 @@
-/** Which addresses may be fetched: every way to write a private one, and ordinary ones that pass. */
+/** Addresses that may be fetched: every notation of a private one is refused, and ordinary ones are accepted. */
 
 import { expect, test } from "vitest";
 import { checkPublicUrl } from "../../src/net/public-url.ts";
@@ -19,7 +19,7 @@ const sameForAll = (addresses: string[], expected: string, rules = strict) =>
 /** Hosts from a text with white space between them. */
 const hosts = (text: string) => text.trim().split(/\s+/);
 
-test("public hosts over http and https pass, and come back normalised", () => {
+test("public hosts over http and https are accepted, and normalised", () => {
   sameForAll(
     [
       "https://images.example.com/a.png?x=1#y",
@@ -140,7 +140,7 @@ test("every special IPv4 range is refused at both of its ends", () => {
   );
 });
 
-test("IPv6 addresses outside the public ranges are refused, with those that hide an IPv4 address", () => {
+test("IPv6 addresses outside the public ranges are refused, including those that embed an IPv4 address", () => {
   sameForAll(
     hosts(`
       :: ::1 0:0:0:0:0:0:0:1 fc00::1 fdff::1 fe80::1 febf::1 fec0::1 ff02::1 2001:db8::1 3fff::1 100::1 ::ffff:127.0.0.1
@@ -151,7 +151,7 @@ test("IPv6 addresses outside the public ranges are refused, with those that hide
   );
 });
 
-test("names of private networks, of one machine and of the gateway are refused", () => {
+test("names of private networks, of the local machine and of the gateway are refused", () => {
   sameForAll(
     hosts(`
       localhost localhost. LOCALHOST db a.localhost printer.local printer.local. metadata.google.internal x.home.arpa
@@ -162,7 +162,7 @@ test("names of private networks, of one machine and of the gateway are refused",
   );
 });
 
-test("a developer's machine may allow private hosts and other ports", () => {
+test("a local configuration may allow private hosts and other ports", () => {
   sameForAll(
     ["http://localhost:8787/a", "http://127.0.0.1:9000/", "https://[::1]:1/", "http://db/", "http://gateway.example.com/"],
     "ok",

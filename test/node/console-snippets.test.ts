@@ -1,4 +1,4 @@
-/** The programs that the playground shows are run as they are, against a server that keeps what it was asked. */
+/** Runs the code snippets of the playground against a server that records their requests. */
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Picture } from "../../src/console/playground/picture.ts";
+import { ImageFile } from "../../src/console/playground/image-file.ts";
 import { type Language, shellQuoted, snippetsOf } from "../../src/console/playground/snippets.ts";
 
 const run = promisify(execFile);
@@ -66,7 +66,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs a program with a key: what it printed, and everything it asked. */
+/** Runs a snippet with a key: its output, and all its requests. */
 async function ran(language: Language, path: string, body: Record<string, unknown>, isChat = false) {
   asked.length = 0;
   const [command = "", ...options] = commands[language];
@@ -79,7 +79,7 @@ async function ran(language: Language, path: string, body: Record<string, unknow
   return { stdout, asked: [...asked] };
 }
 
-test.each(languages)("%s sends what was typed, waits and prints the result", async (language) => {
+test.each(languages)("%s sends the typed values, waits and prints the result", async (language) => {
   const body = {
     model: "imgA-4",
     prompt: hostile,
@@ -98,20 +98,20 @@ test.each(languages)("%s sends what was typed, waits and prints the result", asy
   expect(language === "curl" ? printed.data.result : printed).toEqual(result);
 });
 
-test.each(languages)("%s reads pictures from files, whatever they are called and however large", async (language) => {
+test.each(languages)("%s reads images from files of any name and size", async (language) => {
   const name = `my "best" $(pic) 'ture'.png`;
   const bytes = new Uint8Array(300_000).map((_, at) => at * 7);
   await writeFile(join(folder, name), bytes);
   await writeFile(join(folder, "-b.webp"), bytes.subarray(0, 10));
-  const body = (picture: (file: string) => unknown) => ({
+  const body = (toImage: (file: string) => unknown) => ({
     prompt: hostile,
-    images: [picture(name), "https://pictures.example/1.png"],
-    image_with_roles: [{ url: picture("-b.webp"), role: "first_frame" }],
+    images: [toImage(name), "https://pictures.example/1.png"],
+    image_with_roles: [{ url: toImage("-b.webp"), role: "first_frame" }],
   });
   const done = await ran(
     language,
     "/v1/images/generations",
-    body((file) => new Picture(file)),
+    body((file) => new ImageFile(file)),
   );
   const uri = (file: string) =>
     file === name ? `data:image/png;base64,${base64(bytes)}` : `data:image/webp;base64,${base64(bytes.subarray(0, 10))}`;
@@ -125,14 +125,14 @@ test.each(languages)("%s prints a chat's answer", async (language) => {
   expect(done.stdout).toContain("Hello");
 });
 
-test.each(languages)("%s ends with what the API said when it refuses", async (language) => {
+test.each(languages)("%s ends with the API's message when it refuses", async (language) => {
   await expect(ran(language, "/v1/refused", { prompt: "x" })).rejects.toMatchObject({
     stderr: expect.stringContaining("The balance is insufficient."),
   });
   expect(asked.length).toBe(1);
 });
 
-test("a shell takes quoted text as it is", async () => {
+test("a shell takes quoted text literally", async () => {
   const text = hostile.replaceAll("\u0000", "");
   expect((await run("sh", ["-c", `printf %s ${shellQuoted(text)}`])).stdout).toBe(text);
 });

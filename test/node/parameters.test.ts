@@ -1,10 +1,10 @@
-/** The JSON Schemas that `/v1/models` shows are those of the catalog. */
+/** The JSON Schemas that `/v1/models` returns match the catalog. */
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parameterSchemas } from "../../scripts/support/parameters.ts";
 
-test("parameters.json is what `npm run parameters` would write", () => {
+test("parameters.json is what `npm run parameters` writes", () => {
   const written = readFileSync(new URL("../../src/catalog/parameters.json", import.meta.url), "utf8");
   expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(parameterSchemas())));
 });

@@ -1,4 +1,4 @@
-/** What wrangler.toml promises of the deployed platform. */
+/** The settings of wrangler.toml that the deployed platform relies on. */
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -17,16 +17,16 @@ interface Settings {
 const read = (file: string) => unstable_readConfig({ config: pathOf(file) }) as unknown as Settings;
 const gateway = read("wrangler.toml");
 
-test.each(["wrangler.toml", "src/sandbox/wrangler.toml", "src/console/wrangler.toml"])(
-  "%s: no query, and so no signature, in a log",
+test.each(["wrangler.toml", "src/sandbox/wrangler.toml", "src/console/wrangler.toml", "src/openai/wrangler.toml"])(
+  "%s: no query string, and so no signature, in a log",
   (file) => {
-    // Read as text as well: a version of wrangler that does not know the option would drop it.
+    // Read as text as well: a version of wrangler without the option would drop it.
     expect(readFileSync(pathOf(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
     expect(read(file).observability).toMatchObject({ enabled: true, redact_query_string: true });
   },
 );
 
-test("work comes one message a batch, to as many consumers as the platform has, short and slow apart", () => {
+test("messages arrive one per batch, with the platform's full number of consumers, short and slow work in separate queues", () => {
   const work = gateway.queues.consumers.filter(({ queue }) => queue !== "gateway-dead");
   expect(work.map(({ queue }) => queue).sort()).toEqual(["gateway-dispatch", "gateway-notify", "gateway-starts"]);
   for (const consumer of work) {

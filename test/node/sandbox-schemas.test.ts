@@ -1,4 +1,4 @@
-/** The values the sandbox makes for JSON schemas, judged by ajv; and its reading of patterns, by the engine's own. In plain Node: ajv compiles schemas to code. */
+/** The values that the sandbox makes for JSON schemas, checked by ajv; and its patterns, compared with the engine's. In Node, because ajv compiles schemas to code. */
 
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -12,7 +12,7 @@ const ajv = formats.default(new Ajv2020({ strict: false, ownProperties: true }))
 
 const valueOf = (schema: unknown): Json => makeValue(jsonSchema.parse(schema));
 
-/** What ajv has against a value. */
+/** The violations that ajv finds in a value. */
 function faultsOf(schema: AnySchema, value: Json): string {
   const validate = ajv.compile(schema);
   return validate(value) ? "" : ajv.errorsText(validate.errors);
@@ -61,7 +61,7 @@ const formatNames = [
   "uuid",
 ];
 
-/** Schemas that something satisfies. */
+/** Satisfiable schemas. */
 const { satisfiable } = fc.letrec<{ satisfiable: object }>((tie) => ({
   satisfiable: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -108,7 +108,7 @@ const { satisfiable } = fc.letrec<{ satisfiable: object }>((tie) => ({
   ),
 }));
 
-test("what a schema asks for is made, and ajv finds nothing wrong with it", () => {
+test("a value is made for each schema, and ajv accepts it", () => {
   fc.assert(
     fc.property(satisfiable, (part) => {
       const schema = { $defs: defs, type: "object", properties: { part }, required: ["part"], additionalProperties: false };
@@ -120,7 +120,7 @@ test("what a schema asks for is made, and ajv finds nothing wrong with it", () =
   );
 });
 
-/** Any keywords together, most of them contradicting each other. */
+/** Any keywords together; most of these schemas contradict themselves. */
 const { wild } = fc.letrec<{ wild: unknown }>((tie) => {
   const list = fc.array(tie("wild"), { minLength: 1, maxLength: 3 });
   const some = fc.record(
@@ -165,7 +165,7 @@ const { wild } = fc.letrec<{ wild: unknown }>((tie) => {
   return { wild: fc.oneof({ depthSize: "xsmall" }, fc.boolean(), fc.constantFrom({ type: "string" }, { type: "integer" }, {}), some) };
 });
 
-test("of contradicting keywords comes either nothing or something that ajv finds right", () => {
+test("contradicting keywords give either no value or one that ajv accepts", () => {
   let made = 0;
   fc.assert(
     fc.property(wild, (part) => {
@@ -231,7 +231,7 @@ test.each([
   expect(() => valueOf(schema)).toThrow(reason);
 });
 
-test("values are the plainest: properties bear their own names, recursion ends early, examples come first", () => {
+test("values are simple: properties contain their own names, recursion ends early, examples are used first", () => {
   expect(valueOf({ type: "object", properties: { city: { type: "string" }, days: { type: "integer", minimum: 3 } } })).toEqual({
     city: "city",
     days: 3,

@@ -1,4 +1,4 @@
-/** The small parts of the scripts that are dangerous: values handed to wrangler, and checks that must not wave a bad file through. */
+/** The risky small parts of the scripts: variables passed to wrangler, and checks that must not accept a bad file. */
 
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { billFaults, chatCost } from "../../scripts/support/bill.ts";
 import { digestFaults, mp4Faults, pngFaults } from "../../scripts/support/file-checks.ts";
 import { isWorkerVariable, writeVariables } from "../../scripts/support/variables.ts";
 
-test("wrangler reads every variable as it was, whatever is in it", async () => {
+test("wrangler reads every variable unchanged, whatever it contains", async () => {
   const directory = await mkdtemp(join(tmpdir(), "scripts-checks-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const path = join(directory, "variables.env");
@@ -66,7 +66,7 @@ test("the Worker's own variables and upstreams' secrets are passed on, nothing e
   expect(kept.filter(isWorkerVariable)).toEqual([]);
 });
 
-test("a file that is not what was announced is found out", async () => {
+test("a file that does not match its status answer is detected", async () => {
   const bytes = Uint8Array.from(encode({ width: 4, height: 2, data: new Uint8Array(32), channels: 4, depth: 8 }));
   const digest = `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
   const png = { bytes, type: "image/png", digest };
@@ -82,7 +82,7 @@ test("a file that is not what was announced is found out", async () => {
 
 const balance = (remain: number, used: number) => ({ remain_balance: remain, used_balance: used, unlimited_quota: remain < 0 });
 
-test("a bill that is a millionth off, or leaves something reserved, is found out", () => {
+test("a bill that is wrong by a millionth, or leaves something reserved, is detected", () => {
   const before = { key: balance(-1, 0.2), account: balance(99.7, 0.3) };
   expect(billFaults(before, { key: balance(-1, 0.3), account: balance(99.6, 0.4) }, 0.1)).toEqual([]);
   expect(billFaults(before, { key: balance(-1, 0.300001), account: balance(99.6, 0.4) }, 0.1)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Runs one of the project's scripts as a process of its own, and knows every process that it started. */
+/** Runs one of the project's scripts as a process of its own, and finds every process that it started. */
 
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,16 +6,16 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A script that runs. */
+/** A running script. */
 export interface RunningScript {
   process: ChildProcess;
-  /** What it has printed so far, both streams. */
+  /** Its output so far, both streams. */
   output(): string;
   /** Resolves with the exit code, null after a signal. */
   exited: Promise<number | null>;
 }
 
-/** Starts a script with these variables over the environment. */
+/** Starts a script with these variables added to the environment. */
 export function runScript(script: string, variables: Record<string, string>): RunningScript {
   const child = spawn(process.execPath, [script], { cwd: root, env: { ...process.env, ...variables }, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
@@ -24,7 +24,7 @@ export function runScript(script: string, variables: Record<string, string>): Ru
   return { process: child, output: () => output, exited };
 }
 
-/** Waits until the script has printed what the pattern finds, and answers the first group. */
+/** Waits until the output matches the pattern, and returns the first group. */
 export async function printed(script: RunningScript, pattern: RegExp, withinMs: number): Promise<string> {
   let ended = false;
   void script.exited.then(() => (ended = true));
@@ -36,7 +36,7 @@ export async function printed(script: RunningScript, pattern: RegExp, withinMs: 
   throw new Error(`${String(pattern)} was not printed:\n${script.output()}`);
 }
 
-/** All processes that descend from this one, with their command lines. */
+/** All descendants of this process, with their command lines. */
 export function descendants(ancestor: number): { pid: number; command: string }[] {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8", maxBuffer: 1 << 24 }).split("\n");
   const all = lines.flatMap((line) => {
@@ -52,7 +52,7 @@ export function descendants(ancestor: number): { pid: number; command: string }[
   return all.filter(({ pid, command }) => pid !== ancestor && found.has(pid) && !command.startsWith("ps "));
 }
 
-/** Those of the processes that still live after at most `withinMs`. */
+/** The processes of these that are still alive after at most `withinMs`. */
 export async function survivors(processes: { pid: number; command: string }[], withinMs: number): Promise<string[]> {
   const alive = () => processes.filter(({ pid }) => isAlive(pid)).map(({ command }) => command);
   for (const deadline = Date.now() + withinMs; Date.now() < deadline && alive().length > 0;) await sleep(100);
@@ -63,7 +63,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
-    // Only our own children are asked for: it is gone.
+    // EPERM cannot occur, because only our own children are checked: the process has ended.
     return false;
   }
 }

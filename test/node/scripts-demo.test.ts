@@ -1,4 +1,4 @@
-/** `npm run demo`, from outside: it ends well, its files are there and good, and nothing of it is left running. */
+/** `npm run demo` as a process: it succeeds, its files exist and are valid, and no process of it is left running. */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ async function temporary(): Promise<string> {
   return directory;
 }
 
-test("the demo makes, saves and checks everything, and leaves nothing behind", { timeout: 90_000 }, async () => {
+test("the demo makes, saves and checks everything, and leaves no process behind", { timeout: 90_000 }, async () => {
   const [output, scratch] = await Promise.all([temporary(), temporary()]);
   await writeFile(join(output, "notes.md"), "not the demo's");
   await writeFile(join(output, "video-of-an-earlier-run.mp4"), "stale");
@@ -44,16 +44,16 @@ test("the demo makes, saves and checks everything, and leaves nothing behind", {
   expect((await readdir(scratch)).filter((name) => name.startsWith("gateway-demo-"))).toEqual([]);
 
   expect((await readdir(output)).sort()).toEqual([...files, "notes.md"].sort());
-  const picture = decode(await readFile(join(output, "image.png")));
-  expect([picture.width, picture.height]).toEqual([1792, 1024]);
+  const image = decode(await readFile(join(output, "image.png")));
+  expect([image.width, image.height]).toEqual([1792, 1024]);
   expect(await readFile(join(output, "image-pair-1.png"))).not.toEqual(await readFile(join(output, "image-pair-2.png")));
-  using film = new Input({ source: new BufferSource(await readFile(join(output, "video.mp4"))), formats: [MP4] });
-  expect(await film.computeDuration()).toBeCloseTo(10, 1);
-  expect((await film.getPrimaryAudioTrack())?.codec).toBe("aac");
+  using video = new Input({ source: new BufferSource(await readFile(join(output, "video.mp4"))), formats: [MP4] });
+  expect(await video.computeDuration()).toBeCloseTo(10, 1);
+  expect((await video.getPrimaryAudioTrack())?.codec).toBe("aac");
   expect(await readFile(join(output, "chat.txt"), "utf8")).toContain("lighthouse");
 });
 
-test("the demo fails where there is no gateway, and without a key", async () => {
+test("the demo fails without a gateway, and without a key", async () => {
   const output = await temporary();
   const nowhere = runScript("scripts/demo.ts", { BASE_URL: "http://127.0.0.1:9", API_KEY: "sk-none", DEMO_OUTPUT: output });
   const keyless = runScript("scripts/demo.ts", { BASE_URL: "http://127.0.0.1:9", API_KEY: "", DEMO_OUTPUT: output });

@@ -1,4 +1,4 @@
-/** `npm start`, from outside: a key that works, state that survives a restart, and a clean end, asked for or not. */
+/** `npm start` as a process: a working key, state that survives a restart, and a clean end, by signal or by kill. */
 
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { descendants, printed, runScript, survivors, type RunningScript } from "
 const startMs = 60_000;
 const apiKeyLine = /^API_KEY=(sk-\w+)$/m;
 
-/** The answer of `GET /v1/tasks/{id}` as far as it matters here. */
+/** The fields of `GET /v1/tasks/{id}` that are used here. */
 const imageTask = z.object({
   data: z.object({ status: z.literal("completed"), result: z.object({ images: z.array(z.object({ url: z.array(z.url()) })) }) }),
 });
@@ -26,7 +26,7 @@ async function call(url: string, apiKey: string, body?: object): Promise<unknown
   return response.json();
 }
 
-/** The first page of a person who has just signed up. */
+/** The first page of a user who has just signed up. */
 async function signUp(baseUrl: string): Promise<string> {
   const form = new URLSearchParams({ name: "Ann", email: "ann@example.com", password: "correct horse battery" });
   const options = { method: "POST", headers: { origin: baseUrl }, body: form, redirect: "manual" as const };
@@ -35,7 +35,7 @@ async function signUp(baseUrl: string): Promise<string> {
   return (await fetch(`${baseUrl}/console`, { headers: { cookie: cookie.join("; ") } })).text();
 }
 
-/** Ends the script and checks that all it had started ends with it. */
+/** Ends the script and checks that all processes it started end too. */
 async function end(script: RunningScript, signal: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<number | null> {
   const started = descendants(script.process.pid!);
   expect(started.filter(({ command }) => command.includes("workerd")).length).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   const apiKey = await printed(first, apiKeyLine, startMs);
   expect(first.output()).toContain(`BASE_URL=${baseUrl}\n`);
   expect(first.output()).toContain(`${baseUrl}/console, sign in as demo@example.com with the password demo-password.`);
-  // Whoever begins here sees the operator's pages.
+  // The demo account's user is an admin.
   expect(await call(`${baseUrl}/admin/accounts?email=demo@example.com`, "admin's-$ecret")).toMatchObject({ data: [{ admin: true }] });
   const task = await call(`${baseUrl}/v1/images/generations`, apiKey, { model: "imgA-4", prompt: "A lighthouse" });
   const { id } = z.object({ id: z.string() }).parse(task);
@@ -100,6 +100,6 @@ test("a started gateway keeps accounts, balance and assets over a restart, and s
   expect(signedUp).toContain("7.5 USD");
   expect(third.output()).not.toContain("API_KEY=");
   expect((await fetch(`${baseUrl}/admin/accounts`)).status).toBe(404);
-  // Killed, it can tidy up nothing itself; its children notice.
+  // A killed process cannot stop its children: they notice and end by themselves.
   await end(third, "SIGKILL");
 });

@@ -1,4 +1,4 @@
-/** The soak's own judgement: it finds what is wrong, and explains what is not. The run itself is `npm run soak`. */
+/** The soak's own checks: they find faults, and accept explained differences. The run itself is `npm run soak`. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,13 +33,13 @@ const facts = (change: Partial<AccountFacts> & { used?: number; reserved?: numbe
   return { name: "roomy", wallets, charged: 30_000, chats: { charged: 400, uncertain: 0 }, ...rest };
 };
 
-test("books that are explained have no faults", () => {
+test("explained balances have no faults", () => {
   expect(bookFaults(clean, [facts()], 400)).toEqual([]);
   const lost = facts({ reserved: 2 * hold, used: 0.0312, chats: { charged: 400, uncertain: 4 } });
   expect(bookFaults({ ...clean, tasks_open: 2, reserved: 2 * hold }, [lost], 400)).toEqual([]);
 });
 
-test("every millionth that nobody can explain is a fault", () => {
+test("every unexplained millionth is a fault", () => {
   const wrong: [Audit, AccountFacts][] = [
     [{ ...clean, drift: [{ id: "w" }] }, facts()],
     [clean, facts({ used: 0.060401 })],
@@ -55,7 +55,7 @@ test("every millionth that nobody can explain is a fault", () => {
   for (const [audit, one] of wrong) expect(bookFaults(audit, [one], 400), JSON.stringify([audit, one])).not.toEqual([]);
 });
 
-test("a chat that was answered is charged, and only lost ones are held", () => {
+test("answered chats are charged, and only lost ones are held", () => {
   const charged = new Set(["chatcmpl-1"]);
   expect(rowFaults({ held: ["chatcmpl-2"], free: ["chatcmpl-3"] }, charged)).toEqual([]);
   for (const rows of [
@@ -66,7 +66,7 @@ test("a chat that was answered is charged, and only lost ones are held", () => {
     expect(rowFaults(rows, charged)).toHaveLength(1);
 });
 
-test("a task that goes back is a fault, an answer that was overtaken is not", () => {
+test("a task whose status goes back is a fault, an overtaken answer is not", () => {
   const journal = new Journal();
   journal.accept(order("order-1"), "task_1", 0);
   const [task] = journal.open();
@@ -83,7 +83,7 @@ test("a task that goes back is a fault, an answer that was overtaken is not", ()
   expect(journal.faults.at(-1)).toContain("task_1 went from completed 100 back to failed 40");
 });
 
-test("one order with two tasks, and tasks that nobody or too many listed, are faults", () => {
+test("an order with two tasks, and tasks that are not or too often listed, are faults", () => {
   const journal = new Journal();
   const [first, second, third] = [order("order-1"), order("order-2"), order("order-3", "refused")];
   journal.orders.push(first, second, third);
@@ -104,7 +104,7 @@ test("one order with two tasks, and tasks that nobody or too many listed, are fa
   expect(journal.faults).toHaveLength(1);
 });
 
-test("an end that neither the prompt, nor a caller, nor a crash explains is a fault", () => {
+test("a final state that neither the prompt, nor a caller, nor a crash explains is a fault", () => {
   const faultsOf = (prompt: string, error: string | undefined, change: { isCancelAsked?: boolean; crashes?: number[] } = {}) => {
     const journal = new Journal();
     journal.accept({ ...order("order-1"), body: { model: "imgA-4", prompt } }, "task_1", 1_000);
@@ -128,7 +128,7 @@ test("an end that neither the prompt, nor a caller, nor a crash explains is a fa
   expect(faultsOf("order-1 sandbox:fail", undefined)).toHaveLength(1);
 });
 
-test("recovery counts from the last restart before the end, and losses belong to crashes", () => {
+test("recovery time counts from the last restart before the end, and lost chats are attributed to crashes", () => {
   const journal = new Journal();
   journal.accept(order("order-1"), "task_1", 500);
   const [task] = journal.open();
@@ -147,7 +147,7 @@ test("recovery counts from the last restart before the end, and losses belong to
   expect(lossesWithoutCrash(losses, crashes).map(({ what }) => what)).toEqual(["without one"]);
 });
 
-test("the same seed makes the same choices, and a log of which only the end is shown is kept whole", async () => {
+test("the same seed makes the same choices, and the whole log is kept although only its end is shown", async () => {
   const choices = (seed: number) => {
     const dice = new Dice(seed);
     return Array.from({ length: 50 }, () => dice.weighted({ a: 3, b: 1, c: 0 }));

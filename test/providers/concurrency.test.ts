@@ -1,4 +1,4 @@
-/** Many slow images at once under the deployed platform's rules for connections and consumers. */
+/** Many slow images at once, with the deployed platform's limits on connections and consumers. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { type Account, books, call, holdTime, newAccount, unique } from "../support/gateway.ts";
@@ -27,7 +27,7 @@ async function submit(account: Account, path: string, body: object): Promise<str
 const statusOf = async (account: Account, id: string): Promise<string> =>
   (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status as string;
 
-test("forty images of a minute each all complete before their deadline, and a video's collection does not wait for them", async () => {
+test("forty images of a minute each all complete before their deadline, without delaying the storing of a video", async () => {
   let started = 0;
   platform = new Platform((url) =>
     url.endsWith("/images/generations")
@@ -48,7 +48,7 @@ test("forty images of a minute each all complete before their deadline, and a vi
   const statuses = await Promise.all(images.map((id) => statusOf(account, id)));
   expect(statuses).toEqual(images.map(() => "completed"));
   expect({ started, abandoned: platform.abandoned, mostAtOnce: platform.mostAtOnce }).toEqual({ started: 40, abandoned: 0, mostAtOnce: 1 });
-  // Polled every five seconds, it is done at the emulator after two polls.
+  // Polled every five seconds, the video is done at the emulator after two polls.
   expect(videoMs).toBeLessThanOrEqual(30_000);
   expect((await books(account)).reserved).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** Callers' images on their way to the makers, asked of the adapters themselves: what was not sent was not accepted. */
+/** Callers' images sent to the makers, tested on the adapters: a request that was not sent completely was not accepted. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { cloudflare } from "../../src/providers/cloudflare/index.ts";
@@ -25,7 +25,7 @@ const job = (images: InputImage[], more: Partial<Job> = {}): Job => ({
   ...more,
 });
 
-/** An image that is there so many times, and then not. */
+/** An image that can be read this many times, and then fails. */
 function inputImage(times = Infinity, size = 100_000): InputImage & { reads: number } {
   const image = {
     role: "reference" as const,
@@ -38,7 +38,7 @@ function inputImage(times = Infinity, size = 100_000): InputImage & { reads: num
   return image;
 }
 
-/** The upstream reads a request to its end and answers this. */
+/** The upstream reads a request to its end and gives this answer. */
 const answering = (answer: object) =>
   vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) => {
     await new Response(init?.body as ReadableStream).arrayBuffer();
@@ -47,14 +47,14 @@ const answering = (answer: object) =>
 
 const faultOf = (start: Promise<unknown>) => start.then(() => undefined).catch((error: unknown) => error);
 
-test("modelark: an image that cannot be read while it is sent is no submission", async () => {
+test("modelark: an image that fails while it is sent means that nothing was submitted", async () => {
   answering({ data: [{ url: "https://files.example/1" }] });
   const provider = modelark({ key: "key" });
   const fault = await faultOf(provider.start(job([inputImage(), inputImage(1)]), AbortSignal.timeout(5_000)));
   expect(fault).toMatchObject({ name: "ProviderError", nothingAccepted: true, retryable: true });
 });
 
-test("modelark: images arrive whole, a piece at a time", async () => {
+test("modelark: images arrive complete, in chunks", async () => {
   const sent = answering({ data: [{ url: "https://files.example/1" }] });
   let body = "";
   sent.mockImplementation(async (_, init) => {
@@ -89,7 +89,7 @@ test.each([
   expect(() => JSON.parse(body) as unknown).not.toThrow();
 });
 
-test("cloudflare: more images than a call carries are told before anything is asked", async () => {
+test("cloudflare: more images than a call may carry are refused before anything is sent", async () => {
   const run = vi.fn(() => Promise.reject(new Error("Serialized RPC arguments or return values are limited to 32MiB")));
   const provider = cloudflare({ AI: { run } })!;
   const large = () => inputImage(Infinity, 9 * 1024 * 1024);

@@ -1,4 +1,4 @@
-/** How long a consumer may take, and what it waits for. */
+/** How long a consumer's lease lasts, and outputs that wait for their provider. */
 
 import { expect, test } from "vitest";
 import { stubOf } from "../support/faults.ts";
@@ -7,18 +7,18 @@ import { submitTo } from "./support.ts";
 
 holdTime();
 
-test("a start that may not be repeated is leased until what it made at once is stored", async () => {
+test("a start that may not be repeated is leased until its immediate outputs are stored", async () => {
   const { body } = await submitTo({ "imgB-4o-image": [{ provider: "openai", model: "gpt-image-2" }] }, "/v1/images/generations", {
     model: "imgB-4o-image",
     prompt: unique(),
   });
   const work = await stubOf(body.id).claim();
   const { step } = work!.task;
-  // Forty seconds to store images behind whatever the upstream may take, and ten of grace.
+  // Forty seconds to store images after the upstream's own time limit, and ten of grace.
   expect(step.at - Date.now()).toBeGreaterThan(90_000);
 });
 
-test("what is made waits for a provider that is switched off meanwhile", async () => {
+test("outputs wait for a provider that was switched off in the meantime", async () => {
   const { account, body } = await submitTo({ "vidD-02": [{ provider: "minimax", model: "MiniMax-Hailuo-02" }] }, "/v1/videos/generations", {
     model: "vidD-02",
     prompt: unique(),

@@ -1,4 +1,4 @@
-/** Keys stay with their makers: no request that has one follows a redirect by itself. */
+/** Keys are sent to their own makers only: no request with a key follows a redirect automatically. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { google } from "../../src/providers/google/index.ts";

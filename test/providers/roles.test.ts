@@ -1,4 +1,4 @@
-/** The same request means the same on every route: each image arrives in the same role at each maker, or the route is passed over. */
+/** A request means the same on every route: each image arrives in the same role at each maker, or the route is skipped. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import routesOfModels from "../../src/catalog/routes.json";
@@ -12,7 +12,7 @@ beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
 afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/videos/generations";
-/** Three images that differ, so that each is recognised where it arrives. */
+/** Three different images, so that each can be recognised in a submission. */
 const files = [0, 1, 2].map((at) => {
   const bytes = new Uint8Array([...Uint8Array.fromBase64(base64.png), at]);
   return bytes.toBase64();
@@ -22,7 +22,7 @@ const urls = files.map((_, at) => `https://images.example/${at}.png`);
 
 type Arrived = Record<string, "first_frame" | "last_frame" | "reference">;
 
-/** Which of the images this value holds. */
+/** The index of the image that this value contains. */
 const indexOf = (value: unknown) => {
   const text = JSON.stringify(value);
   return files.findIndex((data, at) => text.includes(`${data}"`) || text.includes(urls[at]!));
@@ -34,7 +34,7 @@ const note = (arrived: Arrived, role: Arrived[string], ...values: unknown[]) => 
   for (const value of values.flat()) if (value !== undefined) arrived[indexOf(value)] = role;
 };
 
-/** Reads the roles out of a submission as its maker understands it. */
+/** Reads the roles from a submission in its maker's format. */
 function rolesAt(upstream: string, body: Body): Arrived {
   const arrived: Arrived = {};
   const byContent = (content: Body[]) => {
@@ -80,7 +80,7 @@ const all = Object.entries(table)
   .filter(([model]) => model.startsWith("vid"))
   .flatMap(([model, routes]) => (model === "vidD-02" ? framesOfVidD : cases).map((one) => [model, ...one, routes] as const));
 
-test.each(all)("%s, %s: the roles are the same on every route that takes it", async (model, what, fields, expected, routes) => {
+test.each(all)("%s, %s: the roles are the same on every route that accepts it", async (model, what, fields, expected, routes) => {
   const real = globalThis.fetch.bind(globalThis);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const at = urls.indexOf(new Request(input).url);
@@ -104,7 +104,7 @@ test.each(all)("%s, %s: the roles are the same on every route that takes it", as
     expect(start && rolesAt(start.upstream, start.body), name).toEqual(expected);
     taken.push(name);
   }
-  // At least one real route honours each case, so that none is tested by refusals alone.
+  // At least one real route honours each case, so that no case is tested by refusals only.
   expect(taken).not.toEqual([]);
   if (what === "a last frame alone") expect(taken).toEqual(["minimax MiniMax-H3", "cloudflare minimax/h3"]);
 });
@@ -130,7 +130,7 @@ test("a video with a first frame and no size follows the image's ratio where the
   }
 });
 
-test("a size that the caller names is kept beside a first frame, or the route is passed over", async () => {
+test("a size given by the caller is kept beside a first frame, or the route is skipped", async () => {
   const withFrame = (prompt: string) => ({ model: "vidA-2-pro", prompt, size: "9:16", images: inline.slice(0, 1) });
   const kept = unique();
   const route = { provider: "modelark", model: "dreamina-seedance-2-0-260128" };
@@ -142,7 +142,7 @@ test("a size that the caller names is kept beside a first frame, or the route is
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "size" });
 });
 
-test("videos of 25 seconds are made by the three routes of Seedance 2.5, and by no other of vidA-2-pro", async () => {
+test("videos of 25 seconds are made only by the three routes of Seedance 2.5", async () => {
   const makers: string[] = [];
   for (const route of table["vidA-2-pro"]!.filter(({ provider }) => provider !== "sandbox" && provider !== "media")) {
     const prompt = unique();

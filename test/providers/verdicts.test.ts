@@ -1,4 +1,4 @@
-/** Answers that are not as documented, asked of the adapters themselves: what is final stays final, what passes passes, nothing crashes. */
+/** Undocumented answers, tested on the adapters: verdicts stay final, temporary faults stay retryable, nothing crashes. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { fal } from "../../src/providers/fal/index.ts";
@@ -18,7 +18,7 @@ const json =
   (body: unknown, status = 200) =>
   () =>
     Response.json(body, { status });
-/** A refusal whose body never comes whole. */
+/** A refusal whose body breaks off. */
 const cut = (status: number) => () =>
   new Response(new ReadableStream({ pull: (controller) => controller.error(new Error("gone")) }), { status });
 
@@ -47,12 +47,12 @@ test.each([
   ["minimax", v2, video, 429],
   ["minimax", v2, video, 400],
   ["fal", queue, seedream, 400],
-])("%s: a refusal is one although its words break off", async (_, provider, job, status) => {
+])("%s: a refusal whose body breaks off is still a refusal", async (_, provider, job, status) => {
   answering(cut(status));
   await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
 });
 
-test("google: details that are no list are not read", async () => {
+test("google: details that are not a list are ignored", async () => {
   answering(json({ error: { code: 429, status: "RESOURCE_EXHAUSTED", details: { "@type": 1 } } }, 429));
   await expect(gemini.start(image, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
 });
@@ -77,7 +77,7 @@ test.each([
   expect(await provider.poll(operation)).toMatchObject({ status: "failed" });
 });
 
-test("google: a key that is refused while a video within its answer is read is no end", async () => {
+test("google: a key refused while a video is read from its answer is not final", async () => {
   const ftyp = new TextEncoder().encode("\0\0\0\u0018ftypisom\0\0\0\0").toBase64();
   const steps = [{ type: "model_output", content: [{ type: "video", data: ftyp }] }];
   answering(json({ status: "completed", steps }), json({ error: { code: 403, status: "PERMISSION_DENIED" } }, 403));
@@ -86,7 +86,7 @@ test("google: a key that is refused while a video within its answer is read is n
   await expect(made.outputs[0]!.open()).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });
 });
 
-test("google: a service account that is refused while a video is asked for is no end", async () => {
+test("google: a service account refused while a video is polled is not final", async () => {
   const vertex = google({ vertex: { serviceAccount: "{}", baseUrl: "https://aiplatform.googleapis.com/v1/projects/p/locations/l" } });
   const poll = vertex.poll(JSON.stringify({ part: "veo", name: "operations/1", model: "veo-3.1" }));
   await expect(poll).rejects.toMatchObject({ name: "ProviderError", retryable: true, account: true });

@@ -1,4 +1,4 @@
-/** Characters: the source film is really read, and judged. */
+/** Characters: the source video is really read, and judged. */
 
 import { decode } from "fast-png";
 import { BufferSource, BufferTarget, EncodedPacketSink, EncodedVideoPacketSource, Input, MP4, Mp4OutputFormat, Output } from "mediabunny";
@@ -7,16 +7,16 @@ import { download, errorOf, request, run, step, useSteppedClock, video, view, ty
 
 useSteppedClock();
 
-async function film(): Promise<Uint8Array<ArrayBuffer>> {
+async function makeVideo(): Promise<Uint8Array<ArrayBuffer>> {
   const { outputs } = await run({ ...video, duration: 5, resolution: "480p" });
   return download(outputs?.[0]?.url, "video/mp4");
 }
 
-/** The pictures of a film in a new file: without sound, its index at the end or in fragments. */
+/** The images of a video in a new file: without sound, its index at the end or in fragments. */
 async function silent(bytes: Uint8Array<ArrayBuffer>, fastStart: false | "fragmented" = false): Promise<Uint8Array<ArrayBuffer>> {
   const track = await new Input({ source: new BufferSource(bytes), formats: [MP4] }).getPrimaryVideoTrack();
   const decoderConfig = await track?.getDecoderConfig();
-  if (!track || !decoderConfig) throw new Error("no pictures");
+  if (!track || !decoderConfig) throw new Error("no images");
   const output = new Output({ format: new Mp4OutputFormat({ fastStart }), target: new BufferTarget() });
   const source = new EncodedVideoPacketSource("avc");
   output.addVideoTrack(source);
@@ -53,7 +53,7 @@ async function outcome(body: BodyInit, query?: string): Promise<View> {
 }
 
 test("a character has a portrait and a name after three seconds", async () => {
-  const { id, outputs, character, ...rest } = await outcome(await film());
+  const { id, outputs, character, ...rest } = await outcome(await makeVideo());
   expect(rest).toEqual({ status: "succeeded", progress: 100 });
   expect(outputs).toEqual([{ url: `/v1/operations/${id}/outputs/0`, type: "image/png", width: 512, height: 512 }]);
   expect(character?.username).toMatch(/^[a-z][a-z0-9]*(?:\.[a-z0-9]+)?$/);
@@ -63,43 +63,43 @@ test("a character has a portrait and a name after three seconds", async () => {
 });
 
 test("another creation gives another character", async () => {
-  const source = await film();
+  const source = await makeVideo();
   const [one, other] = [await outcome(source), await outcome(source)];
   expect(one.character?.username).not.toBe(other.character?.username);
 });
 
-test("a film may come as a stream of unknown length", async () => {
-  expect((await outcome(streamOf(await film()))).status).toBe("succeeded");
+test("a video may come as a stream of unknown length", async () => {
+  expect((await outcome(streamOf(await makeVideo()))).status).toBe("succeeded");
 });
 
 test.each([
   ["its index at the end", false],
   ["fragments", "fragmented"],
-] as const)("a film with %s is read too, and found to be silent", async (_, fastStart) => {
-  const { status, error } = await outcome(await silent(await film(), fastStart));
+] as const)("a video with %s is read too, and found to be silent", async (_, fastStart) => {
+  const { status, error } = await outcome(await silent(await makeVideo(), fastStart));
   expect({ status, ...error }).toEqual({ status: "failed", code: "invalid_input", message: "the video has no sound track" });
 });
 
-test.each(["start=4&end=6", "start=60&end=62"])("a range outside of the film fails: %s", async (query) => {
-  const { status, error } = await outcome(await film(), query);
+test.each(["start=4&end=6", "start=60&end=62"])("a range outside of the video fails: %s", async (query) => {
+  const { status, error } = await outcome(await makeVideo(), query);
   expect({ status, ...error }).toEqual({ status: "failed", code: "invalid_input", message: "the range lies outside of the video" });
 });
 
 test("a range up to the last moment is inside", async () => {
-  expect((await outcome(await film(), "start=2&end=5")).status).toBe("succeeded");
+  expect((await outcome(await makeVideo(), "start=2&end=5")).status).toBe("succeeded");
 });
 
 test.each([
-  ["text", new TextEncoder().encode("this is no film"), "the file is not a readable video"],
+  ["text", new TextEncoder().encode("this is no video"), "the file is not a readable video"],
   ["zeroes", new Uint8Array(300_000), "the file is not a readable video"],
-  ["a film's first bytes", Uint8Array.fromHex("000000186674797069736f6d0000020069736f6d6d703432"), "the file has no pictures"],
+  ["a video's first bytes", Uint8Array.fromHex("000000186674797069736f6d0000020069736f6d6d703432"), "the file has no images"],
 ])("%s fails", async (_, body, message) => {
   const { status, error } = await outcome(body);
   expect({ status, ...error }).toEqual({ status: "failed", code: "invalid_input", message });
 });
 
-test("a film cut short fails", async () => {
-  const whole = await silent(await film());
+test("a video cut short fails", async () => {
+  const whole = await silent(await makeVideo());
   expect((await outcome(whole.slice(0, whole.length / 2))).error?.code).toBe("invalid_input");
 });
 
@@ -118,7 +118,7 @@ test("more than 64 MiB are refused, and nothing is kept", async () => {
 });
 
 test("the same key gives the same character without reading again", async () => {
-  const first = await (await create(await film(), "start=1&end=2", "twice")).json<View>();
+  const first = await (await create(await makeVideo(), "start=1&end=2", "twice")).json<View>();
   const second = await create(new TextEncoder().encode("not read"), "start=1&end=2", "twice");
   expect(second.status).toBe(202);
   expect((await second.json<View>()).id).toBe(first.id);

@@ -71,17 +71,17 @@ test("an answer quotes the last message and says that it is the sandbox's", asyn
   expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
 });
 
-test("content may come in parts, a Chinese character counts as one token and a picture as some", async () => {
+test("content may come in parts, a Chinese character counts as one token and an image as some", async () => {
   const text = await (await chat([{ type: "text", text: "你好世界" }])).json<Completion>();
   expect(text.usage.prompt_tokens).toBe(3 + 4 + 3 + 4 + 4);
   expect(text.choices[0]?.message.content).toContain("你好世界");
-  const picture = await (
+  const image = await (
     await chat([
       { type: "text", text: "你好世界" },
       { type: "image_url", image_url: { url: "data:" } },
     ])
   ).json<Completion>();
-  expect(picture.usage.prompt_tokens).toBe(text.usage.prompt_tokens + 85);
+  expect(image.usage.prompt_tokens).toBe(text.usage.prompt_tokens + 85);
 });
 
 test.each(["max_tokens", "max_completion_tokens"])("%s cuts the answer", async (field) => {
@@ -128,7 +128,7 @@ test.each([
   expect(usage.completion_tokens).toBe(Math.ceil((content ?? all).length / 4));
 });
 
-test("an answer says how many pictures, recordings and files came along", async () => {
+test("an answer says how many images, recordings and files came along", async () => {
   const image = { type: "image_url", image_url: { url: "data:" } };
   const content = [{ type: "text", text: "What is this?" }, image, image, { type: "file", file: {} }];
   const { choices } = await (await chat(content)).json<Completion>();

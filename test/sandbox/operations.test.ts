@@ -6,8 +6,8 @@ import { errorOf, image, operations, post, request, step, submit, useSteppedCloc
 
 useSteppedClock();
 
-test("a picture is ready after two seconds", async () => {
-  const response = await post("/v1/operations", { key: "picture", ...image, n: 2 });
+test("an image is ready after two seconds", async () => {
+  const response = await post("/v1/operations", { key: "image", ...image, n: 2 });
   expect(response.status).toBe(202);
   const { id, status, poll_after_ms } = await response.json<View>();
   expect({ status, poll_after_ms }).toEqual({ status: "queued", poll_after_ms: 2020 });
@@ -22,7 +22,7 @@ test("a picture is ready after two seconds", async () => {
   });
 });
 
-test("a film asked for when it says to is asked for three times, with progress", async () => {
+test("a video asked for when it says to is asked for three times, with progress", async () => {
   const id = await submit({ ...video, thumbnail: true });
   const seen: { status: string; progress: number }[] = [];
   let wait = 2000;
@@ -56,10 +56,10 @@ test.each([
   ["no key", { ...image }],
   ["an empty prompt", { key: "bad", ...image, prompt: "" }],
   ["an unknown kind", { key: "bad", ...image, kind: "song" }],
-  ["no pictures", { key: "bad", ...image, n: 0 }],
-  ["half a picture", { key: "bad", ...image, n: 1.5 }],
+  ["no images", { key: "bad", ...image, n: 0 }],
+  ["half an image", { key: "bad", ...image, n: 1.5 }],
   ["a ratio without pixels", { key: "bad", ...image, size: "5:4" }],
-  ["a ratio without films at its resolution", { key: "bad", ...video, size: "1:1", resolution: "768p" }],
+  ["a ratio without videos at its resolution", { key: "bad", ...video, size: "1:1", resolution: "768p" }],
   ["a resolution that is none", { key: "bad", ...video, resolution: "high" }],
   ["a duration in words", { key: "bad", ...video, duration: "10" }],
   ["a scalar", "bad"],

@@ -35,7 +35,7 @@ export const inMetadata = (field: string, values: readonly unknown[]) => each("m
 export const ofModels = (models: readonly string[], prompt: string, bodies: object[]) =>
   models.flatMap((model) => bodies.map((body) => ({ model, prompt, ...body })));
 
-/** So many public pictures. */
+/** So many public images. */
 export const urls = (count: number) => Array.from({ length: count }, (_, at) => `https://pictures.example/${at}.png`);
 
 /** A task's id that no gateway gave out. */

@@ -1,7 +1,7 @@
 /** Checks each JSON answer that a test receives against the schema of its path and status: an undocumented field or status fails the test. */
 
 import { expect } from "vitest";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import * as schema from "../../src/api/schema.ts";
 
 type Answers = Record<number, z.ZodMiniType>;
@@ -61,11 +61,27 @@ function decoded(path: string): string {
   }
 }
 
+/** OpenAI's own form of an error; its answers are checked by its clients' types where they are asked for. */
+const openAiError = z.strictObject({
+  error: z.strictObject({
+    message: z.string().check(z.minLength(1)),
+    type: z.enum(["invalid_request_error", "insufficient_quota", "requests", "server_error"]),
+    param: z.nullable(z.string()),
+    code: z.nullable(z.string()),
+  }),
+});
+
+function conformOpenAi(call: string, status: number, body: unknown): void {
+  const result = status >= 400 ? openAiError.safeParse(body) : undefined;
+  if (result && !result.success) expect.fail(`${call}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);
+}
+
 /** Fails the test when the answer's body is not what its path and status promise. */
 export function conform(method: string, url: string, status: number, body: unknown): void {
   const { pathname: path, searchParams } = new URL(url);
   const pathname = decoded(path);
   if (pathname.startsWith("/console")) return;
+  if (pathname.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${pathname} ${status}`, status, body);
   const isDryRun = method === "POST" && searchParams.get("dry_run") === "true" && status === 200;
   const found = isDryRun ? schema.dryRun : find(method, pathname, status);
   const result = found?.safeParse(body);

@@ -154,15 +154,15 @@ test("a provider that asks for a long wait gives way at once when there is anoth
 
 test("a provider's own failure gives way to the next route, its verdict on the content does not", () => {
   const working = transitions.accepted(starting, "operation", 1_000, true, start);
-  const next = transitions.providerFailed(working, "provider_error", start);
+  const next = transitions.providerFailed(working, "provider_error", "failed", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
   expect(next.attempts).toEqual([{ provider: "first", outcome: "provider_error" }]);
   expect(next.operation).toBeUndefined();
-  expect(transitions.providerFailed({ ...next, step: working.step }, "provider_error", start)).toMatchObject({
+  expect(transitions.providerFailed({ ...next, step: working.step }, "provider_error", "failed", start)).toMatchObject({
     status: "failed",
     charged: 0,
   });
-  expect(transitions.providerFailed(working, "content_policy_violation", start)).toMatchObject({ status: "failed", route: 0 });
+  expect(transitions.providerFailed(working, "content_policy_violation", "failed", start)).toMatchObject({ status: "failed", route: 0 });
 });
 
 test("a collection is tried until the deadline", () => {

@@ -7,9 +7,9 @@ import { priceFromShown, taskPrice } from "../../catalog/prices.ts";
 import { isDeeperThan, maxDepth } from "../../media/json-depth.ts";
 import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
-import type { Picture } from "./picture.ts";
+import type { ImageFile } from "./image-file.ts";
 
-export type Pictures = Map<string, Picture[]>;
+export type Pictures = Map<string, ImageFile[]>;
 
 /** The body without `model`. Pictures that were given as files stand in it as they are. */
 export function bodyOf(fields: Field[], typed: Typed, pictures: Pictures): Record<string, unknown> {

@@ -7,7 +7,7 @@ import { hintOf, labelOf, wordOf } from "../messages/playground-fields.ts";
 import type { Language, Say } from "../messages.ts";
 import { messagesIn } from "./body.ts";
 import type { Field, Typed } from "./fields.ts";
-import { maxPictureBytes } from "./pictures.ts";
+import { maxImageBytes } from "./images.ts";
 
 export interface FormState {
   action: Action;
@@ -73,7 +73,7 @@ const PictureInput = ({ name, most, label, say }: { name: string; most: number; 
       multiple={most > 1}
       aria-label={label}
       data-most={most}
-      data-max-bytes={maxPictureBytes}
+      data-max-bytes={maxImageBytes}
       data-too-large={say("picture_too_large")}
       data-too-many={say("too_many_pictures", { most })}
     />

@@ -8,7 +8,7 @@ import { asStream, writtenPage } from "./chat.ts";
 import { type Choice, choicesOf, requestOf } from "./choices.ts";
 import { carriedOver, fieldAt, type Typed, typedOf } from "./fields.ts";
 import { playgroundPage, type Shown } from "./page.tsx";
-import { type Form, inTurn, jsonOf, readForm } from "./pictures.ts";
+import { type Form, inTurn, jsonOf, readForm } from "./images.ts";
 
 interface ApiError {
   error: { message: string; code: string; details?: { param: string; message: string }[] };

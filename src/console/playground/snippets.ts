@@ -1,6 +1,6 @@
 /** A request as whole programs that get the result: curl in a shell, JavaScript, Python. Whatever is typed stays a value there. Pure. */
 
-import { Picture } from "./picture.ts";
+import { ImageFile } from "./image-file.ts";
 
 export interface Program {
   /** The gateway's address, without a slash at the end. */
@@ -23,10 +23,10 @@ export const snippetsOf = (program: Program): Record<Language, string> => ({
 /** A literal of JSON's kinds, indented: pictures and words as the language writes them. */
 function literal(
   value: unknown,
-  words: { picture(picture: Picture): string; true: string; false: string; null: string },
+  words: { picture(picture: ImageFile): string; true: string; false: string; null: string },
   indent = "",
 ): string {
-  if (value instanceof Picture) return words.picture(value);
+  if (value instanceof ImageFile) return words.picture(value);
   if (value === null || typeof value === "boolean") return words[String(value) as "true" | "false" | "null"];
   if (typeof value !== "object") return JSON.stringify(value);
   const deeper = `${indent}  `;
@@ -41,7 +41,7 @@ function literal(
 const json = { true: "true", false: "false", null: "null" };
 
 const picturesIn = (value: unknown): boolean =>
-  value instanceof Picture || (typeof value === "object" && value !== null && Object.values(value).some(picturesIn));
+  value instanceof ImageFile || (typeof value === "object" && value !== null && Object.values(value).some(picturesIn));
 
 /** Between single quotes a shell takes everything as it is but them. */
 export const shellQuoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -51,7 +51,7 @@ const start = "# export API_KEY=sk-...\n";
 function curl({ base, path, body, isChat }: Program): string {
   const headers = `-H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json'`;
   const mark = crypto.randomUUID();
-  const pictures: Picture[] = [];
+  const pictures: ImageFile[] = [];
   const text = literal(body, { ...json, picture: (picture) => (pictures.push(picture), mark) });
   // A picture is longer than an argument may be: the body is written to curl.
   const written = text

@@ -68,7 +68,11 @@ export function sandbox(fetcher: Fetcher): Provider {
     },
 
     async poll(id): Promise<Pending | Succeeded | Failed> {
-      const operation = await json(`/v1/operations/${id}`);
+      const response = await call(`/v1/operations/${id}`);
+      // It was accepted and is forgotten.
+      if (response.status === 404) return { status: "failed", code: "provider_error" };
+      if (!response.ok) throw toFault(response, "poll");
+      const operation = await response.json<WireOperation>();
       switch (operation.status) {
         case "queued":
         case "running":

@@ -1,4 +1,4 @@
-/** The colours of the pictures: hand-picked ramps from dark to light, mixed in a space where steps look even. */
+/** The colours of the images: hand-picked ramps from dark to light, mixed in a space where steps look even. */
 
 import { pick, type Random } from "./random.ts";
 

@@ -3,7 +3,7 @@
 import { around, circle, createCanvas, ellipse, fillShape, roundedBox, toneOf, type Box, type Canvas, type Distance } from "./canvas.ts";
 import type { Font } from "./glyphs.ts";
 import { choosePalette, type Palette } from "./palette.ts";
-import { drawCaption } from "./picture.ts";
+import { drawCaption } from "./image.ts";
 import { between, pick, randomFrom, type Random } from "./random.ts";
 import { folds, orbs } from "./scenes.ts";
 

@@ -1,4 +1,4 @@
-/** Seeded chance: the same words give the same numbers for ever, so that a picture can be drawn again at any time. */
+/** Seeded chance: the same words give the same numbers for ever, so that an image can be drawn again at any time. */
 
 /** Numbers from 0 up to, not including, 1. */
 export type Random = () => number;

@@ -1,9 +1,9 @@
-/** The motifs of the pictures, painted over a whole canvas. All of them loop: `phase` 0 and 1 look the same. */
+/** The motifs of the images, painted over a whole canvas. All of them loop: `phase` 0 and 1 look the same. */
 
 import { around, circle, fillShape, toneOf, type Canvas } from "./canvas.ts";
 import { between, integerBetween, type Random } from "./random.ts";
 
-/** Paints every pixel; `phase` runs from 0 to 1 over one turn of a film and is 0 in a picture. */
+/** Paints every pixel; `phase` runs from 0 to 1 over one turn of a video and is 0 in an image. */
 export type Scene = (canvas: Canvas, random: Random, phase: number) => void;
 
 const TURN = Math.PI * 2;
@@ -139,10 +139,10 @@ export const folds: Scene = (canvas, random, phase) => {
   });
 };
 
-/** The motifs a picture may have. */
+/** The motifs an image may have. */
 export const SCENES: readonly Scene[] = [ridges, orbs, sheets, folds];
 
-/** A sine from a table: exact to a tone, and several times faster than `Math.sin` for every pixel of a large picture. */
+/** A sine from a table: exact to a tone, and several times faster than `Math.sin` for every pixel of a large image. */
 function sine(angle: number): number {
   return SINES[Math.round(angle * SINE_STEPS_PER_RADIAN) & (SINE_STEPS - 1)] ?? 0;
 }

@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from "playwright-core";
 
-/** Opens it. */
+/** Opens the menu. */
 export async function openMenu(page: Page): Promise<Locator> {
   await page.locator("[popovertarget=me-menu]").click();
   const menu = page.locator("#me-menu");
@@ -10,7 +10,7 @@ export async function openMenu(page: Page): Promise<Locator> {
   return menu;
 }
 
-/** Signs out by it, in whatever language it is. */
+/** Signs out with it, in any language. */
 export async function signOut(page: Page): Promise<void> {
   await (await openMenu(page)).locator("form[action$='/sign-out'] button").click();
 }

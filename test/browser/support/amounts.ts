@@ -1,4 +1,4 @@
-/** Amounts of money as pages show them, read back exactly. */
+/** Amounts of money as pages show them, parsed exactly. */
 
 import type { Locator, Page } from "playwright-core";
 
@@ -11,7 +11,7 @@ export function millionths(text: string): number {
   return toMillionths(decimal.replaceAll(",", ""));
 }
 
-/** The exact amount behind the one that an element shows, in millionths. What is shown must be it, to the cent. */
+/** The exact amount of an element, in millionths; also checks that the displayed amount is the same to the cent. */
 export async function amountIn(place: Locator): Promise<number> {
   const data = place.locator("data").first();
   const exact = toMillionths((await data.getAttribute("value"))!);
@@ -20,21 +20,21 @@ export async function amountIn(place: Locator): Promise<number> {
   return exact;
 }
 
-/** The amounts that a page shows large, by their names. */
+/** The amounts in a page's large figures, by label. */
 export async function figures(page: Page): Promise<Record<string, number>> {
   const figures = await page.locator("dl.stat", { has: page.locator("data") }).all();
   const read = figures.map(async (figure) => [await figure.locator("dt").innerText(), await amountIn(figure.locator("dd"))]);
   return Object.fromEntries(await Promise.all(read)) as Record<string, number>;
 }
 
-/** The value of a fact, by its name. */
+/** The value of a fact, by its label. */
 export const fact = (page: Page, name: string): Locator =>
   page
     .locator("dl.facts dt")
     .filter({ hasText: new RegExp(`^${name}$`) })
     .locator("xpath=following-sibling::dd[1]");
 
-/** What the usage page shows now. */
+/** The amounts that the usage page shows. */
 export async function balance(page: Page): Promise<{ remaining: number; reserved: number; used: number }> {
   await page.goto("/console/usage");
   const { Remaining: remaining, Reserved: reserved, Used: used } = await figures(page);

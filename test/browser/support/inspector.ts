@@ -1,22 +1,22 @@
-/** Looks at every page that a browser loads: axe's rules, and that nothing needs scrolling sideways. */
+/** Checks every page that a browser loads: axe's rules, and no horizontal scrolling. */
 
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
 const world = "inspector";
-/** What a document bears when it has been looked at: only then do clicks and typing reach it. */
+/** The attribute of a document that has been checked: clicks and typing wait for it. */
 const mark = "data-inspected";
 const patienceMs = 10_000;
 
-/** What an inspector found out about a page, and more of it on request. */
+/** The results of an inspector, and checks on request. */
 export interface Inspector {
-  /** Resolves when the page that is open has been looked at as it was loaded. */
+  /** Resolves when the current page has been checked after loading. */
   settled(): Promise<void>;
-  /** Looks at the page as it is now. */
+  /** Checks the page in its current state. */
   look(): Promise<void>;
 }
 
-/** Inspects each document that the page loads from now on. */
+/** Checks each document that the page loads from now on. */
 export async function inspect(page: Page, report: (finding: string) => void): Promise<Inspector> {
   const cdp = await page.context().newCDPSession(page);
   const open = new Map<number, () => void>();
@@ -24,7 +24,7 @@ export async function inspect(page: Page, report: (finding: string) => void): Pr
   let latest = 0;
   const tell = (findings: string[]) => findings.forEach((finding) => report(`${page.url()}: ${finding}`));
 
-  // A document is ours from its first moment, in a world of its own: its Content-Security-Policy and its scripts stay as they are.
+  // Runs in an isolated world of each new document, so that its Content-Security-Policy and scripts do not change.
   cdp.on("Runtime.executionContextCreated", ({ context: { id, name } }) => {
     if (name !== world) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ export async function inspect(page: Page, report: (finding: string) => void): Pr
     worldName: world,
     source: `${axe.source};(${inDocument.toString()})(axe, globalThis, "${mark}")`,
   });
-  // However fast a test is: a document that is being left does not get to its load event. Addresses that a test opens wait as well.
+  // A fast test may leave a document before its load event: navigation by the test waits until the check is done.
   await page.addLocatorHandler(page.locator(`html:not([${mark}])`), () => settled, { noWaitAfter: true });
   await page.route("**", async (route) => {
     if (route.request().isNavigationRequest()) await settled;
@@ -85,7 +85,7 @@ function inDocument(
   mark: string,
 ) {
   const lookAround = async () => {
-    // What is no page of ours to judge: a picture, JSON, the empty page.
+    // Documents that are not pages of ours: an image, JSON, the empty page.
     if (window.top !== window || document.contentType !== "text/html" || !location.protocol.startsWith("http")) return [];
     const { violations } = await rules.run(document, { resultTypes: ["violations"] });
     const findings = violations

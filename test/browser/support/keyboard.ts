@@ -1,15 +1,15 @@
-/** Moving through a page with the keyboard, as somebody does who has to see where they are. */
+/** Moves through a page by keyboard, and checks that the focus is visible. */
 
 import type { Page } from "playwright-core";
 
 const mostStops = 60;
 
-/** Presses Tab until the focus is on what the selector names. A stop that looks no different with the focus is an error. */
+/** Presses Tab until the element with this selector has the focus. Throws if a stop looks the same with and without the focus. */
 export async function tabTo(page: Page, selector: string): Promise<void> {
   await page.waitForLoadState();
   const looks = await page.evaluateHandle(() => {
     const look = (element: Element) => {
-      // A file input shows the focus on the button in it.
+      // A file input shows the focus on its button.
       const part = element.matches("input[type=file]") ? "::file-selector-button" : undefined;
       const { outline, boxShadow, backgroundColor, borderColor, textDecoration } = getComputedStyle(element, part);
       return [outline, boxShadow, backgroundColor, borderColor, textDecoration].join();

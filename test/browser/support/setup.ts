@@ -1,4 +1,4 @@
-/** One gateway with state of its own, where the demo account has made something, and one Chromium for the whole run. */
+/** One gateway with its own state and sample tasks of the demo account, and one Chromium, for the whole run. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,9 +11,9 @@ import { makeSamples } from "../../../scripts/support/sample-tasks.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The gateway as `npm start` runs it: where it is, who can sign in, the operator's token. */
+    /** The gateway as `npm start` runs it: its URL, the demo login, the operator's token. */
     gateway: Pick<Gateway, "baseUrl" | "adminToken"> & { account: NonNullable<Gateway["account"]> };
-    /** Where Chromium takes orders. */
+    /** Chromium's WebSocket endpoint. */
     chromium: string;
   }
 }

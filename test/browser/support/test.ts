@@ -1,4 +1,4 @@
-/** A test with a browser: people at the console, pages of other hosts. Whatever they visit is watched. */
+/** A test with a browser: users of the console, and pages of other hosts. Every page is watched. */
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -7,14 +7,14 @@ import { type BrowserContextOptions, chromium, type Page } from "playwright-core
 import { expect, inject, test as base } from "vitest";
 import { Watch } from "./watch.ts";
 
-/** Who signs in. */
+/** A login. */
 export interface Person {
   name: string;
   email: string;
   password: string;
 }
 
-/** Somebody whom the gateway does not know yet. */
+/** A new user without an account. */
 export const somebody = (): Person => ({ name: "Ann Example", email: `ann-${randomUUID()}@example.com`, password: randomUUID() });
 
 export const test = base
@@ -25,13 +25,13 @@ export const test = base
     onCleanup(() => browser.close());
     return browser;
   })
-  // What the pages of this test have done wrong fails it at its end.
+  // Every problem that the watch found fails the test at its end.
   .extend("watch", ({ gateway }, { onCleanup }) => {
     const watch = new Watch(gateway.baseUrl);
     onCleanup(async () => expect(await watch.problems()).toEqual([]));
     return watch;
   })
-  /** A browser that has never been here: an empty page of it. */
+  /** A new browser with an empty page. */
   .extend("visitor", ({ browser, gateway, watch }, { onCleanup }) => {
     const contexts: Awaited<ReturnType<typeof browser.newContext>>[] = [];
     onCleanup(async () => {
@@ -43,7 +43,7 @@ export const test = base
         baseURL: gateway.baseUrl,
         locale: "en-US",
         reducedMotion: "reduce",
-        // Attempts are counted by network: each browser has its own.
+        // Sign-in attempts are counted per network: each browser has an address of its own.
         extraHTTPHeaders: { "cf-connecting-ip": `2001:db8:${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}::1` },
         ...options,
       });
@@ -54,7 +54,7 @@ export const test = base
       return page;
     };
   })
-  /** The same with somebody new signed up and in, on the overview. */
+  /** The same with a new user signed up and in, on the overview. */
   .extend("signedIn", ({ visitor, gateway }) => async (options: BrowserContextOptions = {}, person: Person = somebody()): Promise<Page> => {
     const page = await visitor(options);
     const form = { name: person.name, email: person.email, password: person.password };
@@ -63,7 +63,7 @@ export const test = base
     await page.goto("/console");
     return page;
   })
-  /** A page of another host, with this HTML; nobody watches it. */
+  /** A page of another host with this HTML; it is not watched. */
   .extend("elsewhere", ({ browser }, { onCleanup }) => async (html = "<!doctype html><title>Elsewhere</title>"): Promise<Page> => {
     const server = createServer((_, response) => response.setHeader("content-type", "text/html").end(html)).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));

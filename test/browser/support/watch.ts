@@ -1,4 +1,4 @@
-/** What a page must not do, whatever a test does with it: complain, fail, ask other hosts, be hard to use. */
+/** Problems that no page may have, whatever the test does: console errors, failed requests, requests to other hosts, accessibility faults. */
 
 import type { Page } from "playwright-core";
 import { inspect, type Inspector } from "./inspector.ts";
@@ -10,12 +10,12 @@ export class Watch {
   readonly #expected: RegExp[] = [];
   readonly #inspectors = new Map<Page, Inspector>();
 
-  /** `origin` is the only one that pages may ask. */
+  /** `origin` is the only host that pages may call. */
   constructor(origin: string) {
     this.#origin = origin;
   }
 
-  /** Begins with a page that has not been anywhere. Without script it cannot be inspected. */
+  /** Watches a new page from before its first navigation. Without script it cannot be inspected. */
   async over(page: Page, { scripted }: { scripted: boolean }): Promise<void> {
     const problem = (text: string) => void this.#problems.push(text);
     page.on("console", (message) => {
@@ -34,17 +34,17 @@ export class Watch {
     if (scripted) this.#inspectors.set(page, await inspect(page, problem));
   }
 
-  /** Looks at a page as it is now, changed since it was loaded. */
+  /** Checks a page again in its current state. */
   async look(page: Page): Promise<void> {
     await this.#inspectors.get(page)?.look();
   }
 
-  /** Something that the test brings about on purpose: it must come. */
+  /** Declares a problem that the test causes on purpose: it must occur. */
   expect(problem: RegExp): void {
     this.#expected.push(problem);
   }
 
-  /** All that was wrong, and what was expected and did not come. */
+  /** All problems, and the expected ones that did not occur. */
   async problems(): Promise<string[]> {
     for (const inspector of this.#inspectors.values()) await inspector.settled();
     const unexpected = this.#problems.filter((problem) => !this.#expected.some((pattern) => pattern.test(problem)));

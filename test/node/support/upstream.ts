@@ -1,4 +1,4 @@
-/** A scripted stand-in for the sandbox Worker, behind the gateway's service binding. Runs in Node beside the runtime. */
+/** A scripted replacement of the sandbox Worker, behind the gateway's service binding. Runs in Node beside the runtime. */
 
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
@@ -8,18 +8,20 @@ interface Operation {
   id: string;
   kind: string;
   text: string;
+  model: string;
   n: number;
   thumbnail: boolean;
 }
 
 const png = encode({ width: 8, height: 8, data: new Uint8Array(8 * 8 * 3).fill(120), channels: 3, depth: 8 });
-const film = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", import.meta.url));
+const video = readFileSync(new URL("../../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 
 const scripts: Script[] = [];
 const operations = new Map<string, Operation>();
 const calls: { call: string; text: string }[] = [];
 
-const scriptOf = (text: string) => scripts.find((script) => text.includes(script.match));
+const scriptOf = ({ text, model }: { text: string; model: string }) =>
+  scripts.find((script) => text.includes(script.match) && (script.model ?? model) === model);
 const json = (body: unknown, status = 200) => Response.json(body, { status });
 
 /** The service binding's target: `POST /__script`, `GET /__calls?match=` and the sandbox's own API. */
@@ -32,26 +34,36 @@ export async function upstream(request: Request): Promise<Response> {
   }
   if (path === "/__calls") return json(calls.filter(({ text }) => text.includes(url.searchParams.get("match") ?? "")));
   if (path === "/v1/operations" && request.method === "POST") {
-    const body = (await request.json()) as { key: string; kind: string; prompt: string; n?: number; thumbnail?: boolean };
-    return start({ id: body.key, kind: body.kind, text: body.prompt, n: body.n ?? 1, thumbnail: body.thumbnail ?? false });
+    const body = (await request.json()) as { key: string; kind: string; model: string; prompt: string; n?: number; thumbnail?: boolean };
+    return start({
+      id: body.key,
+      kind: body.kind,
+      text: body.prompt,
+      model: body.model,
+      n: body.n ?? 1,
+      thumbnail: body.thumbnail ?? false,
+    });
   }
   if (path === "/v1/characters") {
     await request.arrayBuffer();
     const query = url.searchParams;
-    return start({ id: query.get("key")!, kind: "character", text: `${query.get("start")},${query.get("end")}`, n: 1, thumbnail: false });
+    const text = `${query.get("start")},${query.get("end")}`;
+    return start({ id: query.get("key")!, kind: "character", text, model: query.get("model")!, n: 1, thumbnail: false });
   }
   if (path === "/v1/chat/completions") return chat((await request.json()) as ChatBody);
   const [, id = "", output] = /^\/v1\/operations\/([^/]+)(\/outputs\/.*)?$/.exec(path) ?? [];
   const operation = operations.get(id);
   if (!operation) return json({ error: { code: "not_found" } }, 404);
   if (output) return download(operation, output);
-  calls.push({ call: request.method === "DELETE" ? "cancel" : "poll", text: operation.text });
-  return request.method === "DELETE" ? json({ id, status: "cancelled" }) : poll(operation);
+  calls.push({ call: request.method === "DELETE" ? "cancel" : "poll", text: `${operation.text} ${operation.model}` });
+  if (request.method !== "DELETE") return poll(operation);
+  const refused = scriptOf(operation)?.cancels?.shift();
+  return refused ? json({ error: { code: "scripted" } }, refused) : json({ id, status: "cancelled" });
 }
 
 function start(operation: Operation): Response {
-  calls.push({ call: "start", text: operation.text });
-  const fault = scriptOf(operation.text)?.starts?.shift();
+  calls.push({ call: "start", text: `${operation.text} ${operation.model}` });
+  const fault = scriptOf(operation)?.starts?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
   operations.set(operation.id, operation);
   if (fault === "hang up") throw new Error("scripted: the connection broke after acceptance");
@@ -59,7 +71,7 @@ function start(operation: Operation): Response {
 }
 
 function poll(operation: Operation): Response {
-  const script = scriptOf(operation.text);
+  const script = scriptOf(operation);
   const next = script?.polls?.shift();
   const { id } = operation;
   if (typeof next === "number") return json({ error: { code: "scripted" } }, next);
@@ -82,11 +94,11 @@ function poll(operation: Operation): Response {
 }
 
 function download(operation: Operation, path: string): Response {
-  calls.push({ call: "download", text: operation.text });
-  const fault = scriptOf(operation.text)?.downloads?.shift();
+  calls.push({ call: "download", text: `${operation.text} ${operation.model}` });
+  const fault = scriptOf(operation)?.downloads?.shift();
   if (typeof fault === "number") return json({ error: { code: "scripted" } }, fault);
-  const isFilm = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
-  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither a picture nor a film") : isFilm ? film : png;
+  const isVideo = (operation.kind === "video" || operation.kind === "remix") && !path.endsWith("/thumbnail");
+  const bytes = fault === "garbage" ? new TextEncoder().encode("this is neither an image nor a video") : isVideo ? video : png;
   if (fault === "truncated") {
     const half = bytes.subarray(0, bytes.length >> 1);
     const body = new ReadableStream({
@@ -98,7 +110,7 @@ function download(operation: Operation, path: string): Response {
     return new Response(body, { headers: { "content-type": "application/octet-stream" } });
   }
   return new Response(bytes as Uint8Array<ArrayBuffer>, {
-    headers: { "content-type": isFilm ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
+    headers: { "content-type": isVideo ? "video/mp4" : "image/png", "content-length": String(bytes.length) },
   });
 }
 
@@ -108,7 +120,7 @@ interface ChatBody {
   messages: { content: string }[];
 }
 
-/** Says "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports none. */
+/** Answers "Hello there". `sandbox:fail` 500, `sandbox:reject` 422, `break` cuts the stream, `no-usage` reports no usage. */
 function chat(body: ChatBody): Response {
   const text = body.messages.at(-1)?.content ?? "";
   calls.push({ call: "chat", text });

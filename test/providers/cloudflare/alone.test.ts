@@ -1,4 +1,4 @@
-/** The `[ai]` binding alone, without any maker's key, sandbox or `[media]`: every model that has a route to Cloudflare's catalog works. */
+/** Only the `[ai]` binding, without provider keys, sandbox or `[media]`: every model with a route to Cloudflare's catalog works. */
 
 import { expect, test } from "vitest";
 import { providerSecrets } from "../../../scripts/deploy/parts.ts";
@@ -16,12 +16,12 @@ const alone = {
   MEDIA: undefined,
 } as unknown as Partial<Env>;
 
-/** The models of the committed routes that Cloudflare serves. */
+/** The models with a Cloudflare route in `routes.json`. */
 const models = Object.entries(routes as Record<string, { provider: string }[]>)
   .filter(([, routes]) => routes.some(({ provider }) => provider === "cloudflare"))
   .map(([model]) => model);
 
-test("they are the models on offer, and all of them", async () => {
+test("exactly these models are offered", async () => {
   const { key } = await newAccount();
   const offered = await call("/v1/models", { key, vars: alone });
   expect((offered.body.data as { id: string }[]).map(({ id }) => id).sort()).toEqual(models.sort());

@@ -1,4 +1,4 @@
-/** Chats through Cloudflare: Workers AI's own words through the binding, OpenAI's through REST. */
+/** Chats through Cloudflare: Workers AI's format through the binding, OpenAI's through REST. */
 
 import { env } from "cloudflare:workers";
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
@@ -13,7 +13,7 @@ holdTime();
 const hosted = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 
-/** The answer to one message, its events taken apart when it is a stream. */
+/** The answer to one message, with its events parsed if it is a stream. */
 async function say(door: Door, content: string, more: object = {}, models = [hosted]) {
   const account = await newAccount();
   const ROUTES = { "textA-1": models.map((model) => ({ provider: "cloudflare", model })) };
@@ -33,7 +33,7 @@ async function say(door: Door, content: string, more: object = {}, models = [hos
   return { account, status: response.status, text, body, events };
 }
 
-test.each(doors)("through the %s an answer is OpenAI's, and what it used is charged", async (door) => {
+test.each(doors)("through the %s an answer has OpenAI's format, and is charged by its usage", async (door) => {
   const word = unique();
   const { account, status, body } = await say(door, word);
   expect(status).toBe(200);
@@ -43,7 +43,7 @@ test.each(doors)("through the %s an answer is OpenAI's, and what it used is char
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000038 });
 });
 
-test.each(doors)("through the %s a stream is OpenAI's events, its usage last", async (door) => {
+test.each(doors)("through the %s a stream has OpenAI's events, with the usage last", async (door) => {
   const { account, events } = await say(door, unique(), { stream: true, stream_options: { include_usage: true } });
   expect(events.at(-1)).toBe("[DONE]");
   const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
@@ -54,7 +54,7 @@ test.each(doors)("through the %s a stream is OpenAI's events, its usage last", a
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000038 });
 });
 
-test("hosted models are asked in their own words, with a limit where they have a low one", async () => {
+test("hosted models get requests in Workers AI's format, with an explicit limit where their default is low", async () => {
   const word = unique();
   await say("binding", word, { max_completion_tokens: 100, temperature: 0.5, n: 1, parallel_tool_calls: true });
   await say("binding", word);
@@ -63,7 +63,7 @@ test("hosted models are asked in their own words, with a limit where they have a
   expect(sent[1]).toEqual({ messages: [{ role: "user", content: word }], max_tokens: 4096 });
 });
 
-test("models that speak OpenAI's words get them as they are", async () => {
+test("models with OpenAI's format get the request as it is", async () => {
   const word = unique();
   const more = { stream: true, max_completion_tokens: 100, parallel_tool_calls: true };
   await say("binding", `${word} [openai]`, more, ["@cf/zai-org/glm-5.3-flash"]);
@@ -72,7 +72,7 @@ test("models that speak OpenAI's words get them as they are", async () => {
   expect(sent).toEqual([{ messages, ...more, stream_options: { include_usage: true } }]);
 });
 
-test.each([false, true])("an answer that used all its tokens was cut: streamed %s", async (stream) => {
+test.each([false, true])("an answer that used all its tokens has finish_reason length: streamed %s", async (stream) => {
   const { body, events } = await say("binding", `${unique()} [cut]`, { stream, max_tokens: 50 });
   const last = stream
     ? events
@@ -83,7 +83,7 @@ test.each([false, true])("an answer that used all its tokens was cut: streamed %
   expect(last.choices[0].finish_reason).toBe("length");
 });
 
-test.each([false, true])("a tool's call has an id and text for arguments: streamed %s", async (stream) => {
+test.each([false, true])("a tool call gets an id, and its arguments are a string: streamed %s", async (stream) => {
   const { body, events } = await say("binding", `${unique()} [tool]`, { stream });
   const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
   const calls = stream ? chunks.flatMap(({ choices }) => choices[0].delta.tool_calls ?? []) : body.choices[0].message.tool_calls;
@@ -92,13 +92,13 @@ test.each([false, true])("a tool's call has an id and text for arguments: stream
   expect((stream ? chunks.at(-1) : body).choices[0].finish_reason).toBe("tool_calls");
 });
 
-test.each([false, true])("a model that speaks OpenAI's words is passed on: streamed %s", async (stream) => {
+test.each([false, true])("the answer of a model with OpenAI's format is passed on: streamed %s", async (stream) => {
   const { body, events } = await say("binding", `${unique()} [openai]`, { stream });
   if (stream) expect(events.filter((event) => event.includes('"finish_reason":"stop"'))).toHaveLength(1);
   else expect(body.choices[0].message.content).toBe("Hello there.");
 });
 
-test("a stream that breaks off breaks off for the caller, who pays for what came", async () => {
+test("a stream that breaks off breaks off for the caller, who is charged for what arrived", async () => {
   const { account, text } = await say("binding", `${unique()} [break]`, { stream: true });
   expect(text).toBe("broken");
   const { reserved, used } = await books(account);
@@ -111,6 +111,7 @@ for (const door of doors)
     ["[guarded]", 422, "content_policy_violation"],
     ["[moderated]", 422, "content_policy_violation"],
     ["[broken]", 500, "internal_error"],
+    ["[too-long]", 400, "context_length_exceeded"],
     ["[retired]", 500, "internal_error"],
     ["[wallet]", 500, "internal_error"],
   ])(`through the ${door} %s of a chat is %i`, async (order, status, code) => {
@@ -122,7 +123,7 @@ for (const door of doors)
     vi.restoreAllMocks();
   });
 
-test.each(doors)("through the %s a chat that finds no room goes to the next route", async (door) => {
+test.each(doors)("through the %s a chat refused for capacity goes to the next route", async (door) => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const answer = await say(door, `${unique()} [limit 1]`, {}, [hosted, "@cf/zai-org/glm-5.3-flash"]);
   expect(answer.status).toBe(200);

@@ -1,4 +1,4 @@
-/** What goes wrong at Cloudflare, and where it ends: the task's error, the money, the next route. */
+/** Cloudflare's errors and their effects: the task's error, the money, the next route. */
 
 import { expect, test, vi } from "vitest";
 import { cloudflare } from "../../../src/providers/cloudflare/index.ts";
@@ -14,7 +14,7 @@ const seedream = "bytedance/seedream-4.5";
 const flux = "@cf/black-forest-labs/flux-1-schnell";
 const video = { model: "vidD-02", duration: 10 };
 
-/** What the prompt orders, of which model, how the task ends, and what was asked. */
+/** The prompt's directive, the model, the task's error code, and the recorded calls. */
 const ends: [string, string, string, string[]][] = [
   ["[moderated]", seedream, "content_policy_violation", ["refused"]],
   ["[moderated-later]", seedream, "content_policy_violation", ["start"]],
@@ -40,14 +40,14 @@ for (const door of doors)
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
   });
 
-test.each(doors)("through the %s what the maker calls a failure is one", async (door) => {
+test.each(doors)("through the %s a failure that the maker reports fails the task", async (door) => {
   const prompt = `${unique()} [maker-fails]`;
   const { account, data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...video, prompt } as never);
   expect(data.error.code).toBe("provider_error");
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-/** Orders that are obeyed until the next route is asked: nothing was accepted before. */
+/** Directives that apply until the next route is used: nothing was accepted before. */
 for (const door of doors)
   test.each([
     ["[limit 2]", ["refused", "refused", "start", "file"]],
@@ -58,7 +58,7 @@ for (const door of doors)
     ["[unlisted 1]", ["refused", "start", "file"]],
     ["[http-number 1]", ["refused", "start", "file"]],
     ["[fails 1]", ["start", "start", "file"]],
-  ])(`through the ${door} %s gives way to the next route`, async (order, calls) => {
+  ])(`through the ${door} %s falls back to the next route`, async (order, calls) => {
     const prompt = `${unique()} ${order}`;
     const { account, data } = await generateBy(door, [seedream, "bytedance/seedream-4.0"], images, { model, prompt } as never);
     expect(data.status).toBe("completed");
@@ -68,7 +68,7 @@ for (const door of doors)
     vi.setSystemTime(Date.now() + 61_000);
   });
 
-test("through REST 503 says that nothing was accepted; the binding tells no status, and nobody knows", async () => {
+test("through REST a 503 means that nothing was accepted; the binding has no status, so the outcome is unknown", async () => {
   const prompt = `${unique()} [unavailable 2]`;
   const rest = await generateBy("rest", [seedream, "bytedance/seedream-4.0"], images, { model, prompt } as never);
   expect(rest.data.status).toBe("completed");
@@ -78,7 +78,7 @@ test("through REST 503 says that nothing was accepted; the binding tells no stat
   expect(await callsOf(again)).toEqual(["refused"]);
 });
 
-test.each(doors)("through the %s a broken connection is no second generation, with a route to spare", async (door) => {
+test.each(doors)("through the %s a broken connection causes no second generation, even with another route", async (door) => {
   const prompt = `${unique()} [drop]`;
   const { account, data } = await generateBy(door, ["minimax/hailuo-2.3", "minimax/h3"], videos, { ...video, prompt } as never);
   expect(data.error.code).toBe("provider_error");
@@ -86,7 +86,7 @@ test.each(doors)("through the %s a broken connection is no second generation, wi
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test.each(doors)("through the %s a video that came broken is fetched again, not made again", async (door) => {
+test.each(doors)("through the %s a video whose download broke is downloaded again, not generated again", async (door) => {
   const prompt = `${unique()} [truncated 1]`;
   const { data } = await generateBy(door, ["minimax/hailuo-2.3"], videos, { ...video, prompt } as never);
   expect(data.status).toBe("completed");
@@ -95,13 +95,13 @@ test.each(doors)("through the %s a video that came broken is fetched again, not 
 });
 
 for (const door of doors)
-  test.each(["[bare]", "[nested]", "[unknown-length]"])(`through the ${door} a result that comes %s is read too`, async (order) => {
+  test.each(["[bare]", "[nested]", "[unknown-length]"])(`through the ${door} a result in the form %s is read too`, async (order) => {
     const prompt = `${unique()} ${order}`;
     const { data } = await generateBy(door, ["google/veo-3.1"], videos, { model: "vidB-3.1-quality", prompt } as never);
     expect(data.status).toBe("completed");
   });
 
-test("a call that takes too long has an outcome that nobody knows", async () => {
+test("the outcome of a call that times out is unknown", async () => {
   const never = () => new Promise<never>(() => undefined);
   const provider = cloudflare({ AI: { run: never } })!;
   const job = { kind: "image", model: seedream, prompt: "x", n: 2, key: "k", size: "1:1" } as const;
@@ -110,7 +110,7 @@ test("a call that takes too long has an outcome that nobody knows", async () => 
   expect([provider.startTimeoutMs("image"), provider.startTimeoutMs("video")]).toEqual([100_000, 540_000]);
 });
 
-test("it is on with the binding, or with an account and its token", () => {
+test("the provider is on with the binding, or with an account and its token", () => {
   const AI = { run: () => Promise.reject(new Error()) };
   expect(cloudflare({ AI })?.name).toBe("cloudflare");
   expect(cloudflare({ WORKERS_AI_ACCOUNT_ID: "a", WORKERS_AI_API_TOKEN: "t" })?.name).toBe("cloudflare");
@@ -118,7 +118,7 @@ test("it is on with the binding, or with an account and its token", () => {
   expect(cloudflare({ WORKERS_AI_API_TOKEN: "t" })).toBeUndefined();
 });
 
-test("wrong credentials put the provider aside, alert the operator, and are told to nobody", async () => {
+test("wrong credentials mark the provider unhealthy and alert the operator, and appear nowhere", async () => {
   const texts = capture();
   const prompt = unique();
   const vars = { ...varsOf("rest"), WORKERS_AI_API_TOKEN: "wrong-token" };

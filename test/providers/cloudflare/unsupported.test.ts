@@ -1,4 +1,4 @@
-/** What models behind Cloudflare cannot honour as it was asked for: refused before anything is reserved. */
+/** Requests that models behind Cloudflare cannot honour are refused before anything is reserved. */
 
 import { expect, test } from "vitest";
 import { books, holdTime, unique } from "../../support/gateway.ts";
@@ -66,13 +66,13 @@ test.each([
   ["some/unheard-of", "imgA-4", {}],
   ["@cf/black-forest-labs/flux-2-dev", "imgA-4", {}],
   ["bytedance/seedance-2.0", "vidA-2", { prompt: undefined, url: "https://videos.example/a.mp4", timestamps: "0,2" }],
-])("%s is no model for %s %o", async (upstream, model, body) => {
+])("%s is refused as a model for %s %o", async (upstream, model, body) => {
   const routes = { [model]: [{ provider: "cloudflare", model: upstream }] };
   const answer = await submitTo(routes, model.startsWith("img") ? images : videos, { model, prompt: unique(), ...body });
   expect(answer.body.error.code).toBe("model_not_available");
 });
 
-test("with a first frame a video has its shape: 9:16 is not refused then", async () => {
+test("with a first frame a video has the image's ratio: 9:16 is not refused then", async () => {
   const routes = { "vidD-02": [{ provider: "cloudflare", model: "minimax/hailuo-2.3" }] };
   const body = { model: "vidD-02", prompt: unique(), duration: 10, size: "9:16", ...image };
   expect((await submitTo(routes, videos, body)).status).toBe(200);

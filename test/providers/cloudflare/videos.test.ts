@@ -1,4 +1,4 @@
-/** Videos through Cloudflare: one long call each. What each family is asked, and what comes of it, through both doors. */
+/** Videos through Cloudflare, one long call each: each family's request and its result, through both doors. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";
@@ -71,13 +71,13 @@ test.each(doors)("through the %s h3 takes prompt and frames as content, and make
   expect((await startsOf(prompt))[0]!.input).toEqual({ content, duration: 5, resolution: "768P", ratio: "9:16" });
 });
 
-test("a style is a word at the prompt's end", async () => {
+test("a style is appended to the prompt", async () => {
   const prompt = unique();
   await generateBy("binding", ["bytedance/seedance-2.0"], videos, { model: "vidA-2", prompt, metadata: { style: "anime" } } as never);
   expect((await startsOf(prompt))[0]!.input["prompt"]).toBe(`${prompt}\n\nStyle: anime.`);
 });
 
-test("a character goes along as a reference image, its name in the prompt", async () => {
+test("a character is sent as a reference image, with its name in the prompt", async () => {
   vi.spyOn(globalThis, "fetch").mockImplementationOnce(
     async () => new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }),
   );

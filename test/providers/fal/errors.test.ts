@@ -1,4 +1,4 @@
-/** What can go wrong with the fal queue, and what becomes of the task and its money. */
+/** Errors of the fal queue, and their effects on the task and its money. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -43,7 +43,7 @@ test.each([
 });
 
 test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[garbled 2]"])(
-  "%s passes, and one image is made",
+  "%s is retried, and one image is generated",
   async (order) => {
     const body = image(order);
     const { account, data } = await generate(route(v4), images, body);
@@ -53,22 +53,25 @@ test.each(["[limit 2]", "[unavailable 1]", "[limit-status 2]", "[hiccup 2]", "[g
   },
 );
 
-test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 1]"])("%s gives way to the second route", async (order) => {
-  const body = image(order);
-  const { account, data } = await generate(route(v4, v45), images, body);
-  expect(data.status, JSON.stringify(data)).toBe("completed");
-  expect(await countOf(body.prompt, "start")).toBe(2);
-  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
-});
+test.each(["[retired 1]", "[retryable 1]", "[misfit 1]", "[timeout 1]", "[fails 1]"])(
+  "%s falls back to the second route",
+  async (order) => {
+    const body = image(order);
+    const { account, data } = await generate(route(v4, v45), images, body);
+    expect(data.status, JSON.stringify(data)).toBe("completed");
+    expect(await countOf(body.prompt, "start")).toBe(2);
+    expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
+  },
+);
 
-test("refused content is not tried elsewhere", async () => {
+test("refused content is not submitted to other routes", async () => {
   const body = image("[moderated-later 1]");
   const { data } = await generate(route(v4, v45), images, body);
   expect(data.error.code).toBe("content_policy_violation");
   expect(await countOf(body.prompt, "start")).toBe(1);
 });
 
-test.each(["[drop]", "[broken]", "[foreign]"])("%s: nobody knows what became of it, so nothing is made a second time", async (order) => {
+test.each(["[drop]", "[broken]", "[foreign]"])("%s: the outcome is unknown, so nothing is generated again", async (order) => {
   const body = image(order);
   const { account, data } = await generate(route(v4, v45), images, body);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
@@ -76,7 +79,7 @@ test.each(["[drop]", "[broken]", "[foreign]"])("%s: nobody knows what became of 
   expect(await callsOf(body.prompt)).toEqual(["start"]);
 });
 
-test("status, result and cancel URLs on a foreign origin get neither a request nor the key", async () => {
+test("status, result and cancel URLs on a foreign origin are not requested", async () => {
   const body = image("[foreign]");
   const asked = vi.spyOn(globalThis, "fetch");
   await generate(route(v4), images, body);
@@ -85,12 +88,12 @@ test("status, result and cancel URLs on a foreign origin get neither a request n
   expect(addresses.filter((address) => address.includes("foreign"))).toEqual([]);
 });
 
-test("an answer without URLs is asked after as the official client does", async () => {
+test("without URLs in the answer they are built like in the official client", async () => {
   const { data } = await generate(route(v4), images, image("[bare]"));
   expect(data.status).toBe("completed");
 });
 
-test("a download that breaks off is fetched again without a second generation", async () => {
+test("a broken download is repeated without a second generation", async () => {
   const body = { model: "vidB-3.1-fast", prompt: `a quay [truncated 1] ${unique()}` };
   const { data } = await generate({ "vidB-3.1-fast": [{ provider: "fal", model: "fal-ai/veo3.1/fast" }] }, "/v1/videos/generations", body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -99,7 +102,7 @@ test("a download that breaks off is fetched again without a second generation", 
   expect(new Uint8Array(stored.body)).toEqual((await filesOf(body.prompt))[0]);
 });
 
-test("a file without a length is stored whole", async () => {
+test("a file without a declared length is stored whole", async () => {
   const body = image("[unknown-length]");
   const { data } = await generate(route(v4), images, body);
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -107,7 +110,7 @@ test("a file without a length is stored whole", async () => {
   expect(new Uint8Array(stored.body)).toEqual((await filesOf(body.prompt))[0]);
 });
 
-test("a task that is cancelled is cancelled in the queue", async () => {
+test("cancelling a task cancels its request in the queue", async () => {
   const body = image("[queued]");
   const { account, body: made } = await submitTo(route(v4), images, body);
   await deliver(made.id);
@@ -119,7 +122,7 @@ test("a task that is cancelled is cancelled in the queue", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a task that is never done is cancelled in the queue at its deadline", async () => {
+test("a task that never completes is cancelled in the queue at its deadline", async () => {
   const body = image("[running]");
   const { account, data } = await generate(route(v4), images, body, 120);
   expect(data.error.code).toBe("deadline_exceeded");
@@ -127,7 +130,7 @@ test("a task that is never done is cancelled in the queue at its deadline", asyn
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test.each(["a wrong key", "an empty wallet"])("%s puts the provider aside, and the operator is told", async (fault) => {
+test.each(["a wrong key", "an empty wallet"])("%s marks the provider unhealthy and alerts the operator", async (fault) => {
   vi.setSystemTime(Date.now() + 61_000);
   expect(isUnhealthy({ provider: "fal", model: "" })).toBe(false);
   const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -142,7 +145,7 @@ test.each(["a wrong key", "an empty wallet"])("%s puts the provider aside, and t
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("the key is in no log line, record or answer", async () => {
+test("the key appears in no log line, record or answer", async () => {
   const texts = capture();
   for (const order of ["", "[broken]", "[foreign]", "[wallet]", "[timeout]", "[hiccup 1]", "[expired]", "[drop]"]) {
     const body = image(order);
@@ -156,7 +159,7 @@ test("the key is in no log line, record or answer", async () => {
   expect(texts.filter((text) => text.includes("test-fal-key"))).toEqual([]);
 });
 
-test("a key that is refused while the result is fetched does not lose what was made", async () => {
+test("a result is not lost when the key is refused while it is fetched", async () => {
   const body = image("");
   const { account, body: made } = await submitTo(route(v4), images, body);
   await deliver(made.id);

@@ -1,4 +1,4 @@
-/** Images by the fal queue: what is asked of each family, and that it arrives. */
+/** Images by the fal queue: each family's request, and its delivery. */
 
 import { expect, test } from "vitest";
 import { books, call, holdTime, unique } from "../../support/gateway.ts";
@@ -95,13 +95,13 @@ test.each([
   expect(await asked(prompt)).toEqual([]);
 });
 
-test("a family of videos makes no image", async () => {
+test("a family of video models is refused for images", async () => {
   const { status, body } = await submitTo(routesTo("fal", "imgA-4", "fal-ai/veo3.1"), images, { model: "imgA-4", prompt: unique() });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });
 });
 
-test("large inline images arrive whole, in their order among URLs", async () => {
+test("large inline images arrive complete, in their order among URLs", async () => {
   const prompt = unique();
   const large = (fill: number) => {
     const bytes = new Uint8Array(3 * 1024 * 1024).fill(fill);
@@ -112,6 +112,6 @@ test("large inline images arrive whole, in their order among URLs", async () => 
   const { data } = await generate(routesTo("fal", "imgA-4", seedream), images, { model: "imgA-4", prompt, images: given });
   expect(data.status, JSON.stringify(data)).toBe("completed");
   const { image_urls } = (await submissionOf(prompt)).input as { image_urls: string[] };
-  // Told as words: megabytes in a failed assertion's text would help nobody.
+  // Compared as a boolean: megabytes in the text of a failed assertion would not help.
   expect(given.map((text, at) => text === image_urls[at])).toEqual([true, true, true]);
 });

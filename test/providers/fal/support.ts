@@ -1,8 +1,8 @@
-/** What tests of the fal queue look for in the emulator's book. */
+/** What tests of the fal queue read from the emulator's records. */
 
 import { asked, sent } from "../support.ts";
 
-/** The submission as the queue got it. */
+/** The submission as the queue received it. */
 export const submissionOf = async (prompt: string) =>
   (await sent(prompt))[0] as {
     endpoint: string;
@@ -10,7 +10,7 @@ export const submissionOf = async (prompt: string) =>
     lifecycle: unknown;
   };
 
-/** The bytes of the files that the queue said it made. */
+/** The bytes of the files that the queue reported as its output. */
 export async function filesOf(prompt: string): Promise<Uint8Array[]> {
   const result = (await asked(prompt)).find(({ call }) => call === "made")!.body as { images?: { url: string }[]; video?: { url: string } };
   const files = result.images ?? [result.video!];

@@ -1,4 +1,4 @@
-/** Videos by the fal queue: what is asked of each family, what it cannot do, and that it arrives. */
+/** Videos by the fal queue: each family's request, unsupported fields, and delivery. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, unique } from "../../support/gateway.ts";
@@ -107,7 +107,7 @@ test.each(cases)("%s by %s: %o", async (publicModel, model, request, endpoint, i
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("a character's image is a reference, and its display name stands in the prompt", async () => {
+test("a character's image is a reference, and its display name is in the prompt", async () => {
   const routes = { "vidA-2": [{ provider: "media", model: "character" }, ...routesTo("fal", "vidA-2", second)["vidA-2"]!] };
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("....ftypisom")));
   const clip = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
@@ -131,7 +131,7 @@ test("a character's image is a reference, and its display name stands in the pro
   expect(refused.body.error).toMatchObject({ code: "unsupported_parameter", param: "prompt" });
 });
 
-test("a style goes into the prompt", async () => {
+test("a style is added to the prompt", async () => {
   const prompt = unique();
   await generate(routesTo("fal", "vidA-2", second), videos, { model: "vidA-2", prompt, metadata: { style: "comic", storyboard: true } });
   expect(await submissionOf(prompt)).toMatchObject({ input: { prompt: `${prompt}\n\nStyle: comic.` } });
@@ -174,7 +174,7 @@ test.each<[string, string, object, string]>([
   expect(await asked(prompt)).toEqual([]);
 });
 
-test("characters are not made here, and a family of images makes no video", async () => {
+test("characters are refused, and so is a family of image models for videos", async () => {
   const character = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
   for (const [model, body] of [
     [second, character],

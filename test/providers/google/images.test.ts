@@ -1,4 +1,4 @@
-/** Images by the Gemini API: what it is asked, what it answers, and what becomes of the task and its money. */
+/** Images by the Gemini API: its requests and answers, and the effects on the task and its money. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ const google = { provider: "google", model: "gemini-3-pro-image" };
 const routes = { [id]: [google] };
 const twoRoutes = { [id]: [google, { provider: "google", model: "gemini-3.1-flash-image" }] };
 
-/** Width and height that a stored image has. */
+/** Width and height of a stored image. */
 async function pixels(url: string): Promise<[number, number]> {
   const { status, body } = await call(url);
   expect(status).toBe(200);
@@ -25,7 +25,7 @@ async function pixels(url: string): Promise<[number, number]> {
   return [view.getUint32(16), view.getUint32(20)];
 }
 
-/** What stands at the callers' addresses. */
+/** Answers requests for the callers' URLs. */
 function serve(body: BodyInit): void {
   const real = globalThis.fetch.bind(globalThis);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
@@ -33,7 +33,7 @@ function serve(body: BodyInit): void {
   );
 }
 
-/** The task ends so, nothing is charged, and nothing was made more than `starts` times. */
+/** The task fails with this code, nothing is charged, and at most `starts` generations were started. */
 async function endsAs(code: string, prompt: string, starts: number, body: object = {}) {
   const { account, data } = await generate(routes, path, { model: id, prompt, ...body });
   expect(data).toMatchObject({ status: "failed", error: { code } });
@@ -41,7 +41,7 @@ async function endsAs(code: string, prompt: string, starts: number, body: object
   expect(await callsOf(prompt)).toEqual(Array.from({ length: starts }, () => "start"));
 }
 
-test("an image is drawn and stored: ratio and size arrive as they were asked for", async () => {
+test("an image is generated and stored with the requested ratio and size", async () => {
   const prompt = `a house ${unique()}`;
   const { account, data } = await generate(routes, path, { model: "imgC-alias-pro", prompt, size: "3:2" });
   expect(data.status).toBe("completed");
@@ -70,14 +70,14 @@ test("n images are n calls", async () => {
   expect(await callsOf(prompt)).toEqual(["start", "start", "start"]);
 });
 
-test("what was made counts when a later image is blocked: fewer are charged", async () => {
+test("if a later image is blocked, the earlier ones are delivered and charged", async () => {
   const prompt = `[first 1] ${unique()}`;
   const { account, data } = await generate(routes, path, { model: id, prompt, n: 3 });
   expect(data.result.images).toHaveLength(1);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
 });
 
-test("images of the caller go as inlineData, by URL and inline alike, in their order", async () => {
+test("callers' images are sent as inlineData, by URL and inline alike, in their order", async () => {
   const prompt = unique();
   serve(Uint8Array.fromBase64(png));
   const images = ["https://images.example/a.png", `data:image/png;base64,${png}`];
@@ -87,7 +87,7 @@ test("images of the caller go as inlineData, by URL and inline alike, in their o
   expect((await asked(prompt))[0]!.body).toMatchObject({ contents: [{ parts: [{ text: prompt }, { inlineData }, { inlineData }] }] });
 });
 
-test("an image that is none ends the task as invalid_input: the half request is taken for nothing", async () => {
+test("a file that is not an image fails the task as invalid_input, and the incomplete request has no effect", async () => {
   const prompt = unique();
   serve("no image");
   const { account, data } = await generate(routes, path, { model: id, prompt, images: ["https://images.example/a.png"] });
@@ -101,7 +101,7 @@ test("a large image in the answer is decoded while it is read", async () => {
   expect(await pixels(data.result.images[0].url[0])).toEqual([2048, 1024]);
 });
 
-test("drafts among the parts are passed over", async () => {
+test("draft images among the parts are ignored", async () => {
   const { data } = await generate(routes, path, { model: id, prompt: `[thought] ${unique()}` });
   expect(await pixels(data.result.images[0].url[0])).toEqual([64, 64]);
 });
@@ -111,21 +111,21 @@ test.each(["moderated", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "RECITATION"
   (word) => endsAs("content_policy_violation", `[${word}] ${unique()}`, 1),
 );
 
-test.each(["NO_IMAGE", "words", "broken", "drop"])("%s ends as provider_error, and nothing is made a second time", (word) =>
+test.each(["NO_IMAGE", "words", "broken", "drop"])("%s fails as provider_error, and nothing is generated again", (word) =>
   endsAs("provider_error", `[${word}] ${unique()}`, word === "broken" ? 0 : 1),
 );
 
-test("an image that Google cannot process is the caller's", () =>
+test("an image that Google cannot process fails as the caller's input", () =>
   endsAs("invalid_input", `[bad-image] ${unique()}`, 0, { images: [`data:image/png;base64,${png}`] }));
 
-test.each(["[limit 1]", "[limit 1] [wrapped]", "[unavailable 1]"])("%s: asked again, for nothing was accepted", async (orders) => {
+test.each(["[limit 1]", "[limit 1] [wrapped]", "[unavailable 1]"])("%s: retried, because nothing was accepted", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const { data } = await generate(routes, path, { model: id, prompt });
   expect(data.status).toBe("completed");
   expect(await callsOf(prompt)).toEqual(["start"]);
 });
 
-test("RetryInfo in an error that is wrapped in an array says when", async () => {
+test("RetryInfo is read also from an error that is wrapped in an array", async () => {
   const { account, body } = await submitTo(routes, path, { model: id, prompt: `[limit 1] [wrapped] ${unique()}` });
   const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
   await deliver(body.id as string);
@@ -134,21 +134,21 @@ test("RetryInfo in an error that is wrapped in an array says when", async () => 
   expect((await finish(account, body.id as string)).body.data.status).toBe("completed");
 });
 
-test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[NO_IMAGE 1]"])("%s gives way to the next route", async (orders) => {
+test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[NO_IMAGE 1]"])("%s falls back to the next route", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const { data } = await generate(twoRoutes, path, { model: id, prompt });
   expect(data.status).toBe("completed");
   expect((await asked(prompt)).at(-1)!.body).toMatchObject({ model: "gemini-3.1-flash-image" });
 });
 
-test("a verdict on the content gives way to nobody", async () => {
+test("a verdict on the content has no fallback", async () => {
   const prompt = `[moderated] ${unique()}`;
   const { data } = await generate(twoRoutes, path, { model: id, prompt });
   expect(data.error.code).toBe("content_policy_violation");
   expect(await callsOf(prompt)).toEqual(["start"]);
 });
 
-test("hd is refused for a model that draws in one size, and a route to a video model is none", async () => {
+test("hd is refused for a model with a single size, and a route to a video model is unsupported", async () => {
   for (const [model, code, param] of [
     ["gemini-2.5-flash-image", "unsupported_parameter", "quality"],
     ["veo-3.1-generate-001", "model_not_available", "model"],
@@ -160,21 +160,21 @@ test("hd is refused for a model that draws in one size, and a route to a video m
   }
 });
 
-// Last, for they put the provider aside for a minute of held time.
-test.each(["[wallet]", "[region]"])("%s puts the provider aside and tells the operator", async (orders) => {
+// Last, because these mark the provider unhealthy for a minute of held time.
+test.each(["[wallet]", "[region]"])("%s marks the provider unhealthy and alerts the operator", async (orders) => {
   const { account, body } = await submitTo(routes, path, { model: id, prompt: `${orders} ${unique()}` });
   vi.setSystemTime(Date.now() + 61_000);
   expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(false);
   const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
   await deliver(body.id as string);
   expect(isUnhealthy({ provider: "google", model: "gemini-3-pro-image" })).toBe(true);
-  // The Vertex account is another one.
+  // The Vertex account is a separate one.
   expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(false);
   expect(lines.mock.calls.flat().join()).toContain(`"unit":"provider","provider":"google","outcome":"account_fault"`);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a wrong key, which is 400 INVALID_ARGUMENT, puts the provider aside; no line holds a key", async () => {
+test("a wrong key, which is 400 INVALID_ARGUMENT, marks the provider unhealthy; no log line contains a key", async () => {
   vi.setSystemTime(Date.now() + 61_000);
   const texts = capture();
   const prompt = unique();

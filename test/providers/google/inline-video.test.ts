@@ -1,9 +1,9 @@
-/** Answers with a video in them: how much of them is read, and what comes out. */
+/** Answers that contain a video: how far they are read, and the decoded video. */
 
 import { expect, test } from "vitest";
 import { videoIn, lookForVideo } from "../../../src/providers/google/inline-video.ts";
 
-test("the answer is read no further than to the video, and its video piece by piece", async () => {
+test("the answer is read only up to the video's end, and the video in chunks", async () => {
   const bytes = new Uint8Array(8_000_001).fill(7);
   bytes.set(new TextEncoder().encode("ftypisom"), 4);
   const text = JSON.stringify({
@@ -17,7 +17,7 @@ test("the answer is read no further than to the video, and its video piece by pi
     return new ReadableStream<Uint8Array>({
       pull(controller) {
         pulled++;
-        // A length that cuts groups of four.
+        // A length that cuts groups of four characters.
         if (at < text.length) controller.enqueue(new TextEncoder().encode(text.slice(at, (at += 50_001))));
         else controller.close();
       },
@@ -39,9 +39,6 @@ test.each([
   expect(await lookForVideo(new Blob([text]).stream())).toEqual({ video: false, value });
 });
 
-test.each(['{"data":"AAAAIGZ0eXBpc29t', '{"data":"none"}'])(
-  "a video that breaks off, or is not there any more, is an error",
-  async (text) => {
-    await expect(new Response(videoIn(new Blob([text]).stream())).arrayBuffer()).rejects.toMatchObject({ retryable: true });
-  },
-);
+test.each(['{"data":"AAAAIGZ0eXBpc29t', '{"data":"none"}'])("a video that breaks off or has been removed is an error", async (text) => {
+  await expect(new Response(videoIn(new Blob([text]).stream())).arrayBuffer()).rejects.toMatchObject({ retryable: true });
+});

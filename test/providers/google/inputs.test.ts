@@ -1,4 +1,4 @@
-/** Images on their way to Google: written into the request while it is sent, and the images of characters beside them. */
+/** Images sent to Google: written into the request while it is sent, with the images of characters. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { jsonPieces, postPieces } from "../../../src/providers/shared/streamed-body.ts";
@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 
-/** Bytes that begin as a PNG. */
+/** Bytes that begin with the PNG signature. */
 function noise(length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
@@ -20,7 +20,7 @@ function noise(length: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-test("images of several megabytes arrive whole, each after the one before", async () => {
+test("images of several megabytes arrive complete, each after the previous one", async () => {
   const prompt = unique();
   const files = [noise(2_000_000), noise(196_608), noise(196_609)];
   const images = files.map((bytes) => `data:image/png;base64,${bytes.toBase64()}`);
@@ -39,7 +39,7 @@ const post = (...images: InputImage[]) => {
   return postPieces((init) => fetch("https://upstream.example/", init), pieces, { signal: AbortSignal.timeout(10_000) });
 };
 
-test("an answer that comes before the request was read ends its writing", async () => {
+test("an answer that arrives before the request was read stops the writing", async () => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) => {
     const reader = (init!.body as ReadableStream<Uint8Array>).getReader();
     for (let read = 0; read < 4; read++) await reader.read();
@@ -58,7 +58,7 @@ test("an answer that comes before the request was read ends its writing", async 
   expect(isGivenBack).toBe(true);
 });
 
-test("an image that breaks ends the request, with its own fault", async () => {
+test("a broken image stops the request with the image's error", async () => {
   let signal: AbortSignal | null | undefined;
   vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) => {
     signal = init!.signal;
@@ -75,7 +75,7 @@ test("an image that breaks ends the request, with its own fault", async () => {
 test.each([
   ["gemini-omni-1.2-flash", 10],
   ["veo-3.1-generate-001", 8],
-])("a character's image goes along as a reference, its name in the prompt (%s)", async (model, duration) => {
+])("a character's image is sent as a reference, with its name in the prompt (%s)", async (model, duration) => {
   const real = globalThis.fetch.bind(globalThis);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
     new Request(input).url.startsWith("https://videos.example/")

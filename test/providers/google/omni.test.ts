@@ -13,7 +13,7 @@ afterEach(() => vi.restoreAllMocks());
 const omni = (model = "gemini-omni-1.2-flash") => [{ provider: "google", model }];
 const routes = { "vidA-2": omni(), "vidA-2-pro": omni(), "vidB-3.1-fast": omni("gemini-omni-1.1-flash"), "vidB-3.1-quality": omni() };
 
-/** Its bytes, checked to be the emulator's video. */
+/** The stored bytes, checked to be the emulator's video. */
 async function videoOf(data: { status: string; result: { videos: { url: string[] }[] } }): Promise<ArrayBuffer> {
   expect(data.status).toBe("completed");
   const video = await call(data.result.videos[0]!.url[0]!);
@@ -28,7 +28,7 @@ test.each([
   ["vidB-3.1-quality", {}, "16:9", "8s", "gemini-omni-1.2-flash"],
   ["vidA-2", { duration: 15 }, "16:9", "15s", "gemini-omni-1.2-flash"],
   ["vidA-2-pro", { duration: 10, size: "9:16" }, "9:16", "10s", "gemini-omni-1.2-flash"],
-] as const)("%s: ratio and seconds arrive, the duration as text, and the video is stored", async (name, body, ratio, duration, id) => {
+] as const)("%s: ratio and seconds are sent, the duration as text, and the video is stored", async (name, body, ratio, duration, id) => {
   const prompt = `[queued 1] [running 1] [processing 1] ${unique()}`;
   const { account, data } = await generate(routes, videos, { model: name, prompt, ...body });
   await videoOf(data);
@@ -46,7 +46,7 @@ test.each([
 test.each([
   [1, "image_to_video"],
   [3, "reference_to_video"],
-])("%d images go inline before the prompt", async (count, task) => {
+])("%d images are sent inline before the prompt", async (count, task) => {
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
   const { data } = await generate(routes, videos, { model, prompt, images });
@@ -63,20 +63,17 @@ test("the caller's style follows the prompt", async () => {
   expect(await startOf(prompt)).toMatchObject({ input: `${prompt}\n\nStyle: anime.` });
 });
 
-test("the video may come inline although it was to come as a file", async () => {
+test("the video may be inline although a file was requested", async () => {
   const prompt = `[inline] ${unique()}`;
   await videoOf((await generate(routes, videos, { model, prompt })).data);
   expect(await callsOf(prompt)).not.toContain("file");
 });
 
-test.each(["[truncated 1]", "[inline] [truncated 3]"])(
-  "%s: a broken download is fetched again, without a second generation",
-  async (orders) => {
-    const prompt = `${orders} ${unique()}`;
-    await videoOf((await generate(routes, videos, { model, prompt })).data);
-    expect(await countOf(prompt, "start")).toBe(1);
-  },
-);
+test.each(["[truncated 1]", "[inline] [truncated 3]"])("%s: a broken download is repeated without a second generation", async (orders) => {
+  const prompt = `${orders} ${unique()}`;
+  await videoOf((await generate(routes, videos, { model, prompt })).data);
+  expect(await countOf(prompt, "start")).toBe(1);
+});
 
 test.each(["[redirect]", "[foreign]"])("%s: a file on another host is fetched without the key", async (orders) => {
   const prompt = `${orders} ${unique()}`;
@@ -84,7 +81,7 @@ test.each(["[redirect]", "[foreign]"])("%s: a file on another host is fetched wi
   expect(await callsOf(prompt)).toContain("file");
 });
 
-test("a status word that nobody knows is no end", async () => {
+test("an unknown status counts as pending", async () => {
   await videoOf((await generate(routes, videos, { model, prompt: `[new-word 2] ${unique()}` })).data);
 });
 
@@ -101,9 +98,9 @@ test.each([
   ["broken", "provider_error", 0],
   ["retired", "provider_error", 0],
   ["drop", "provider_error", 1],
-] as const)("[%s] ends as %s, and the money returns", (word, code, starts) => endsAs(routes, code, `[${word}] ${unique()}`, starts));
+] as const)("[%s] fails as %s, and the money is returned", (word, code, starts) => endsAs(routes, code, `[${word}] ${unique()}`, starts));
 
-test.each(["[retired 1]", "[limit 2]", "[fails 1]"])("%s gives way to the next route", async (orders) => {
+test.each(["[retired 1]", "[limit 2]", "[fails 1]"])("%s falls back to the next route", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const two = { [model]: [...omni(), ...omni("gemini-omni-1.1-flash")] };
   await videoOf((await generate(two, videos, { model, prompt })).data);
@@ -139,7 +136,7 @@ test("a remix of a video that Omni did not make is refused, and reserves nothing
   expect(await books(account)).toMatchObject({ reserved: 0, used });
 });
 
-test("a task that its caller cancels is cancelled there", async () => {
+test("cancelling a task cancels its interaction", async () => {
   const prompt = `[running] ${unique()}`;
   const { account, body } = await submitTo(routes, videos, { model, prompt });
   const id = body.id as string;
@@ -151,7 +148,7 @@ test("a task that its caller cancels is cancelled there", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("what Omni cannot do is refused by its field, and reserves nothing", async () => {
+test("fields that Omni cannot honour are refused by name, and nothing is reserved", async () => {
   const to = (name: string, id?: string) => ({ [name]: omni(id) });
   const url = "https://a.example/b.png";
   for (const [name, body, param, id] of [
@@ -169,14 +166,14 @@ test("what Omni cannot do is refused by its field, and reserves nothing", async 
   }
 });
 
-test("without its secret the part is off, although the others are on", async () => {
+test("without its secret this part is off, although the others are on", async () => {
   const { key } = await newAccount();
   const answer = await call(videos, { key, body: { model, prompt: "x" }, vars: { ROUTES: routes, GEMINI_API_KEY: "" } });
   expect(answer).toMatchObject({ status: 400, body: { error: { code: "model_not_available", param: "model" } } });
 });
 
-// Last, for it puts the provider aside.
-test("a wrong key puts the provider aside; no line and no answer holds a key", async () => {
+// Last, because it marks the provider unhealthy.
+test("a wrong key marks the provider unhealthy; no log line and no answer contains a key", async () => {
   vi.setSystemTime(Date.now() + 61_000);
   const texts = capture();
   const prompt = unique();

@@ -1,4 +1,4 @@
-/** What the tests of Google's videos share: how they end, and what its emulator was sent. */
+/** What the tests of Google's videos share: how tasks end, and the requests that the emulator received. */
 
 import { expect } from "vitest";
 import { books } from "../../support/gateway.ts";
@@ -13,10 +13,10 @@ export const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk
 /** The body of the first submission. */
 export const startOf = async (prompt: string) => (await sent(prompt))[0];
 
-/** That of the last one. */
+/** The body of the last submission. */
 export const lastStartOf = async (prompt: string) => (await sent(prompt)).at(-1);
 
-/** The video ends so, nothing is charged, and it was submitted so many times. */
+/** The video fails with this code, nothing is charged, and it was submitted this many times. */
 export async function endsAs(routes: Routes, code: string, prompt: string, starts: number): Promise<void> {
   const { account, data } = await generate(routes, videos, { model, prompt });
   expect(data).toMatchObject({ status: "failed", error: { code } });

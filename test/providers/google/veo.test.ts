@@ -1,4 +1,4 @@
-/** Veo videos on Vertex AI: the service account's tokens, long-running operations, videos in base64 within the answer. */
+/** Veo videos on Vertex AI: the service account's tokens, long-running operations, videos in Base64 within the answer. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -42,7 +42,7 @@ test.each([
   [1, { image }],
   [2, { referenceImages: [reference, reference] }],
   [3, { referenceImages: [reference, reference, reference] }],
-])("%d images go as base64 in their parts", async (count, expected) => {
+])("%d images are sent as Base64 in their parts", async (count, expected) => {
   const prompt = unique();
   const images = Array.from({ length: count }, () => `data:image/png;base64,${png}`);
   const { data } = await generate(routes, videos, { model, prompt, images });
@@ -59,14 +59,14 @@ test("a video of many megabytes in the answer is stored whole", async () => {
 });
 
 test("an answer that breaks off within the video is fetched again, without a second generation", async () => {
-  // Looked at twice, then read: the third breaks.
+  // Polled twice, then read: the third answer breaks off.
   const prompt = `[truncated 3] ${unique()}`;
   const { data } = await generate(routes, videos, { model, prompt });
   expect(data.status).toBe("completed");
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("an expired token: 401, and once more with a fresh one", async () => {
+test("an expired token gives 401, then one retry with a fresh token", async () => {
   for (const orders of ["[stale 1]", "[stale-poll 1] [running 1]"]) {
     const prompt = `${orders} ${unique()}`;
     const { data } = await generate(routes, videos, { model, prompt });
@@ -99,14 +99,14 @@ test.each([
   ["broken", "provider_error", 0],
   ["retired", "provider_error", 0],
   ["drop", "provider_error", 1],
-] as const)("[%s] ends as %s, and the money returns", (word, code, starts) => endsAs(routes, code, `[${word}] ${unique()}`, starts));
+] as const)("[%s] fails as %s, and the money is returned", (word, code, starts) => endsAs(routes, code, `[${word}] ${unique()}`, starts));
 
-test("a poll that meets a limit is asked again", async () => {
+test("a rate-limited poll is retried", async () => {
   const { data } = await generate(routes, videos, { model, prompt: `[limit-poll 2] ${unique()}` });
   expect(data.status).toBe("completed");
 });
 
-test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])("%s gives way to the next route", async (orders) => {
+test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])("%s falls back to the next route", async (orders) => {
   const prompt = `${orders} ${unique()}`;
   const two = { [model]: [veo("veo-3.1-fast-generate-001"), veo("veo-3.1-generate-001")] };
   const { data } = await generate(two, videos, { model, prompt });
@@ -114,7 +114,7 @@ test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])("%s give
   expect(await lastStartOf(prompt)).toMatchObject({ model: "veo-3.1-generate-001" });
 });
 
-test("what Veo cannot do is refused by its field, and reserves nothing", async () => {
+test("fields that Veo cannot honour are refused by name, and nothing is reserved", async () => {
   const veoFor = (id: string) => ({ [id]: [veo("veo-3.1-generate-001")] });
   for (const [id, body, param] of [
     ["vidC-1-0-pro-fast", { duration: 5 }, "duration"],
@@ -130,7 +130,7 @@ test("what Veo cannot do is refused by its field, and reserves nothing", async (
   }
 });
 
-test("without its secret the part is off, although the others are on", async () => {
+test("without its secret this part is off, although the others are on", async () => {
   const { key } = await newAccount();
   const vars = { ROUTES: routes, GOOGLE_SERVICE_ACCOUNT: "" };
   expect(await call(videos, { key, body: { model, prompt: "x" }, vars })).toMatchObject({
@@ -139,9 +139,9 @@ test("without its secret the part is off, although the others are on", async () 
   });
 });
 
-// Last, for it puts the provider aside.
+// Last, because it marks the provider unhealthy.
 test.each(["another account", "no JSON", "another key"])(
-  "a service account that is refused (%s) puts the provider aside; no line holds its key",
+  "a refused service account (%s) marks the provider unhealthy; no log line contains its key",
   async (which) => {
     vi.setSystemTime(Date.now() + 61_000);
     const texts = capture();
@@ -156,7 +156,7 @@ test.each(["another account", "no JSON", "another key"])(
     const id = submitted.body.id as string;
     await deliver(id, undefined, { GOOGLE_SERVICE_ACCOUNT: wrong[which]! });
     expect(isUnhealthy({ provider: "google", model: "veo-3.1-generate-001" })).toBe(true);
-    // The Gemini key is another account.
+    // The Gemini key is a separate account.
     expect(isUnhealthy({ provider: "google", model: "gemini-omni-1.2-flash" })).toBe(false);
     await pass(id, 1);
     const { data } = (await finish(submitted.account, id)).body;

@@ -12,11 +12,11 @@ const routes = { "vidA-2": [{ provider: "media", model: "character" }] };
 const videos = "/v1/videos/generations";
 const byUrl = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0.5,2" };
 
-/** What the caller's host answers. */
+/** The answer of the caller's host. */
 const host = (body: string) =>
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response(body, { headers: { "content-type": "video/mp4" } })));
 
-test("a character is a still of the clip under a name of its own, for good", async () => {
+test("a character is a still of the clip with a generated name, stored permanently", async () => {
   host("....ftypisom");
   const { account, data } = await generate(routes, videos, byUrl);
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -43,7 +43,7 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a video whose upstream makes no thumbnail gets a still of itself when one is asked for", async () => {
+test("a video without a thumbnail of its upstream gets a still of itself when a thumbnail is requested", async () => {
   const h3 = { "vidA-2": [{ provider: "minimax", model: "MiniMax-H3" }] };
   const body = { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } };
   const { data } = await generate(h3, videos, body);
@@ -55,14 +55,14 @@ test("a video whose upstream makes no thumbnail gets a still of itself when one 
   expect(without.data.result.videos[0].thumbnail).toBeUndefined();
 });
 
-test("videos are not its business", async () => {
+test("routes to it are refused for videos", async () => {
   const { status, body, account } = await submitTo(routes, videos, { model: "vidA-2", prompt: unique() });
   expect(status).toBe(400);
   expect(body.error).toMatchObject({ code: "model_not_available", param: "model" });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("an unknown provider's route is as good as none", async () => {
+test("a route to an unknown provider is ignored", async () => {
   const account = await newAccount();
   const answer = await call(videos, {
     key: account.key,

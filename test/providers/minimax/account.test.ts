@@ -1,4 +1,4 @@
-/** The operator's account with MiniMax: what happens when its key or its money fails, and that nobody is told the key. */
+/** The operator's account with MiniMax: a refused key, missing funds, and that the key appears nowhere. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -9,7 +9,7 @@ import { capture, countOf, generate, submitTo } from "../support.ts";
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
-/** A minute later every provider is asked in its turn again. */
+/** After a minute every provider counts as healthy again. */
 function forgive(): void {
   vi.setSystemTime(Date.now() + 61_000);
   expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(false);
@@ -18,7 +18,7 @@ function forgive(): void {
 test.each([
   ["v1", v1],
   ["v2", v2],
-])("%s: a wrong key puts the provider aside and tells the operator, not the caller", async (_, routes) => {
+])("%s: a wrong key marks the provider unhealthy and alerts the operator, without informing the caller", async (_, routes) => {
   forgive();
   const lines = capture();
   const { account, body } = await submitTo(routes, videos, plain(unique()));
@@ -36,14 +36,14 @@ test.each([
 test.each([
   ["v1", v1],
   ["v2", v2],
-])("%s: without money it is put aside", async (_, routes) => {
+])("%s: without funds it is marked unhealthy", async (_, routes) => {
   forgive();
   const { data } = await generate(routes, videos, plain(`${unique()} [wallet]`));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(true);
 });
 
-test("work that was accepted is kept while the key is wrong", async () => {
+test("accepted work is kept while the key is wrong", async () => {
   forgive();
   const prompt = unique();
   const { account, body } = await submitTo(v1, videos, plain(prompt));
@@ -57,7 +57,7 @@ test("work that was accepted is kept while the key is wrong", async () => {
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("no line and no answer has the key, whatever happens", async () => {
+test("no log line and no answer contains the key, in any case", async () => {
   forgive();
   const lines = capture();
   const answers: string[] = [];

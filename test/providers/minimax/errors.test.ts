@@ -1,4 +1,4 @@
-/** What MiniMax does wrong or refuses, over both of its APIs: each way to its end, with the money back. */
+/** MiniMax's errors and refusals over both of its APIs: each way to its end, with the money returned. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
@@ -22,7 +22,7 @@ test.each(
     ["[wallet]", "provider_error", 1],
     ["[retired]", "provider_error", 1],
     ["[unavailable]", "provider_error", 6],
-    // Nobody knows what became of these: they are not asked for again.
+    // The outcome of these is unknown: they are not retried.
     ["[broken]", "provider_error", 1],
     ["[drop]", "provider_error", 1],
     ["[poll-forgotten]", "provider_error", 1],
@@ -54,14 +54,14 @@ test.each(
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
 });
 
-test.each(apis)("%s: a video that breaks off is fetched again, and not made again", async (_, routes) => {
+test.each(apis)("%s: a broken download is repeated, and the video is not generated again", async (_, routes) => {
   const prompt = `${unique()} [truncated 1]`;
   await generate(routes, videos, plain(prompt));
   const calls = (await callsOf(prompt)).filter((name) => name === "start" || name === "file");
   expect(calls).toEqual(["start", "file", "file"]);
 });
 
-test("v1: a video whose address is refused for a while is asked for again, one that is gone is lost", async () => {
+test("v1: a video URL that is refused for a while is requested again, a missing one is lost", async () => {
   const late = `${unique()} [retrieve-limit 1]`;
   const done = await generate(v1, videos, plain(late));
   expect(done.data.status, JSON.stringify(done.data)).toBe("completed");
@@ -72,19 +72,19 @@ test("v1: a video whose address is refused for a while is asked for again, one t
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a word for a state that is not known yet is no end", async () => {
+test("an unknown status counts as pending", async () => {
   const prompt = `${unique()} [odd-status 2]`;
   const { data } = await generate(v1, videos, plain(prompt));
   expect(data.status).toBe("completed");
 });
 
-test("v2: work that expired there is its fault", async () => {
+test("v2: a task that expired at the upstream is its fault", async () => {
   const { account, data } = await generate(v2, videos, plain(`${unique()} [times-out]`));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test.each(apis)("%s: an image that it cannot use is the caller's fault, at whatever route", async (_, routes) => {
+test.each(apis)("%s: an image that it cannot use is the caller's fault, on every route", async (_, routes) => {
   const prompt = `${unique()} [bad-image]`;
   const twice = { "vidD-02": [...routes["vidD-02"]!, ...v2["vidD-02"]!] };
   const { account, data } = await generate(twice, videos, { ...plain(prompt), metadata: { first_frame_image: firstFrame } });
@@ -94,7 +94,7 @@ test.each(apis)("%s: an image that it cannot use is the caller's fault, at whate
 });
 
 test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])(
-  "%s: the next route makes it, under the same reservation",
+  "%s: the next route makes it, with the same reservation",
   async (order) => {
     const prompt = `${unique()} ${order}`;
     const { account, data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
@@ -105,14 +105,14 @@ test.each(["[retired 1]", "[limit 2]", "[unavailable 2]", "[fails 1]"])(
   },
 );
 
-test.each(["[moderated]", "[drop]", "[broken]"])("%s: the next route is not asked", async (order) => {
+test.each(["[moderated]", "[drop]", "[broken]"])("%s: the next route is not used", async (order) => {
   const prompt = `${unique()} ${order}`;
   const { data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
   expect(data.status).toBe("failed");
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("trap: refusals come with HTTP 200 and are none the less refusals", async () => {
+test("trap: refusals with HTTP 200 are refusals", async () => {
   const prompt = `${unique()} [limit 1]`;
   const { account, body } = await submitTo(v1, videos, plain(prompt));
   await deliver(body.id as string);
@@ -122,7 +122,7 @@ test("trap: refusals come with HTTP 200 and are none the less refusals", async (
   expect((await finish(account, body.id as string, 40)).body.data.status).toBe("completed");
 });
 
-test.each(["[used-up 1]", "[not-in-plan 1]"])("v1: %s is a refusal like any other: the next route makes it", async (order) => {
+test.each(["[used-up 1]", "[not-in-plan 1]"])("v1: %s is a refusal too: the next route makes it", async (order) => {
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
   expect(data.status, JSON.stringify(data)).toBe("completed");

@@ -1,4 +1,4 @@
-/** What the tests of MiniMax share: routes, submissions, and the video that its emulator makes. */
+/** What the tests of MiniMax share: routes, submissions, and the emulator's video. */
 
 import { expect } from "vitest";
 import { call, unique } from "../../support/gateway.ts";
@@ -8,7 +8,7 @@ export const videos = "/v1/videos/generations";
 export const firstFrame = "https://images.example/first.png";
 export const lastFrame = "https://images.example/last.png";
 
-/** Every video model through this upstream model. */
+/** Routes of every video model through this upstream model. */
 export const through = (...models: string[]): Routes =>
   Object.fromEntries(
     ["vidD-02", "vidA-2", "vidA-2-pro", "vidB-3.1-fast", "vidB-3.1-quality", "vidC-1-0-pro-fast", "vidC-1-0-pro-quality"].map((id) => [
@@ -20,10 +20,10 @@ export const through = (...models: string[]): Routes =>
 export const v1 = through("MiniMax-Hailuo-02");
 export const v2 = through("MiniMax-H3");
 
-/** A request that both of its APIs can fulfil. */
+/** A request that both of its APIs can honour. */
 export const plain = (prompt: string) => ({ model: "vidD-02", prompt, duration: 10 });
 
-/** Makes a video under these routes, of a prompt that begins with a `unique` word: the final answer, and the body that the upstream was sent. */
+/** Generates a video with these routes, of a prompt that begins with a `unique` word: the final answer, and the body that the upstream received. */
 export async function video(routes: Routes, body: { prompt: string; [field: string]: unknown }) {
   const done = await generate(routes, videos, body);
   expect(done.data.status, JSON.stringify(done.data)).toBe("completed");
@@ -32,7 +32,7 @@ export async function video(routes: Routes, body: { prompt: string; [field: stri
   return { ...done, sent: starts[0] as Record<string, unknown> };
 }
 
-/** Of every video that the emulator makes, asked of itself. */
+/** The video that the emulator always makes, requested from it. */
 async function emulatedVideo(): Promise<string> {
   const headers = { authorization: "Bearer test-minimax-key" };
   const body = { model: "MiniMax-H3", content: [{ type: "text", text: "any" }], resolution: "768P", duration: 5, ratio: "16:9" };
@@ -46,7 +46,7 @@ async function emulatedVideo(): Promise<string> {
 const digestOf = async (bytes: ArrayBuffer) =>
   `${bytes.byteLength} ${new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex()}`;
 
-/** Fetches what the caller is pointed at and compares it with what the upstream made. */
+/** Downloads the caller's URL and compares it with the emulator's video. */
 export async function expectVideo(data: { result: { videos: { url: string[]; size: string }[] } }): Promise<void> {
   const [video] = data.result.videos;
   expect(video!.size).toBe("854x480");

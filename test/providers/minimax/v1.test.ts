@@ -7,7 +7,7 @@ import { asked, callsOf, submitTo } from "../support.ts";
 
 holdTime();
 
-test("vidD-02 is made by Hailuo-02: created, asked about until it is done, retrieved, stored", async () => {
+test("vidD-02 is made by Hailuo-02: created, polled until it is done, retrieved, stored", async () => {
   const prompt = `${unique()} a harbour [queued 1] [running 1]`;
   const { account, data, sent } = await video(v1, plain(prompt));
   expect(sent).toEqual({ model: "MiniMax-Hailuo-02", prompt, duration: 10, resolution: "768P" });
@@ -16,12 +16,12 @@ test("vidD-02 is made by Hailuo-02: created, asked about until it is done, retri
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.5 });
 });
 
-test("the route's model id is sent as it stands: Hailuo-2.3", async () => {
+test("the route's model id is sent unchanged: Hailuo-2.3", async () => {
   const { sent } = await video(through("MiniMax-Hailuo-2.3"), plain(unique()));
   expect(sent).toMatchObject({ model: "MiniMax-Hailuo-2.3", duration: 10, resolution: "768P" });
 });
 
-test("first and last frame go along as URLs, with the optimizer and the watermark as they were asked for", async () => {
+test("first and last frame are sent as URLs, with the requested optimizer and watermark", async () => {
   const prompt = unique();
   const metadata = { first_frame_image: firstFrame, last_frame_image: lastFrame, prompt_optimizer: false, watermark: true };
   const { sent, data } = await video(v1, { ...plain(prompt), metadata });
@@ -38,7 +38,7 @@ test("first and last frame go along as URLs, with the optimizer and the watermar
   expect(data.metadata).toMatchObject(frames);
 });
 
-test("trap: the file's id is an int64, kept to its last digit whether it comes as a number or as text", async () => {
+test("trap: the file id is an int64, kept to its last digit whether it arrives as a number or as text", async () => {
   for (const order of ["", " [text-id]"]) {
     const prompt = unique() + order;
     const { data } = await video(v1, plain(prompt));
@@ -52,12 +52,12 @@ test("trap: resolutions are spelt with a capital P; 512P is made with a first fr
   expect(sent).toMatchObject({ resolution: "512P", first_frame_image: firstFrame });
 });
 
-test("trap: there is no aspect ratio; 9:16 with a first frame follows the image", async () => {
+test("trap: there is no aspect ratio parameter; 9:16 with a first frame follows the image", async () => {
   const { sent } = await video(v1, { ...plain(unique()), size: "9:16", metadata: { first_frame_image: firstFrame } });
   expect(Object.keys(sent).sort()).toEqual(["duration", "first_frame_image", "model", "prompt", "resolution"]);
 });
 
-test("a vidC of six seconds at 1080p is made, its first frame read from the body", async () => {
+test("a vidC of six seconds at 1080p is made, with its inline first frame", async () => {
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const { sent } = await video(v1, {
     model: "vidC-1-0-pro-fast",
@@ -106,12 +106,12 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a prompt of 2000 characters is made, though JavaScript counts more", async () => {
+test("a prompt of 2000 code points is accepted, though JavaScript counts more", async () => {
   const prompt = unique() + "🦊".repeat(1987);
   expect((await video(v1, plain(prompt))).sent["prompt"]).toBe(prompt);
 });
 
-test("characters and remixes are not made", async () => {
+test("characters and remixes are refused", async () => {
   const character = { model: "vidA-2", url: "https://videos.example/a.mp4", timestamps: "0,2" };
   const { status, body } = await submitTo(v1, videos, character);
   expect([status, body.error?.code, body.error?.param], JSON.stringify(body)).toEqual([400, "model_not_available", "model"]);

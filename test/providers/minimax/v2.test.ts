@@ -1,4 +1,4 @@
-/** MiniMax v2: H3 and H3-Max make videos of all families, as far as they can do exactly what was asked. */
+/** MiniMax v2: H3 and H3-Max make videos of all families, where they can do exactly what was requested. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { alarm, books, call, deliver, holdTime, pass, unique } from "../../support/gateway.ts";
@@ -22,13 +22,13 @@ test("vidD-02 by H3: five seconds, which Hailuo cannot make", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.25 });
 });
 
-test("a route that cannot make it is passed over: five seconds go to H3, ten to Hailuo-02", async () => {
+test("a route that cannot honour the request is skipped: five seconds go to H3, ten to Hailuo-02", async () => {
   const routes = through("MiniMax-Hailuo-02", "MiniMax-H3");
   expect((await video(routes, { model: "vidD-02", prompt: unique() })).sent["model"]).toBe("MiniMax-H3");
   expect((await video(routes, plain(unique()))).sent["model"]).toBe("MiniMax-Hailuo-02");
 });
 
-test("first and last frame have their roles, and the image decides the ratio", async () => {
+test("first and last frame keep their roles, and the image decides the ratio", async () => {
   const prompt = unique();
   const metadata = { first_frame_image: firstFrame, last_frame_image: lastFrame, watermark: true, prompt_optimizer: false };
   const { sent } = await video(v2, { model: "vidD-02", prompt, size: "9:16", metadata });
@@ -51,13 +51,13 @@ test.each([
   expect(sent).toMatchObject({ model: "MiniMax-H3", duration, ratio: size, resolution: "768P" });
 });
 
-test("a vidC at 480p is made by Max, with every ratio and its own least duration", async () => {
+test("a vidC at 480p is made by Max, with every ratio and its own minimum duration", async () => {
   const body = { model: "vidC-1-0-pro-quality", duration: 5, size: "21:9", metadata: { resolution: "480p" } };
   const { sent } = await video(max, { ...body, prompt: unique() });
   expect(sent).toMatchObject({ model: "MiniMax-H3-Max", duration: 5, ratio: "21:9", resolution: "480P" });
 });
 
-test("images that guide are references, in their order, inline ones within the body; the watermark is as it was asked for", async () => {
+test("guiding images are references, in their order, inline ones within the body; the watermark is as requested", async () => {
   const prompt = unique();
   const images = [firstFrame, `data:image/png;base64,${png}`];
   const { sent } = await video(v2, { model: "vidA-2", prompt, images, metadata: { style: "comic", thumbnail: false } });
@@ -116,7 +116,7 @@ test.each([
     },
     "image_with_roles",
   ],
-])("refused before anything is reserved or asked: %s", async (_, routes, change, param) => {
+])("refused before anything is reserved or sent: %s", async (_, routes, change, param) => {
   const request = { model: "vidD-02", prompt: unique(), ...change };
   const { status, body, account } = await submitTo(routes, videos, request);
   expect([status, body.error?.code, body.error?.param], JSON.stringify(body)).toEqual([400, "unsupported_parameter", param]);

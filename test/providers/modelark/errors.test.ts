@@ -1,4 +1,4 @@
-/** What ModelArk refuses, and how its videos and images fail: each to its end, and the money returned. */
+/** ModelArk's refusals, and failures of its videos and images: each to its end, with the money returned. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -7,7 +7,7 @@ import { images, imageUrl, routes, routeTo, videos } from "./support.ts";
 import { callsOf, capture, countOf, generate, sent, submitTo } from "../support.ts";
 
 holdTime();
-// Whoever was put aside is asked again.
+// Providers that were marked unhealthy are healthy again.
 beforeEach(() => void vi.setSystemTime(Date.now() + 120_000));
 afterEach(() => vi.restoreAllMocks());
 
@@ -16,7 +16,7 @@ const kinds: [string, object][] = [
   [videos, { model: "vidC-1-0-pro-fast" }],
 ];
 
-/** Both kinds end so. */
+/** Videos and images both fail with this code. */
 async function bothEnd(orders: string, code: string, expected: { starts: number; more?: object }): Promise<void> {
   for (const [path, body] of kinds) {
     const prompt = `${unique()} ${orders}`;
@@ -27,7 +27,7 @@ async function bothEnd(orders: string, code: string, expected: { starts: number;
   }
 }
 
-test.each(["limit 2", "overloaded 2", "unavailable 1"])("[%s] passes", async (order) => {
+test.each(["limit 2", "overloaded 2", "unavailable 1"])("[%s] is retried", async (order) => {
   for (const [path, body] of kinds) {
     const prompt = `${unique()} [${order}]`;
     expect((await generate(routes, path, { ...body, prompt })).data.status).toBe("completed");
@@ -40,7 +40,7 @@ test("a model that is retired, or not open to the account, fails at once", async
   await bothEnd("[unopened]", "provider_error", { starts: 1 });
 });
 
-test("an error of its own at submission is not repeated: it may have been accepted", () =>
+test("its own error at submission is not retried: the task may have been accepted", () =>
   bothEnd("[broken]", "provider_error", { starts: 1 }));
 
 test("no second generation when the connection breaks after acceptance", async () => {
@@ -48,7 +48,7 @@ test("no second generation when the connection breaks after acceptance", async (
   await bothEnd("[garbled]", "provider_error", { starts: 1 });
 });
 
-test("nobody else is asked either when the connection breaks after acceptance", async () => {
+test("no fallback either when the connection breaks after acceptance", async () => {
   const prompt = `${unique()} [drop]`;
   const table = routeTo("imgA-4", "seedream-4-5-251128", "seedream-5-0-260128");
   const { account, data } = await generate(table, images, { model: "imgA-4", prompt });
@@ -63,7 +63,7 @@ test.each([
   ["no-such-ratio", 1],
   ["limit", 2],
   ["unavailable", 2],
-])("[%s]: the next route is asked, for nothing was accepted", async (order, times) => {
+])("[%s]: falls back to the next route, because nothing was accepted", async (order, times) => {
   const prompt = `${unique()} [${order} ${times}]`;
   const ids = ["dreamina-seedance-2-0-260128", "seedance-1-0-pro-250528"];
   const table = routeTo("vidC-1-0-pro-quality", ...ids);
@@ -73,21 +73,21 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.3 });
 });
 
-test("content refused at submission is the end: text, and an image with a real face", async () => {
+test("content refused at submission fails the task: text, and an image with a real face", async () => {
   await bothEnd("[moderated]", "content_policy_violation", { starts: 1 });
   await bothEnd("[face]", "content_policy_violation", { starts: 1, more: { images: [imageUrl] } });
 });
 
-test("content refused later is the end: OutputVideoSensitiveContentDetected in the task, OutputImage... in data[]", () =>
+test("content refused later fails the task: OutputVideoSensitiveContentDetected in the task, OutputImage... in data[]", () =>
   bothEnd("[moderated-later]", "content_policy_violation", { starts: 1 }));
 
-test("an image that cannot be fetched or read is the caller's; what we chose ourselves is not", async () => {
+test("an image that cannot be fetched or read is the caller's fault; a value that the adapter chose is not", async () => {
   await bothEnd("[bad-image]", "invalid_input", { starts: 1, more: { images: [imageUrl] } });
   await bothEnd("[no-such-ratio]", "provider_error", { starts: 1, more: { images: [imageUrl] } });
   await bothEnd("[bad-image]", "provider_error", { starts: 1 });
 });
 
-test("a refusal with an empty param is not blamed on the caller's image: the next route is asked", async () => {
+test("a refusal with an empty param is not attributed to the caller's image: the next route is used", async () => {
   await bothEnd("[paramless]", "provider_error", { starts: 1, more: { images: [imageUrl] } });
   const prompt = `${unique()} [paramless 1]`;
   const table = routeTo("vidA-2", "dreamina-seedance-2-0-fast-260128", "dreamina-seedance-2-0-260128");
@@ -97,7 +97,7 @@ test("a refusal with an empty param is not blamed on the caller's image: the nex
 });
 
 test.each(["fails", "lapsed", "empty", "forgotten"])(
-  "a task that %s is a provider_error, and gives way to the next route",
+  "a task that %s is a provider_error, and falls back to the next route",
   async (order) => {
     const prompt = `${unique()} [${order}]`;
     const table = routeTo("vidA-2", "dreamina-seedance-2-0-260128", "dreamina-seedance-2-5-260628");
@@ -108,19 +108,19 @@ test.each(["fails", "lapsed", "empty", "forgotten"])(
   },
 );
 
-test("a status that nobody documented is no failure", async () => {
+test("an undocumented status counts as pending", async () => {
   const prompt = `${unique()} [odd 3]`;
   expect((await generate(routes, videos, { model: "vidA-2", prompt })).data.status).toBe("completed");
 });
 
-test("a poll that is refused for our key passes when the key works again", async () => {
+test("a poll refused because of our key succeeds when the key works again", async () => {
   const prompt = `${unique()} [locked 2]`;
   const { data } = await generate(routes, videos, { model: "vidA-2", prompt });
   expect(data.status).toBe("completed");
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("a video that breaks off is fetched again, and not made again", async () => {
+test("a broken download is repeated, and the video is not generated again", async () => {
   const prompt = `${unique()} [truncated 1]`;
   const { account, data } = await generate(routes, videos, { model: "vidA-2", prompt });
   expect(data.status).toBe("completed");
@@ -134,14 +134,17 @@ test("a video whose URL has expired is a provider_error", () =>
     expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
   }));
 
-test.each(["wallet", "quota", "budget"])("no money there: %s puts it aside, with an alert, and the task fails at once", async (order) => {
-  const alerts = vi.spyOn(console, "error");
-  await bothEnd(`[${order}]`, "provider_error", { starts: 1 });
-  expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(true);
-  expect(alerts.mock.calls.flat().map(String).join()).toContain("account_fault");
-});
+test.each(["wallet", "quota", "budget"])(
+  "without funds: %s marks it unhealthy, with an alert, and the task fails at once",
+  async (order) => {
+    const alerts = vi.spyOn(console, "error");
+    await bothEnd(`[${order}]`, "provider_error", { starts: 1 });
+    expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(true);
+    expect(alerts.mock.calls.flat().map(String).join()).toContain("account_fault");
+  },
+);
 
-test("wrong credentials put it aside, with an alert, and are written nowhere", async () => {
+test("wrong credentials mark it unhealthy, with an alert, and appear nowhere", async () => {
   const lines = capture();
   const { account, body } = await submitTo(routes, images, { model: "imgA-4", prompt: unique() });
   await deliver(body.id, "gateway-dispatch", { ARK_API_KEY: "wrong-key-of-the-operator" });
@@ -159,7 +162,7 @@ test("wrong credentials put it aside, with an alert, and are written nowhere", a
   }
 });
 
-test("the only provider is asked all the same while it is put aside", async () => {
+test("the only provider is used even while it is unhealthy", async () => {
   await bothEnd("[wallet]", "provider_error", { starts: 1 });
   expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(true);
   expect((await generate(routes, images, { model: "imgA-4", prompt: unique() })).data.status).toBe("completed");

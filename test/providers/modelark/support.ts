@@ -5,7 +5,7 @@ import { type Routes, routesTo } from "../support.ts";
 export const images = "/v1/images/generations";
 export const videos = "/v1/videos/generations";
 
-/** Every model that ModelArk serves under ids that are alive. */
+/** Every model that ModelArk serves, with an upstream model id that is not retired. */
 export const routes: Routes = Object.fromEntries(
   Object.entries({
     "imgA-4": "seedream-4-5-251128",
@@ -16,7 +16,7 @@ export const routes: Routes = Object.fromEntries(
   }).map(([model, id]) => [model, [{ provider: "modelark", model: id }]]),
 );
 
-/** One model under another id. */
+/** A route of one model with another upstream model id. */
 export const routeTo = (model: string, ...ids: string[]) => routesTo("modelark", model, ...ids);
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAYAAAAKCAAAAACyZXDvAAAACXBIWXMAAAABAAAAAQBPJcTWAAAADklEQVR4nGMIBAMGyigAmNgS/QjLSi4AAAAASUVORK5CYII=";

@@ -1,4 +1,4 @@
-/** What Seedance and Seedream cannot do exactly as asked is refused by its field, before anything is reserved. */
+/** Requests that Seedance and Seedream cannot honour exactly are refused by field, before anything is reserved. */
 
 import { expect, test } from "vitest";
 import { books, holdTime, unique } from "../../support/gateway.ts";
@@ -63,7 +63,7 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("characters are not its business", async () => {
+test("characters are refused", async () => {
   const asked = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "1,3" };
   const { status, body, account } = await submitTo(routeTo("vidA-2", standard), videos, asked);
   expect(status).toBe(400);

@@ -15,7 +15,7 @@ const text = (prompt: string) => ({ type: "text", text: prompt });
 const image = (url: string, role: string) => ({ type: "image_url", image_url: { url }, role });
 const textOf = (body: { content: { text?: string }[] }) => body.content[0]!.text!;
 
-test("a video: a task, polled while it is queued and runs, then stored and handed out", async () => {
+test("a video is a task, polled while it is queued and runs, then stored and delivered", async () => {
   const prompt = `${unique()} [queued 2] [running 2]`;
   const { account, data } = await generate(routes, videos, {
     model: "vidC-1-0-pro-fast",
@@ -37,7 +37,7 @@ test("a video: a task, polled while it is queued and runs, then stored and hande
       watermark: false,
     },
   ]);
-  // The last one is the collection's.
+  // The last poll is the collection's.
   expect(await callsOf(prompt)).toEqual(["start", "poll", "poll", "poll", "poll", "poll", "poll", "file"]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.12 });
 });
@@ -55,7 +55,7 @@ test.each([
     { duration: 15, ratio: "1:1", resolution: "720p", watermark: true },
   ],
   ["vidA-2-pro", { duration: 25, size: "9:16" }, { model: "dreamina-seedance-2-5-260628", duration: 25, ratio: "9:16" }],
-])("%s: duration, ratio, resolution and watermark arrive as they were asked for: %o", async (model, asked, expected) => {
+])("%s: duration, ratio, resolution and watermark are sent as requested: %o", async (model, asked, expected) => {
   const prompt = unique();
   const { data } = await generate(routes, videos, { model, prompt, ...asked });
   expect(data.status).toBe("completed");
@@ -72,7 +72,7 @@ test.each([
   expect(await sent(prompt)).toEqual([expect.objectContaining({ model, duration: asked.duration, resolution: "1080p" })]);
 });
 
-test("what one version cannot do goes to the next route", async () => {
+test("a request that one version cannot honour goes to the next route", async () => {
   const prompt = unique();
   const table = routeTo("vidC-1-0-pro-fast", "dreamina-seedance-2-0-fast-260128", "dreamina-seedance-2-0-260128");
   await generate(table, videos, { model: "vidC-1-0-pro-fast", prompt, metadata: { resolution: "1080p" } });
@@ -111,7 +111,7 @@ test("one image without a role is the first frame, several are references", asyn
   expect(await ask([imageUrl, inlineImage])).toEqual([image(imageUrl, "reference_image"), image(inlineImage, "reference_image")]);
 });
 
-test("with a first frame 2.5 takes no ratio, for it is the image's; 2.0 takes it", async () => {
+test("with a first frame 2.5 gets no ratio, because the image decides it; 2.0 gets it", async () => {
   const prompt = unique();
   const body = { prompt, images: [imageUrl] };
   expect((await generate(routes, videos, { model: "vidA-2-pro", ...body })).data.status).toBe("completed");
@@ -121,7 +121,7 @@ test("with a first frame 2.5 takes no ratio, for it is the image's; 2.0 takes it
   expect(first).toMatchObject({ ratio: "9:16" });
 });
 
-test("a thumbnail is the video's last frame; a style is told in the prompt", async () => {
+test("a thumbnail is the video's last frame; a style is added to the prompt", async () => {
   const prompt = unique();
   const metadata = { thumbnail: true, style: "anime", storyboard: true };
   const { data } = await generate(routes, videos, { model: "vidA-2", prompt, metadata });
@@ -133,7 +133,7 @@ test("a thumbnail is the video's last frame; a style is told in the prompt", asy
   expect(textOf(body)).toBe(`${prompt}\n\nStyle: anime.`);
 });
 
-test("a character is named by its display name, and its image is what the video refers to", async () => {
+test("a character is named by its display name, and its image is a reference of the video", async () => {
   const account = await newAccount();
   const prompt = unique();
   const character = {
@@ -156,7 +156,7 @@ test("a character is named by its display name, and its image is what the video 
   expect((video as { content: unknown[] }).content.slice(1)).toEqual([image(inlineImage, "reference_image")]);
 });
 
-test("a video that waits in the queue is cancelled there; one that runs goes on, and the caller pays for neither", async () => {
+test("a queued video is cancelled at the upstream; a running one continues, and the caller pays for neither", async () => {
   for (const state of ["queued", "running"]) {
     const prompt = `${unique()} [${state}]`;
     const { account, body } = await submitTo(routes, videos, { model: "vidA-2", prompt });

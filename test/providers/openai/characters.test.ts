@@ -1,4 +1,4 @@
-/** Characters by the `/v1/videos` format: made of a clip, kept with the upstream's own handle, named in videos there and by their image elsewhere. */
+/** Characters by the `/v1/videos` format: created from a clip, stored with the upstream's handle, referred to in videos by that handle or, on other routes, by their image. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ const nothingPaid = { reserved: 0, used: 0 };
 
 const ask = globalThis.fetch;
 
-/** The caller's video has these words in it; everybody else is asked as ever. */
+/** Answers the caller's video URL with a video that contains these directives; other requests are unchanged. */
 function videoOf(words: string): void {
   vi.spyOn(globalThis, "fetch").mockImplementation((input, init) =>
     input === byUrl.url
@@ -31,7 +31,7 @@ function videoOf(words: string): void {
   );
 }
 
-/** A character made of a video with these words, by these providers. */
+/** A character created by these providers from a video with these directives. */
 async function make(words = unique(), ...providers: string[]) {
   videoOf(words);
   return generate(to(...(providers.length > 0 ? providers : ["openai"])), videos, byUrl);
@@ -47,7 +47,7 @@ interface Row {
 
 const rowOf = (id: string) => env.DB.prepare("SELECT * FROM character WHERE id = ?1").bind(id).first<Row>();
 
-/** Another one for the same account. */
+/** Creates another character for the same account. */
 async function makeFor(account: Account, ...providers: string[]): Promise<Row> {
   videoOf(unique());
   const vars = { ROUTES: to(...providers) };
@@ -59,7 +59,7 @@ async function makeFor(account: Account, ...providers: string[]): Promise<Row> {
 const video = (account: Account, prompt: string, ...providers: string[]) =>
   call(videos, { key: account.key, body: { model: "vidA-2", prompt }, vars: { ROUTES: to(...providers) } });
 
-test("a character is made of the range alone; the upstream's id stays with us", async () => {
+test("a character is created from exactly the range; the upstream's id is never shown", async () => {
   const word = unique();
   const { account, data } = await make(word);
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -90,7 +90,7 @@ test("a character is made of the range alone; the upstream's id stays with us", 
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
-test("a video names it by its id, and by its name in the prompt; more than two, or a remix, cannot", async () => {
+test("a video refers to it by id and by its name in the prompt; more than two, or a remix, is unsupported", async () => {
   const account = await newAccount();
   const first = await makeFor(account, "openai");
   const second = await makeFor(account, "openai");
@@ -114,7 +114,7 @@ test("a video names it by its id, and by its name in the prompt; more than two, 
   expect(await books(account)).toMatchObject({ reserved: 0, used });
 });
 
-test("others take it by its image, and so does the next route when the upstream has forgotten it", async () => {
+test("other providers take its image, and so does the next route when the upstream has forgotten it", async () => {
   const account = await newAccount();
   const character = await makeFor(account, "openai");
   await env.DB.prepare("UPDATE character SET handle = 'char_forgotten' WHERE id = ?1").bind(character.id).run();
@@ -132,11 +132,11 @@ test("others take it by its image, and so does the next route when the upstream 
   }
 });
 
-test("a character that another provider made is not known here", async () => {
+test("a character that another provider made is unsupported", async () => {
   const account = await newAccount();
   const character = await makeFor(account, "media");
   expect(character).toMatchObject({ provider: "media", handle: null });
-  // Nor would it be by a handle that somebody else gave.
+  // Its handle is from another provider, so it is not used.
   await env.DB.prepare("UPDATE character SET handle = 'char_1' WHERE id = ?1").bind(character.id).run();
   const { used } = await books(account);
   const { status, body } = await video(account, `@${character.username} sings`, "openai");
@@ -144,7 +144,7 @@ test("a character that another provider made is not known here", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used });
 });
 
-test("[renamed]: it is named in prompts as the upstream named it", async () => {
+test("[renamed]: prompts contain the name that the upstream gave it", async () => {
   const word = unique();
   const { account, data } = await make(`${word} [renamed]`);
   const [character] = data.result.data.characters;
@@ -154,7 +154,7 @@ test("[renamed]: it is named in prompts as the upstream named it", async () => {
   expect(await sent(word)).toMatchObject([{ prompt: `${word} Mossy $& Teapot` }]);
 });
 
-test("without the media binding there is neither image nor clip: refused by the model, nothing reserved", async () => {
+test("without the media binding there is neither image nor clip: refused by model, nothing reserved", async () => {
   const account = await newAccount();
   const vars = { ROUTES: to("openai"), MEDIA: undefined as never };
   const { status, body } = await call(videos, { key: account.key, body: byUrl, vars });
@@ -166,7 +166,7 @@ test.each([
   ["[moderated]", "content_policy_violation", 1],
   ["[misfit]", "invalid_input", 1],
   ["silent", "invalid_input", 0],
-])("%s ends as %s, here and at once, and costs nothing", async (order, code, calls) => {
+])("%s fails as %s, later and at submission, and costs nothing", async (order, code, calls) => {
   const word = unique();
   const { account, data } = await make(`${word} ${order}`, "openai", "media");
   expect(data).toMatchObject({ status: "failed", error: { code } });
@@ -174,7 +174,7 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test.each(["[drop]", "[accepted-500]", "[nothing]"])("%s: nobody knows whether it was made, so nobody makes it again", async (order) => {
+test.each(["[drop]", "[accepted-500]", "[nothing]"])("%s: the outcome is unknown, so no second character is made", async (order) => {
   const word = unique();
   const { account, data } = await make(`${word} ${order}`, "openai", "media");
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
@@ -188,7 +188,7 @@ test.each([
   ["[wallet]", 1],
   ["[hard-limit]", 1],
   ["uncut", 0],
-])("%s gives way to the next route", async (order, calls) => {
+])("%s falls back to the next route", async (order, calls) => {
   const word = unique();
   const { account, data } = await make(`${word} ${order}`, "openai", "media");
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -198,7 +198,7 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.05 });
 });
 
-test("wrong credentials put the provider aside; nothing is made there", async () => {
+test("wrong credentials mark the provider unhealthy; nothing is created", async () => {
   const word = unique();
   videoOf(word);
   const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -211,7 +211,7 @@ test("wrong credentials put the provider aside; nothing is made there", async ()
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("a clip that breaks off while it is sent was not taken by anybody", async () => {
+test("a clip that breaks off while it is sent was not accepted", async () => {
   const clip = new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode("....ftyp")),
     pull: (controller) => controller.error(new Error("gone")),

@@ -1,4 +1,4 @@
-/** Chat by OpenAI's format: whole and streamed, what arrives there, and what each refusal is to the caller. */
+/** Chat by OpenAI's format: whole and streamed, the upstream's request, and each refusal as the caller sees it. */
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -16,7 +16,7 @@ async function chat(content: string, more: object = {}, vars: object = { ROUTES:
   return { account, ...(await call("/v1/chat/completions", { key: account.key, body, vars })) };
 }
 
-test("a whole answer comes under our names and is charged by the upstream's usage", async () => {
+test("a whole answer has our id and model name, and is charged by the upstream's usage", async () => {
   const prompt = unique();
   const { account, status, body } = await chat(prompt, { max_tokens: 50, temperature: 0.5 });
   expect([status, body]).toMatchObject([
@@ -35,11 +35,11 @@ test("a whole answer comes under our names and is charged by the upstream's usag
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.000048 });
 });
 
-test("stream_options without a stream stay here: the upstream refuses them", async () => {
+test("stream_options without a stream is not sent: the upstream refuses it", async () => {
   expect((await chat(unique(), { stream_options: { include_usage: true } })).status).toBe(200);
 });
 
-test.each([true, false])("a stream ends with [DONE]; the usage is passed on only when asked for: %s", async (include_usage) => {
+test.each([true, false])("a stream ends with [DONE]; the usage is passed on only when requested: %s", async (include_usage) => {
   const prompt = unique();
   const { account, status, body } = await chat(prompt, { stream: true, stream_options: { include_usage } });
   expect(status).toBe(200);
@@ -72,26 +72,26 @@ test.each([
   }
 });
 
-test.each(["[limit 1]", "[broken 1]", "[wallet 1]", "[retired 1]"])("%s gives way to the next route", async (order) => {
+test.each(["[limit 1]", "[broken 1]", "[wallet 1]", "[retired 1]"])("%s falls back to the next route", async (order) => {
   const prompt = `${order} ${unique()}`;
   const { status } = await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") });
   expect(status).toBe(200);
   expect((await asked(prompt)).map((entry) => (entry.body as { model: string }).model)).toEqual(["gpt-5.5", "gpt-5.4-mini"]);
 });
 
-test("[moderated] is asked of nobody else", async () => {
+test("[moderated] is not submitted to other routes", async () => {
   const prompt = `[moderated] ${unique()}`;
   expect((await chat(prompt, {}, { ROUTES: to("gpt-5.5", "gpt-5.4-mini") })).status).toBe(422);
   expect(await asked(prompt)).toHaveLength(1);
 });
 
-test.each(["[wallet]", "[hard-limit]"])("%s is about the operator's account: the provider is put aside", async (order) => {
+test.each(["[wallet]", "[hard-limit]"])("%s concerns the operator's account: the provider is marked unhealthy", async (order) => {
   expect(isUnhealthy({ provider: "openai", model: "" })).toBe(false);
   await chat(`${order} ${unique()}`);
   expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);
 });
 
-test("wrong credentials put the provider aside, and neither answers nor lines name the key", async () => {
+test("wrong credentials mark the provider unhealthy, and neither answers nor log lines contain the key", async () => {
   const lines = capture();
   const { status, body } = await chat(unique(), {}, { ROUTES: to("gpt-5.5"), OPENAI_API_KEY: "sk-wrong-secret" });
   vi.restoreAllMocks();
@@ -100,11 +100,11 @@ test("wrong credentials put the provider aside, and neither answers nor lines na
   expect(lines.join("\n") + JSON.stringify(body)).not.toContain("sk-wrong-secret");
 });
 
-/** What the upstream was sent, field by field. */
+/** The upstream's request, field by field. */
 // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
 const sentTo = async (prompt: string) => (await asked(prompt)).map((entry) => entry.body as any);
 
-test("without a limit of the caller's the held 4096 go along, and no model writes 100,000 tokens for the price of 4096", async () => {
+test("without a limit of the caller's the reserved 4096 is sent, and no model writes 100,000 tokens for the price of 4096", async () => {
   const prompt = `[long] ${unique()}`;
   const { account, body } = await chat(prompt);
   expect((await sentTo(prompt))[0].max_completion_tokens).toBe(4096);
@@ -115,7 +115,7 @@ test("without a limit of the caller's the held 4096 go along, and no model write
 test.each([
   [{ max_tokens: 70, max_completion_tokens: 30 }, 30],
   [{ max_tokens: 20, max_completion_tokens: 30 }, 20],
-])("of two limits the smaller one is sent: %j", async (limits, sent) => {
+])("the smaller of two limits is sent: %j", async (limits, sent) => {
   const prompt = unique();
   await chat(prompt, limits);
   const [body] = await sentTo(prompt);
@@ -138,7 +138,7 @@ test.each([
   expect((await sentTo(prompt))[0]).toMatchObject({ ...more, reasoning_effort: "none" });
 });
 
-test("values that ask for what comes anyway are left out, and the model goes on reasoning", async () => {
+test("values equal to the default are not sent, and the model keeps reasoning", async () => {
   const prompt = unique();
   expect((await chat(prompt, { temperature: 1, top_p: 1, presence_penalty: 0, tools: [], reasoning_effort: "high" })).status).toBe(200);
   const [body] = await sentTo(prompt);
@@ -149,7 +149,7 @@ test.each([
   ["tools", { tools: [clock], reasoning_effort: "low" }],
   ["temperature", { temperature: 0.2, reasoning_effort: "high" }],
   ["reasoning_effort", { reasoning_effort: "minimal" }],
-])("with an effort that the caller chose, %s is 400 where no route can honour it, and nothing is held", async (param, more) => {
+])("with an effort of the caller's, %s is 400 where no route can honour it, and nothing is reserved", async (param, more) => {
   const prompt = unique();
   const { account, status, body } = await chat(prompt, more);
   expect([status, body.error]).toMatchObject([400, { type: "invalid_request", code: "unsupported_parameter", param }]);
@@ -157,14 +157,14 @@ test.each([
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a route that cannot honour the chat is passed over for one that can", async () => {
+test("a route that cannot honour the chat is skipped for one that can", async () => {
   const prompt = unique();
   const { status } = await chat(prompt, { tools: [clock], reasoning_effort: "low" }, { ROUTES: to("gpt-5.5", "gpt-4.1") });
   expect(status).toBe(200);
   expect((await sentTo(prompt)).map(({ model }) => model)).toEqual(["gpt-4.1"]);
 });
 
-test("an operator's family lies over the built-in ones", async () => {
+test("an operator's family overrides the built-in one", async () => {
   const prompt = unique();
   const CHAT_FAMILIES = { mine: { models: "^gpt-5", limit: "max_completion_tokens", refuses: ["seed"] } };
   const answer = await chat(prompt, { seed: 1 }, { ROUTES: to("gpt-5.5"), CHAT_FAMILIES });
@@ -174,7 +174,7 @@ test("an operator's family lies over the built-in ones", async () => {
 test.each([
   ["[too-long]", "context_length_exceeded", "messages"],
   ["[bad-schema]", "invalid_request", "tools[0].function.parameters"],
-])("%s is the caller's mistake: 400, told with its field, asked of no other route and no alert", async (order, code, param) => {
+])("%s is the caller's error: 400 with its field, no fallback and no alert", async (order, code, param) => {
   for (const stream of [false, true]) {
     const prompt = `${order} ${unique()}`;
     const lines = capture();
@@ -188,7 +188,7 @@ test.each([
   }
 });
 
-test("a prompt too long for one model is tried where the operator states a larger window", async () => {
+test("a prompt too long for one model is sent to a route with a larger stated window", async () => {
   const family = (models: string, context_tokens: number) => ({ models, limit: "max_completion_tokens", context_tokens });
   const CHAT_FAMILIES = { small: family("^gpt-5\\.4", 400_000), large: family("^gpt-4\\.1", 1_000_000) };
   const prompt = `[too-long] ${unique()}`;
@@ -196,7 +196,7 @@ test("a prompt too long for one model is tried where the operator states a large
   expect((await sentTo(prompt)).map(({ model }) => model)).toEqual(["gpt-5.4-mini", "gpt-4.1"]);
 });
 
-test("fields of OpenAI's client types that change no price are taken, not sent, and named", async () => {
+test("fields of OpenAI's client types that change no price are accepted, not sent, and named in the header", async () => {
   const prompt = unique();
   const dropped = {
     user: "u",
@@ -222,7 +222,7 @@ const eventsIn = (body: unknown) =>
     .trim()
     .split("\n\n");
 
-test.each([false, true])("what marks the upstream is left out, what clients use is kept: streamed %s", async (stream) => {
+test.each([false, true])("marks of the upstream are removed, fields that clients use are kept: streamed %s", async (stream) => {
   const { headers, body } = await chat(`[marks] [reason] [tool] ${unique()}`, { stream, stream_options: { include_usage: true } });
   expect(headers.get("content-type")).toMatch(stream ? /event-stream/ : /json/);
   const text = stream ? eventsIn(body).join("\n") : JSON.stringify(body);
@@ -247,7 +247,7 @@ test.each([false, true])("what marks the upstream is left out, what clients use 
   });
 });
 
-test("the upstream's keep-alive comments keep the caller's connection, too, in words of ours", async () => {
+test("the upstream's keep-alive comments become comments of ours to the caller", async () => {
   const { body } = await chat(`[alive] ${unique()}`, { stream: true });
   expect(eventsIn(body)[0]).toBe(":");
 });
@@ -268,7 +268,7 @@ test.each([
   expect((await books(account)).used).toBeGreaterThan(0);
 });
 
-test("an error in a whole answer is an error, and costs nothing", async () => {
+test("an error inside a whole answer is an error, and costs nothing", async () => {
   const { account, status, body } = await chat(`[fails-inside] ${unique()}`);
   expect([status, body.error.code, JSON.stringify(body).includes("SecretMaker")]).toEqual([500, "internal_error", false]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });

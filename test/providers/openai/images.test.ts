@@ -1,4 +1,4 @@
-/** Images by OpenAI's format: what arrives there, what comes back, and what every kind of refusal costs. */
+/** Images by OpenAI's format: the upstream's request, its answer, and the cost of every kind of refusal. */
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -7,7 +7,7 @@ import { base64 } from "../../media/images.ts";
 import { asked, callsOf, capture, countOf, generate, type Routes, submitTo } from "../support.ts";
 
 holdTime();
-// Nothing that one test put aside stays so for the next.
+// Providers that one test marked unhealthy are healthy in the next.
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
 
 const path = "/v1/images/generations";
@@ -25,7 +25,7 @@ async function expectPng(url: string): Promise<void> {
 
 const nothingPaid = { reserved: 0, used: 0 };
 
-test.each(models)("%s is made whole by one request, and its bytes are what the upstream sent", async (model) => {
+test.each(models)("%s is made by one request, and its bytes are those that the upstream sent", async (model) => {
   const prompt = unique();
   const { account, data } = await make(prompt, { model, n: 3, quality: "hd", size: "16:9" });
   expect(data).toMatchObject({ status: "completed" });
@@ -47,7 +47,7 @@ test.each([
   ["3:4", "1024x1360"],
   ["3:2", "1536x1024"],
   ["2:3", "1024x1536"],
-])("%s is asked for as %s, in standard quality as medium", async (size, pixels) => {
+])("%s is requested as %s, in standard quality as medium", async (size, pixels) => {
   const prompt = unique();
   expect((await make(prompt, { size })).data.status).toBe("completed");
   expect((await asked(prompt))[0]!.body).toMatchObject({ size: pixels, quality: "medium", n: 1 });
@@ -56,7 +56,7 @@ test.each([
 /** The form of an edit, its files as data URIs. */
 const formOf = async (prompt: string) => (await asked(prompt)).find((entry) => entry.call === "form")!.body as { "image[]": string[] };
 
-test("images go along as files of a form in the caller's order, also at a ratio that the JSON body does not take", async () => {
+test("images are sent as files of a form in the caller's order, also at a ratio that the JSON body does not take", async () => {
   const prompt = unique();
   const images = [`data:image/png;base64,${base64.png}`, `data:image/jpeg;base64,${base64.jpeg}`];
   const { data } = await make(prompt, { images, size: "16:9" });
@@ -65,7 +65,7 @@ test("images go along as files of a form in the caller's order, also at a ratio 
   expect(await countOf(prompt, "edit")).toBe(1);
 });
 
-test("an image at a URL is read by the gateway", async () => {
+test("an image at a URL is fetched by the gateway", async () => {
   const prompt = unique();
   const real = globalThis.fetch.bind(globalThis);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
@@ -76,7 +76,7 @@ test("an image at a URL is read by the gateway", async () => {
   expect(await formOf(prompt)).toMatchObject({ "image[]": [`data:image/png;base64,${base64.png}`] });
 });
 
-test("large images arrive whole, written while they are sent", async () => {
+test("large images arrive complete, written while they are sent", async () => {
   const prompt = unique();
   const bytes = new Uint8Array(3_000_001);
   bytes.set(Uint8Array.fromBase64(base64.png));
@@ -86,7 +86,7 @@ test("large images arrive whole, written while they are sent", async () => {
   expect((await formOf(prompt))["image[]"].map((file) => file === image)).toEqual([true, true]);
 });
 
-test("an image that only http serves is read by us; when it cannot be, that is the caller's and nothing was asked", async () => {
+test("an image at an http URL is fetched by the gateway; if that fails, it is the caller's fault and nothing was submitted", async () => {
   const prompt = unique();
   const { account, data } = await make(prompt, { images: ["http://nobody.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
@@ -94,7 +94,7 @@ test("an image that only http serves is read by us; when it cannot be, that is t
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("fewer images than asked for are charged as that many", async () => {
+test("fewer images than requested are charged as that many", async () => {
   const { account, data } = await make(`[fewer] ${unique()}`, { n: 4 });
   expect(data.result.images).toHaveLength(1);
   const whole = (await make(unique(), { n: 4 })).account;
@@ -109,7 +109,7 @@ test.each([
   ["[nothing]", "provider_error", 1],
   ["[broken]", "provider_error", 1],
   ["[drop]", "provider_error", 1],
-])("%s ends as %s, costs nothing and is asked for once", async (order, code, starts) => {
+])("%s fails as %s, costs nothing and is submitted once", async (order, code, starts) => {
   const prompt = `${order} ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code } });
@@ -118,7 +118,7 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("images behind URLs, as others of this format answer, are fetched without the key and again when they broke off", async () => {
+test("images behind URLs, as other services of this format answer, are fetched without the key, and again after a broken download", async () => {
   const prompt = `[elsewhere] [truncated 1] ${unique()}`;
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");
@@ -126,7 +126,7 @@ test("images behind URLs, as others of this format answer, are fetched without t
   expect(await callsOf(prompt)).toEqual(["start", "file", "file"]);
 });
 
-test("images whose URLs are gone end as provider_error", async () => {
+test("images whose URLs are gone fail as provider_error", async () => {
   const prompt = `[elsewhere] [expired] ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
@@ -134,20 +134,20 @@ test("images whose URLs are gone end as provider_error", async () => {
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("an image that the upstream cannot fetch is the caller's mistake", async () => {
+test("an image that the upstream cannot fetch is the caller's fault", async () => {
   const prompt = `[unreachable] ${unique()}`;
   const { account, data } = await make(prompt, { images: [`data:image/png;base64,${base64.png}`] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test.each(["[limit 1]", "[unavailable 2]"])("%s passes: asked again, made once", async (order) => {
+test.each(["[limit 1]", "[unavailable 2]"])("%s is retried, and one image is made", async (order) => {
   const prompt = `${order} ${unique()}`;
   expect((await make(prompt)).data.status).toBe("completed");
   expect((await callsOf(prompt)).length).toBe(order === "[limit 1]" ? 2 : 3);
 });
 
-test.each(["[retired 1]", "[wallet 1]", "[hard-limit 1]", "[limit 2]", "[nothing 1]"])("%s gives way to the next route", async (order) => {
+test.each(["[retired 1]", "[wallet 1]", "[hard-limit 1]", "[limit 2]", "[nothing 1]"])("%s falls back to the next route", async (order) => {
   const prompt = `${order} ${unique()}`;
   const { account, data } = await make(prompt, {}, allTo("gpt-image-1.5", "gpt-image-2.6-sunburst"));
   expect(data.status).toBe("completed");
@@ -157,24 +157,21 @@ test.each(["[retired 1]", "[wallet 1]", "[hard-limit 1]", "[limit 2]", "[nothing
   expect((await books(account)).reserved).toBe(0);
 });
 
-test.each(["[drop]", "[moderated]", "[broken]"])(
-  "%s does not give way: nobody knows that nothing was made, or the content is refused",
-  async (order) => {
-    const prompt = `${order} ${unique()}`;
-    const { account, data } = await make(prompt, {}, allTo("gpt-image-2", "gpt-image-2.5-flare"));
-    expect(data.status).toBe("failed");
-    expect(await callsOf(prompt)).toEqual(["start"]);
-    expect(await books(account)).toMatchObject(nothingPaid);
-  },
-);
+test.each(["[drop]", "[moderated]", "[broken]"])("%s has no fallback: the outcome is unknown, or the content is refused", async (order) => {
+  const prompt = `${order} ${unique()}`;
+  const { account, data } = await make(prompt, {}, allTo("gpt-image-2", "gpt-image-2.5-flare"));
+  expect(data.status).toBe("failed");
+  expect(await callsOf(prompt)).toEqual(["start"]);
+  expect(await books(account)).toMatchObject(nothingPaid);
+});
 
-test("the retired id gpt-image-1 fails at once, without a second try", async () => {
+test("the retired id gpt-image-1 fails at once, without a second attempt", async () => {
   const { account, data } = await make(unique(), {}, allTo("gpt-image-1"));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("sizes of the first family: 16:9 is refused by the field's name and reserves nothing, or goes to the route that can", async () => {
+test("sizes of the first family: 16:9 is refused by field and reserves nothing, or goes to a route that can", async () => {
   const body = { model: "imgB-4o-image", prompt: unique(), size: "16:9" };
   const { account, ...answer } = await submitTo(allTo("gpt-image-1.5"), path, body);
   expect(answer).toMatchObject({ status: 400, body: { error: { code: "unsupported_parameter", param: "size" } } });
@@ -183,7 +180,7 @@ test("sizes of the first family: 16:9 is refused by the field's name and reserve
   expect((await asked(body.prompt)).map((entry) => entry.body)).toMatchObject([{ model: "gpt-image-2" }]);
 });
 
-test("wrong credentials put the provider aside and alert; the caller's money returns, and no line names the key", async () => {
+test("wrong credentials mark the provider unhealthy and alert; the caller's money is returned, and no log line contains the key", async () => {
   const lines = capture();
   const { account, body } = await submitTo(routes, path, { model: "imgB-4o-image", prompt: unique() });
   await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });

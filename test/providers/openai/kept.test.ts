@@ -1,4 +1,4 @@
-/** Images in Base64 are stored while their answer is read: what came whole is there, whatever becomes of the rest. */
+/** Base64 images are stored while their answer is read: complete ones are kept, even if the rest breaks off. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -17,7 +17,7 @@ const images = [1, 2, 3, 4].map((seed) => {
 const whole = JSON.stringify({ created: 1, data: images.map((bytes) => ({ b64_json: bytes.toBase64() })), output_format: "png" });
 const routes = { "imgB-4o-image": [{ provider: "openai", model: "gpt-image-2" }] };
 
-/** The upstream answers this once; every other request is refused. */
+/** The upstream gives this answer once; every other request is refused. */
 const answering = (body: () => BodyInit) => {
   let asked = 0;
   vi.spyOn(globalThis, "fetch").mockImplementation(() =>
@@ -36,7 +36,7 @@ const breakingAfter = (text: string) =>
 const make = () => generate(routes, "/v1/images/generations", { model: "imgB-4o-image", prompt: unique(), n: 4 });
 const pathsOf = (data: { result: { images: { url: string[] }[] } }) => data.result.images.map(({ url }) => url[0]!);
 
-test("four images are stored byte by byte as they came, in their order, and nothing else", async () => {
+test("four images are stored byte by byte as received, in their order, and nothing else", async () => {
   answering(() => whole);
   const { id, data } = await make();
   expect(data.status).toBe("completed");
@@ -45,7 +45,7 @@ test("four images are stored byte by byte as they came, in their order, and noth
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(4);
 });
 
-test("an answer that breaks off in its third image leaves two, and two are paid for", async () => {
+test("an answer that breaks off in its third image gives two, and two are charged", async () => {
   answering(() => breakingAfter(whole.slice(0, 150_000)));
   const { account, data } = await make();
   expect(data.status).toBe("completed");
@@ -56,14 +56,14 @@ test("an answer that breaks off in its third image leaves two, and two are paid 
   expect({ reserved, used }).toEqual({ reserved: 0, used: expect.closeTo((await books(four.account)).used / 2, 6) });
 });
 
-test("an answer that breaks off in its first image is lost, and costs nothing", async () => {
+test("an answer that breaks off in its first image gives none, and costs nothing", async () => {
   answering(() => breakingAfter(whole.slice(0, 30_000)));
   const { account, data } = await make();
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("R2 that fails for a moment loses none of them", async () => {
+test("a short failure of R2 loses no image", async () => {
   answering(() => whole);
   failOnce(bindings.bucket(), "put", false, 2);
   const { data } = await make();

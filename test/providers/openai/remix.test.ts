@@ -1,4 +1,4 @@
-/** Remixes by the `/v1/videos` format: they take a prompt alone, so only what follows the source video can be asked for. */
+/** Remixes by the `/v1/videos` format: the upstream takes only a prompt, so everything else must follow the source video. */
 
 import { expect, test } from "vitest";
 import { openai } from "../../../src/providers/openai/index.ts";
@@ -24,7 +24,7 @@ async function video(account: Account, more: object = {}): Promise<string> {
 const remix = (account: Account, source: string, body: object) =>
   call(`/v1/videos/${source}/remix`, { key: account.key, body: { model: "vidA-2", prompt: unique(), ...body }, vars });
 
-test("a remix of the same model, seconds and size is asked for by the source's own id, and can be remixed again", async () => {
+test("a remix with the same model, seconds and size is requested by the source's own id, and can be remixed again", async () => {
   const account = await newAccount();
   const source = await video(account, { duration: 15, size: "9:16" });
   const prompt = unique();
@@ -40,7 +40,7 @@ test.each([
   ["size", "unsupported_parameter", { size: "9:16" }],
   ["duration", "unsupported_parameter", { duration: 15 }],
   ["model", "model_not_available", { model: "vidA-2-pro", duration: 15 }],
-])("another %s than the source's cannot be promised: %s, nothing reserved", async (param, code, more) => {
+])("another %s than the source's is unsupported: %s, nothing reserved", async (param, code, more) => {
   const account = await newAccount();
   const source = await video(account);
   const { used } = await books(account);
@@ -73,12 +73,12 @@ const request: GenerationRequest = {
   characters: [],
 };
 
-test("whoever serves a sora by this format elsewhere says itself which seconds it takes", () => {
+test("another service of this format is not limited to Sora's seconds", () => {
   const unableAt = (base?: string) => openai({ key: "k", base }).unsupportedField!(request);
   expect([unableAt(), unableAt("https://gateway.example/v1")]).toEqual(["duration", undefined]);
 });
 
-test("a prompt that names a character of ours is refused: nothing here can take its image in", () => {
+test("a prompt that mentions one of our characters is refused: a remix cannot take its image", () => {
   const characters = [{ username: "character.1", displayName: "Character" }];
   expect(openai({ key: "k" }).unsupportedField!({ ...request, duration: 8, characters })).toBe("prompt");
 });

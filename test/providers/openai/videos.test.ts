@@ -1,4 +1,4 @@
-/** Videos by the `/v1/videos` format, from the submission to the stored video, with everything that can go wrong there. */
+/** Videos by the `/v1/videos` format, from the submission to the stored video, with every error on the way. */
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -16,7 +16,7 @@ const allTo = (...upstream: string[]): Routes =>
 const routes = allTo("video-1");
 const make = (prompt: string, more: object = {}, to = routes) => generate(to, path, { model: "vidB-3.1-fast", prompt, ...more });
 const nothingPaid = { reserved: 0, used: 0 };
-/** The upstream's clock shows what ours does. */
+/** The upstream's clock shows the held time. */
 const now = () => `[at ${Math.floor(Date.now() / 1000)}]`;
 
 async function expectVideo(url: string): Promise<void> {
@@ -34,7 +34,7 @@ test.each([
   ["vidC-1-0-pro-fast", { duration: 7, size: "21:9" }, { seconds: "7", size: "1680x720" }],
   ["vidC-1-0-pro-quality", { size: "3:4", metadata: { resolution: "480p" } }, { seconds: "5", size: "480x640" }],
   ["vidD-02", { duration: 10, metadata: { resolution: "1080p" } }, { seconds: "10", size: "1920x1080" }],
-])("%s with %j arrives as %j and its video is kept", async (model, more, sent) => {
+])("%s with %j is sent as %j and its video is stored", async (model, more, sent) => {
   const prompt = unique();
   const { account, data } = await make(prompt, { model, ...more });
   expect(data.status).toBe("completed");
@@ -63,7 +63,7 @@ test.each([
   ["video-1", "vidA-2", { images: ["https://a.example/1.png", "https://a.example/2.png"] }, "images"],
   ["video-1", "vidC-1-0-pro-fast", { image_with_roles: [{ url: "https://a.example/1.png", role: "last_frame" }] }, "image_with_roles"],
   ["video-1", "vidC-1-0-pro-fast", { image_with_roles: [{ url: "https://a.example/1.png", role: "reference" }] }, "image_with_roles"],
-])("%s cannot do %s with %j: refused by the name of %s, nothing reserved", async (upstream, model, more, param) => {
+])("%s cannot honour %s with %j: refused by the field %s, nothing reserved", async (upstream, model, more, param) => {
   const prompt = unique();
   const { account, status, body } = await submitTo(allTo(upstream), path, { model, prompt, ...more });
   expect([status, body.error]).toMatchObject([400, { code: "unsupported_parameter", param }]);
@@ -71,7 +71,7 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("a first frame goes along: a URL as it is, an inline image as its data URI", async () => {
+test("a first frame is sent: a URL unchanged, an inline image as its data URI", async () => {
   for (const url of ["https://images.example/a.png", `data:image/png;base64,${base64.png}`]) {
     const prompt = unique();
     const image_with_roles = [{ url, role: "first_frame" }];
@@ -80,13 +80,13 @@ test("a first frame goes along: a URL as it is, an inline image as its data URI"
   }
 });
 
-test("an image that does not fit the video is the caller's mistake", async () => {
+test("an image whose size does not match the video is the caller's fault", async () => {
   const { account, data } = await make(`[misfit] ${unique()}`, { images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("a style is said in words, a thumbnail is fetched by its variant", async () => {
+test("a style is added to the prompt, a thumbnail is fetched by its variant", async () => {
   const prompt = unique();
   const { data } = await make(prompt, { model: "vidA-2", metadata: { style: "anime", thumbnail: true, storyboard: true } });
   expect(data.status).toBe("completed");
@@ -95,7 +95,7 @@ test("a style is said in words, a thumbnail is fetched by its variant", async ()
   expect((await asked(prompt))[0]!.body).toMatchObject({ prompt: `${prompt}\n\nStyle: anime.` });
 });
 
-test("a video is not lost for a thumbnail that the upstream does not have", async () => {
+test("a missing thumbnail at the upstream does not fail the video", async () => {
   const prompt = `[no-thumbnail] ${unique()}`;
   const { data } = await make(prompt, { model: "vidA-2", metadata: { thumbnail: true } });
   expect(data.status).toBe("completed");
@@ -115,7 +115,7 @@ test("progress is the upstream's own", async () => {
   expect((await finish(account, body.id)).body.data).toMatchObject({ status: "completed", progress: 100 });
 });
 
-test.each(["[odd 2]", "[poll-limit 2]", "[poll-broken 2]"])("%s on polls is no end", async (order) => {
+test.each(["[odd 2]", "[poll-limit 2]", "[poll-broken 2]"])("%s on polls is not final", async (order) => {
   const prompt = `${order} ${unique()}`;
   expect((await make(prompt)).data.status).toBe("completed");
   expect(await countOf(prompt, "start")).toBe(1);
@@ -130,7 +130,7 @@ test.each([
   ["[wallet]", "provider_error"],
   ["[hard-limit]", "provider_error"],
   ["[retired]", "provider_error"],
-])("%s ends as %s and costs nothing", async (order, code) => {
+])("%s fails as %s and costs nothing", async (order, code) => {
   const prompt = `${order} ${unique()}`;
   const { account, data } = await make(prompt);
   expect(data).toMatchObject({ status: "failed", error: { code } });
@@ -138,14 +138,14 @@ test.each([
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test.each(["[retired 1]", "[wallet 1]", "[limit 2]", "[fails 1]"])("%s gives way to the next route", async (order) => {
+test.each(["[retired 1]", "[wallet 1]", "[limit 2]", "[fails 1]"])("%s falls back to the next route", async (order) => {
   const prompt = `${order} ${unique()}`;
   expect((await make(prompt, {}, allTo("video-1", "video-2"))).data.status).toBe("completed");
   const starts = (await asked(prompt)).filter((entry) => entry.call === "start");
   expect(starts.at(-1)!.body).toMatchObject({ model: "video-2" });
 });
 
-test("a truncated download is fetched again without a second generation", async () => {
+test("a broken download is repeated without a second generation", async () => {
   const prompt = `[truncated 1] ${unique()}`;
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");
@@ -153,21 +153,21 @@ test("a truncated download is fetched again without a second generation", async 
   expect([names.filter((name) => name === "start").length, names.filter((name) => name === "file").length]).toEqual([1, 2]);
 });
 
-test("a video that storage elsewhere keeps is fetched from there without the key", async () => {
+test("a video in external storage is fetched without the key", async () => {
   const prompt = `[elsewhere] ${unique()}`;
   const { data } = await make(prompt);
   expect(data.status).toBe("completed");
   await expectVideo(data.result.videos[0].url[0]);
 });
 
-test.each(["[drop]", "[accepted-500]"])("%s: the video that was accepted is found in the list and not made again", async (order) => {
+test.each(["[drop]", "[accepted-500]"])("%s: the accepted video is found in the list and not generated again", async (order) => {
   const prompt = `${order} ${now()} ${unique()}`;
   const { data } = await make(prompt, {}, allTo("video-1", "video-2"));
   expect(data.status).toBe("completed");
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("after [drop] a video of before, with the same words, is not taken for it; nothing is made again", async () => {
+test("after [drop] an earlier video with the same prompt is not adopted; nothing is generated again", async () => {
   const prompt = `[drop] [at ${Math.floor(Date.now() / 1000) - 6}] ${unique()}`;
   const { account, data } = await make(prompt, {}, allTo("video-1", "video-2"));
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
@@ -175,7 +175,7 @@ test("after [drop] a video of before, with the same words, is not taken for it; 
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("after [drop] two videos that fit are one too many to say which", async () => {
+test("after [drop] two matching videos cannot be told apart: neither is adopted", async () => {
   const prompt = `[drop] ${now()} ${unique()}`;
   await make(prompt);
   const { account, data } = await make(prompt);
@@ -183,20 +183,20 @@ test("after [drop] two videos that fit are one too many to say which", async () 
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("after [drop] nobody looks for a video of an image: it could be of somebody else's", async () => {
+test("after [drop] a video from an image is not looked up: another caller's could match", async () => {
   const prompt = `[drop] ${now()} ${unique()}`;
   const { account, data } = await make(prompt, { images: ["https://images.example/a.png"] });
   expect(data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await books(account)).toMatchObject(nothingPaid);
 });
 
-test("wrong credentials on a poll put the provider aside; the video is waited for", async () => {
+test("wrong credentials on a poll mark the provider unhealthy; the task keeps waiting for the video", async () => {
   const prompt = unique();
   const { account, body } = await submitTo(routes, path, { model: "vidB-3.1-fast", prompt });
   await deliver(body.id);
   vi.setSystemTime(Date.now() + 10_000);
   await alarm(body.id);
-  // Polled well by the object; the consumer that collects has the wrong key.
+  // The object polls with the right key; the consumer that collects has the wrong one.
   const errors = vi.spyOn(console, "error");
   await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });
   expect(isUnhealthy({ provider: "openai", model: "" })).toBe(true);

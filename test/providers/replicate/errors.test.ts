@@ -1,4 +1,4 @@
-/** What Replicate does wrong, and what becomes of the task and of its money. */
+/** Replicate's errors, and their effects on the task and its money. */
 
 import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
@@ -27,13 +27,13 @@ const ends: [why: string, order: string, code: string][] = [
   ["a result URL that expired", "[expired]", "provider_error"],
 ];
 
-test.each(ends)("%s ends the task and returns its money", async (_, order, code) => {
+test.each(ends)("%s fails the task and returns its money", async (_, order, code) => {
   const prompt = `${unique()} ${order}`;
   const { account, data } = await make(prompt, seedream);
   expect(data).toMatchObject({ status: "failed", error: { code } });
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
   expect(await countOf(prompt, "start")).toBe(1);
-  // Longer than a provider is put aside.
+  // Longer than a provider stays unhealthy.
   vi.setSystemTime(Date.now() + 61_000);
 });
 
@@ -48,20 +48,20 @@ test.each(passing)("%s does not end the task", async (_, order, polls) => {
   const prompt = `${unique()} ${order}`;
   const { account, data } = await make(prompt, seedream);
   expect(data.status, JSON.stringify(data)).toBe("completed");
-  // Others may look at the list meanwhile.
+  // Other code may read the list in the meantime.
   const calls = (await callsOf(prompt)).filter((name) => name !== "list");
   expect(calls).toEqual(["start", ...Array.from({ length: polls }, () => "poll"), "file"]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
   vi.setSystemTime(Date.now() + 61_000);
 });
 
-test("429 without Retry-After: its text says that it is not worth waiting for", async () => {
+test("429 without Retry-After: its text says that waiting is useless", async () => {
   const prompt = `${unique()} [limit-long 1]`;
   expect((await make(prompt, seedream, secondSeedream)).data.status).toBe("completed");
   expect(await modelsOf(prompt)).toEqual([seedream, secondSeedream]);
 });
 
-test("429 without Retry-After: the only route is asked again", async () => {
+test("429 without Retry-After: the only route is retried", async () => {
   const prompt = `${unique()} [limit-long 1]`;
   const { account, data } = await make(prompt, seedream);
   expect(data.status).toBe("completed");
@@ -69,7 +69,7 @@ test("429 without Retry-After: the only route is asked again", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
-test.each(["[wallet 1]", "[retired 1]", "[unavailable 2]"])("%s gives way to the next route", async (order) => {
+test.each(["[wallet 1]", "[retired 1]", "[unavailable 2]"])("%s falls back to the next route", async (order) => {
   const prompt = `${unique()} ${order}`;
   const { account, data } = await make(prompt, seedream, secondSeedream);
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -78,7 +78,7 @@ test.each(["[wallet 1]", "[retired 1]", "[unavailable 2]"])("%s gives way to the
   vi.setSystemTime(Date.now() + 61_000);
 });
 
-test("its own failure later gives way to the next route, content does not", async () => {
+test("a later failure of its own falls back to the next route, refused content does not", async () => {
   const failing = `${unique()} [fails 1]`;
   expect((await make(failing, seedream, secondSeedream)).data.status).toBe("completed");
   expect(await modelsOf(failing)).toEqual([seedream, secondSeedream]);
@@ -88,14 +88,14 @@ test("its own failure later gives way to the next route, content does not", asyn
   expect(await modelsOf(flagged)).toEqual([seedream]);
 });
 
-test("a throttle that passes soon is waited for", async () => {
+test("a short throttle is waited for", async () => {
   const prompt = `${unique()} [limit 1]`;
   const { data } = await make(prompt, seedream, secondSeedream);
   expect(data.status).toBe("completed");
   expect(await modelsOf(prompt)).toEqual([seedream, seedream]);
 });
 
-test("a download that breaks off is repeated without a second generation", async () => {
+test("a broken download is repeated without a second generation", async () => {
   const prompt = `${unique()} [truncated 1]`;
   const { account, data } = await make(prompt, seedream);
   expect(data.status, JSON.stringify(data)).toBe("completed");
@@ -105,7 +105,7 @@ test("a download that breaks off is repeated without a second generation", async
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
-test("a video without a known length is stored", async () => {
+test("a video without a declared length is stored", async () => {
   const video = { model: "vidB-3.1-fast", prompt: `${unique()} [unknown-length]` };
   const { data } = await generate(
     { "vidB-3.1-fast": [{ provider: "replicate", model: "google/veo-3.1-fast" }] },
@@ -115,7 +115,7 @@ test("a video without a known length is stored", async () => {
   expect(data.status).toBe("completed");
 });
 
-test("a wrong token puts the provider aside and is an alert", async () => {
+test("a wrong token marks the provider unhealthy and alerts", async () => {
   const lines = capture();
   const prompt = unique();
   const { account, body } = await submitTo(to(seedream), images, { model: "imgA-4", prompt });
@@ -131,7 +131,7 @@ test("a wrong token puts the provider aside and is an alert", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a token that is refused while the result is fetched does not lose what was made", async () => {
+test("a result is not lost when the token is refused while it is fetched", async () => {
   const prompt = unique();
   const { account, body: made } = await submitTo(to(seedream), images, { model: "imgA-4", prompt });
   await deliver(made.id);

@@ -1,4 +1,4 @@
-/** Replicate knows no keys: a start whose answer never came is looked up among its predictions before it is repeated. */
+/** Replicate has no idempotency keys: a start without an answer is looked up among its predictions before it is repeated. */
 
 import { expect, test } from "vitest";
 import { books, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
@@ -12,10 +12,10 @@ const second = "bytedance/seedream-4";
 const to = (...ids: string[]) => routesTo("replicate", "imgA-4", ...ids);
 const png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** The emulator's clock is told: time is held here. */
+/** A directive that sets the emulator's clock, because time is held here. */
 const createdAt = (ms: number) => `[created ${new Date(Date.now() + ms).toISOString()}]`;
 
-/** Submits, lets the first start go wrong, does `meanwhile`, and lets it go on. */
+/** Submits, makes the first start fail, runs `meanwhile`, and continues. */
 async function run(prompt: string, fields: object = {}, meanwhile: () => unknown = () => undefined, routes = to(id)) {
   const { account, body } = await submitTo(routes, images, { model: "imgA-4", prompt, ...fields });
   await deliver(body.id);
@@ -25,7 +25,7 @@ async function run(prompt: string, fields: object = {}, meanwhile: () => unknown
   return { data, used: (await books(account)).used, reserved: (await books(account)).reserved };
 }
 
-/** Somebody else's prediction with the same token. */
+/** A prediction of another client with the same token. */
 const predict = (input: object, model = id) =>
   fetch(`https://api.replicate.com/v1/models/${model}/predictions`, {
     method: "POST",
@@ -36,7 +36,7 @@ const predict = (input: object, model = id) =>
 const lost = { data: { status: "failed", error: { code: "provider_error" } }, used: 0, reserved: 0 };
 const made = { data: { status: "completed" }, used: 0.03, reserved: 0 };
 
-test("accepted, and the connection broke: it is found and not made twice", async () => {
+test("accepted, and the connection broke: it is found and not repeated", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   expect(await run(prompt)).toMatchObject(made);
   expect(await countOf(prompt, "start")).toBe(1);
@@ -48,13 +48,13 @@ test("accepted, and the answer had no id: it is found", async () => {
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("never reached: none is found and it is made", async () => {
+test("never accepted: it is not found, and is repeated", async () => {
   const prompt = `${unique()} ${createdAt(0)} [unreached 1]`;
   expect(await run(prompt)).toMatchObject(made);
   expect(await countOf(prompt, "start")).toBe(2);
 });
 
-test("an earlier prediction for the same input is not taken for it", async () => {
+test("an earlier prediction with the same input is not adopted", async () => {
   const prompt = `${unique()} ${createdAt(-60_000)} [unreached 1]`;
   await predict({ prompt, size: "2K", aspect_ratio: "1:1" });
   // The first request was the one above.
@@ -62,14 +62,14 @@ test("an earlier prediction for the same input is not taken for it", async () =>
   expect(await countOf(`${prompt} [unreached 1]`, "start")).toBe(2);
 });
 
-test("two alike and one wanted: nobody can tell, nothing more is made, also not elsewhere", async () => {
+test("two equal predictions for one request: ambiguous, so nothing is repeated, also not on other routes", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   const twin = () => predict({ prompt, size: "2K", aspect_ratio: "1:1" });
   expect(await run(prompt, {}, twin, to(id, second))).toMatchObject(lost);
   expect(await countOf(prompt, "start")).toBe(2);
 });
 
-test("the same prompt in another size or by another model is another's", async () => {
+test("the same prompt with another size or model is not adopted", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   const others = async () => {
     await predict({ prompt, size: "2K", aspect_ratio: "16:9" });
@@ -79,13 +79,13 @@ test("the same prompt in another size or by another model is another's", async (
   expect(await countOf(prompt, "start")).toBe(3);
 });
 
-test("the same fields and more may be it or not: nothing is adopted or made", async () => {
+test("a prediction with additional fields is ambiguous: nothing is adopted or repeated", async () => {
   const prompt = `${unique()} ${createdAt(0)} [unreached 1]`;
   const more = { prompt, size: "2K", aspect_ratio: "1:1", max_images: 1 };
   expect(await run(prompt, {}, () => predict(more))).toMatchObject(lost);
 });
 
-test("with an inline image: found by its bytes, and unclear beside another one", async () => {
+test("with an inline image: found by its bytes, and ambiguous beside another one", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   expect(await run(prompt, { images: [png] })).toMatchObject(made);
   const again = `${unique()} ${createdAt(0)} [drop 1]`;
@@ -93,46 +93,46 @@ test("with an inline image: found by its bytes, and unclear beside another one",
   expect(await run(again, { images: [png] }, () => predict(input))).toMatchObject(lost);
 });
 
-test("three images of which one was made before it broke are fewer than wanted", async () => {
+test("three images of which one was made before the connection broke: fewer than requested", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   expect(await run(prompt, { n: 3 })).toMatchObject(lost);
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("three images of which the third was lost are two", async () => {
+test("three images of which the third was lost: two are delivered", async () => {
   const prompt = unique();
   const word = `${prompt} [unavailable 1]`;
   const { data } = await run(word, { n: 3 });
   expect(data.status).toBe("completed");
 });
 
-test("found behind the first page, whose link leads astray", async () => {
+test("a prediction on the second page is found, and a next link to a foreign host is not followed", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   const others = () => Promise.all(Array.from({ length: 25 }, () => predict({ prompt: `${unique()} ${createdAt(0)}` })));
   expect(await run(prompt, {}, others)).toMatchObject(made);
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test.each(["[list-broken 1]", "[list-limit 1]"])("%s: asked again until the list answers", async (order) => {
+test.each(["[list-broken 1]", "[list-limit 1]"])("%s: repeated until the list answers", async (order) => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1] ${order}`;
   expect(await run(prompt)).toMatchObject(made);
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("a start that was refused is not looked for: a twin's prediction is left to the twin", async () => {
+test("a refused start is not looked up, and an equal prediction of another client is not adopted", async () => {
   const prompt = `${unique()} ${createdAt(0)} [limit 1]`;
   const twin = () => predict({ prompt, size: "2K", aspect_ratio: "1:1" });
   expect(await run(prompt, {}, twin)).toMatchObject(made);
   expect(await countOf(prompt, "start")).toBe(3);
 });
 
-test("a list that does not answer at all: nothing is made twice, also not elsewhere", async () => {
+test("a list that never answers: nothing is repeated, also not on other routes", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1] [list-broken]`;
   expect(await run(prompt, {}, () => undefined, to(id, second))).toMatchObject(lost);
   expect(await countOf(prompt, "start")).toBe(1);
 });
 
-test("a wrong token while it is looked up: nothing is made twice", async () => {
+test("a wrong token during the look-up: nothing is repeated", async () => {
   const prompt = `${unique()} ${createdAt(0)} [drop 1]`;
   const { account, body } = await submitTo(to(id, second), images, { model: "imgA-4", prompt });
   await deliver(body.id);

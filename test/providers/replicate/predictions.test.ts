@@ -1,4 +1,4 @@
-/** Replicate from submission to asset: what it is asked for by each public model, and what callers get. */
+/** Replicate from submission to asset: the request for each public model, and the caller's result. */
 
 import { expect, test, vi } from "vitest";
 import { books, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
@@ -13,7 +13,7 @@ const other = "https://images.example/b.png";
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const to = (model: string, ...ids: string[]) => routesTo("replicate", model, ...ids);
 
-/** Without looks at the list of predictions, which others may take meanwhile. */
+/** Without reads of the list of predictions, which other code may make in the meantime. */
 const callsOf = async (match: string) => (await allCallsOf(match)).filter((name) => name !== "list");
 const bytesOf = async (url: string) => new Uint8Array((await call(url)).body as ArrayBuffer);
 const inputsOf = async (match: string) => (await sent(match)).map((body) => body.input as object);
@@ -132,7 +132,7 @@ test.each(videoCases)("%s as %s with %j makes a video", async (model, id, fields
   expect((await books(account)).used).toBeGreaterThan(0);
 });
 
-test("a style goes into the prompt, a thumbnail and a storyboard are left to the model", async () => {
+test("a style is added to the prompt; thumbnail and storyboard are ignored", async () => {
   const prompt = unique();
   const metadata = { style: "anime", thumbnail: true, storyboard: true };
   const { data } = await generate(to("vidA-2", "bytedance/seedance-2.0"), videoPath, { model: "vidA-2", prompt, duration: 10, metadata });
@@ -140,7 +140,7 @@ test("a style goes into the prompt, a thumbnail and a storyboard are left to the
   expect(await inputsOf(prompt)).toEqual([{ prompt: `${prompt}\n\nStyle: anime.`, duration: 10, aspect_ratio: "16:9" }]);
 });
 
-test("an inline image goes along as a data URI", async () => {
+test("an inline image is sent as a data URI", async () => {
   const prompt = unique();
   const uri = `data:image/png;base64,${png}`;
   const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, images: [uri, image] });
@@ -148,7 +148,7 @@ test("an inline image goes along as a data URI", async () => {
   expect(await inputsOf(prompt)).toMatchObject([{ image_input: [uri, image] }]);
 });
 
-test("a character goes along by its image and name where the model takes references, and elsewhere not", async () => {
+test("a character is sent by its image and name where the model takes references, and refused elsewhere", async () => {
   const video = () => Promise.resolve(new Response("....ftypisom", { headers: { "content-type": "video/mp4" } }));
   const real = vi.spyOn(globalThis, "fetch").mockImplementation(video);
   const source = { model: "vidA-2", url: "https://videos.example/someone.mp4", timestamps: "0.5,2" };
@@ -183,7 +183,7 @@ test("three images are three predictions of one task", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.09 });
 });
 
-test("of three images one was refused: two are made and charged", async () => {
+test("if one of three images is refused, two are delivered and charged", async () => {
   const prompt = `${unique()} [moderated-later 1]`;
   const { account, data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt, n: 3 });
   expect(data.status).toBe("completed");
@@ -191,7 +191,7 @@ test("of three images one was refused: two are made and charged", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.06 });
 });
 
-test("a task that its owner cancels is cancelled there too", async () => {
+test("cancelling a task cancels its prediction", async () => {
   const prompt = `${unique()} [queued]`;
   const { account, body } = await submitTo(to("vidB-3.1-fast", "google/veo-3.1-fast"), videoPath, { model: "vidB-3.1-fast", prompt });
   await deliver(body.id);
@@ -201,7 +201,7 @@ test("a task that its owner cancels is cancelled there too", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("neither logs nor answers nor records hold the token", async () => {
+test("neither logs nor answers nor records contain the token", async () => {
   const texts = capture();
   for (const order of ["", "[fails]", "[wallet]", "[drop 1]", "[poll-denied 1]"]) {
     const routes = to("imgA-4", "bytedance/seedream-4.5");
@@ -214,7 +214,7 @@ test("neither logs nor answers nor records hold the token", async () => {
 });
 
 test("the token is not sent to the hosts of outputs", async () => {
-  // The emulated host of files refuses whoever sends credentials.
+  // The emulated file host refuses requests with credentials.
   const prompt = unique();
   const { data } = await generate(to("imgA-4", "bytedance/seedream-4.5"), imagePath, { model: "imgA-4", prompt });
   expect(data.status).toBe("completed");

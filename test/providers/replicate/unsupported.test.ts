@@ -1,4 +1,4 @@
-/** What Replicate's models cannot do as it was asked for is refused before anything is reserved. */
+/** Requests that Replicate's models cannot honour are refused before anything is reserved. */
 
 import { expect, test } from "vitest";
 import { books, holdTime, unique } from "../../support/gateway.ts";

@@ -20,6 +20,8 @@ export function refused(prompt: string, model: string): Response | undefined {
   if (isOrdered(prompt, "user-error")) return refusal(400, 7003, "User Input Error");
   if (isOrdered(prompt, "unlisted")) return refusal(400, 7999, "Something else is wrong with the request");
   if (isOrdered(prompt, "http-number")) return refusal(422, 422, "Unprocessable Entity");
+  if (isOrdered(prompt, "too-long"))
+    return refusal(413, 5021, "The estimated number of input and maximum output tokens exceeded this model context window limit.");
   if (isOrdered(prompt, "retired")) return refusal(400, 5007, `No such model ${model} or task`);
   if (isOrdered(prompt, "broken")) return refusal(500, 3043, "Internal server error");
   if (isOrdered(prompt, "unavailable")) return refusal(503, 3047, "Service unavailable");

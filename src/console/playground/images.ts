@@ -5,11 +5,11 @@ import { boundedBody } from "../../net/bounded-body.ts";
 import { NetError } from "../../net/net-error.ts";
 import { Semaphore } from "../../concurrency.ts";
 import type { Typed } from "./fields.ts";
-import { Picture } from "./picture.ts";
+import { ImageFile } from "./image-file.ts";
 
 const MiB = 1024 * 1024;
 /** What the API takes. */
-export const maxPictureBytes = 10 * MiB;
+export const maxImageBytes = 10 * MiB;
 /** Five such pictures, and room for what is typed. */
 const maxFormBytes = 52 * MiB;
 /** Forms up to this size need no turn. */
@@ -17,7 +17,7 @@ const smallEnough = MiB;
 
 export interface Form {
   typed: Typed;
-  pictures: Map<string, Picture[]>;
+  pictures: Map<string, ImageFile[]>;
 }
 
 /** Pictures of a form that only names them: what is shown while somebody types sends no files. */
@@ -48,7 +48,7 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
       for await (const part of parseMultipartStream(body, { boundary, maxFileSize: maxFormBytes, maxTotalSize: maxFormBytes })) {
         const { name = "", filename } = part;
         if (filename === undefined) add(form.typed, name, part.text);
-        else if (filename !== "") add(form.pictures, name, new Picture(nameOf(filename), part.content));
+        else if (filename !== "") add(form.pictures, name, new ImageFile(nameOf(filename), part.content));
       }
   } catch (error) {
     if (error instanceof NetError) return error.reason === "too_large" ? "too_large" : "broken";
@@ -58,15 +58,15 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
   for (const [name, [names = ""]] of isMultipart ? [] : form.typed)
     if (name.endsWith(namesEnding))
       for (const line of names.split(/\r?\n/, mostNames).filter(Boolean))
-        add(form.pictures, name.slice(0, -namesEnding.length), new Picture(line));
+        add(form.pictures, name.slice(0, -namesEnding.length), new ImageFile(line));
   return form;
 }
 
 /** JSON text of a body; pictures in it become data URIs as it is read. */
 export function jsonOf(body: object): string | ReadableStream<Uint8Array> {
-  const pictures: Picture[] = [];
+  const pictures: ImageFile[] = [];
   const mark = crypto.randomUUID();
-  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof Picture ? (pictures.push(value), mark) : value));
+  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (pictures.push(value), mark) : value));
   if (pictures.length === 0) return text;
   const encoder = new TextEncoder();
   const pieces = text.split(mark);

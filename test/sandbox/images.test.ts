@@ -1,4 +1,4 @@
-/** Pictures are read back: size, colours, and that no two are the same. */
+/** Images are read back: size, colours, and that no two are the same. */
 
 import { decode } from "fast-png";
 import { expect, test } from "vitest";
@@ -20,21 +20,21 @@ test.each([
   ["3:4", 1024, 1365],
   ["3:2", 1536, 1024],
   ["2:3", 1024, 1536],
-])("a %s picture has the reference pixels", async (size, width, height) => {
+])("a %s image has the reference pixels", async (size, width, height) => {
   const { outputs } = await run({ ...image, size });
   expect(outputs?.[0]).toMatchObject({ width, height });
-  const picture = await png(outputs?.[0]?.url);
-  expect([picture.width, picture.height, picture.palette?.length]).toEqual([width, height, 256]);
-  expect(new Set(picture.data).size).toBeGreaterThan(100);
+  const pixels = await png(outputs?.[0]?.url);
+  expect([pixels.width, pixels.height, pixels.palette?.length]).toEqual([width, height, 256]);
+  expect(new Set(pixels.data).size).toBeGreaterThan(100);
 });
 
 test("hd is twice as wide and as high", async () => {
   const { outputs } = await run({ ...image, size: "16:9", quality: "hd" });
-  const picture = await png(outputs?.[0]?.url);
-  expect([picture.width, picture.height]).toEqual([3584, 2048]);
+  const pixels = await png(outputs?.[0]?.url);
+  expect([pixels.width, pixels.height]).toEqual([3584, 2048]);
 });
 
-test("each of n, each prompt, each model and each reference gives another picture; the same operation the same", async () => {
+test("each of n, each prompt, each model and each reference gives another image; the same operation the same", async () => {
   const four = await run({ ...image, n: 4 });
   const prompt = await run({ ...image, prompt: "a blue fox" });
   const model = await run({ ...image, model: "imgB-4o-image" });
@@ -55,9 +55,9 @@ test.each([
   ["one endless word", "x".repeat(4000)],
 ])("a prompt with %s is drawn", async (_, prompt) => {
   const { outputs } = await run({ ...image, prompt });
-  const picture = await png(outputs?.[0]?.url);
+  const pixels = await png(outputs?.[0]?.url);
   // The letters have the lightest tone, and the glass behind them never has.
-  const panel = Uint8Array.from(picture.data).subarray(picture.width * 700, picture.width * 960);
+  const panel = Uint8Array.from(pixels.data).subarray(pixels.width * 700, pixels.width * 960);
   expect(panel.reduce((letters, tone) => letters + (tone === 255 ? 1 : 0), 0)).toBeGreaterThan(500);
 });
 
@@ -66,10 +66,10 @@ test("a prompt of invisible signs alone is no fault", async () => {
   expect((await png(outputs?.[0]?.url)).width).toBe(1024);
 });
 
-test("a film's thumbnail is a picture of the film's size, when asked for", async () => {
+test("a video's thumbnail is an image of the video's size, when asked for", async () => {
   const { outputs } = await run({ ...video, size: "9:16", thumbnail: true });
-  const picture = await png(outputs?.[0]?.thumbnail_url);
-  expect([picture.width, picture.height]).toEqual([720, 1280]);
+  const pixels = await png(outputs?.[0]?.thumbnail_url);
+  expect([pixels.width, pixels.height]).toEqual([720, 1280]);
   const plain = await run({ ...video, size: "9:16" });
   expect(plain.outputs?.[0]).not.toHaveProperty("thumbnail_url");
 });

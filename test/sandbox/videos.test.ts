@@ -1,4 +1,4 @@
-/** Films are read back: size, length, codecs, and sound from beginning to end. */
+/** Videos are read back: size, length, codecs, and sound from beginning to end. */
 
 import { BufferSource, Input, MP4 } from "mediabunny";
 import { expect, test } from "vitest";
@@ -33,40 +33,40 @@ const SIZES: [string, string, number, number][] = [
 
 async function read(bytes: Uint8Array<ArrayBuffer>) {
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });
-  const [pictures, sounds] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
-  if (!pictures || !sounds) throw new Error("a track is missing");
+  const [track, soundTrack] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
+  if (!track || !soundTrack) throw new Error("a track is missing");
   return {
-    width: await pictures.getDisplayWidth(),
-    height: await pictures.getDisplayHeight(),
-    codecs: [(await pictures.getDecoderConfig())?.codec.slice(0, 4), (await sounds.getDecoderConfig())?.codec],
-    duration: await pictures.computeDuration(),
-    sound: await sounds.computeDuration(),
-    frames: (await pictures.computePacketStats()).packetCount,
+    width: await track.getDisplayWidth(),
+    height: await track.getDisplayHeight(),
+    codecs: [(await track.getDecoderConfig())?.codec.slice(0, 4), (await soundTrack.getDecoderConfig())?.codec],
+    duration: await track.computeDuration(),
+    sound: await soundTrack.computeDuration(),
+    frames: (await track.computePacketStats()).packetCount,
   };
 }
 
-test.each(SIZES)("%s at %s is a film of %i by %i", async (size, resolution, width, height) => {
+test.each(SIZES)("%s at %s is a video of %i by %i", async (size, resolution, width, height) => {
   const { outputs } = await run({ ...video, size, resolution, duration: 2 });
   expect(outputs?.[0]).toMatchObject({ width, height, duration: 2 });
-  const film = await read(await download(outputs?.[0]?.url, "video/mp4"));
-  expect(film).toMatchObject({ width, height, codecs: ["avc1", "mp4a.40.2"], frames: 48 });
+  const facts = await read(await download(outputs?.[0]?.url, "video/mp4"));
+  expect(facts).toMatchObject({ width, height, codecs: ["avc1", "mp4a.40.2"], frames: 48 });
 });
 
-test.each([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 25])("a film of %i s is that long, with sound to its end", async (duration) => {
+test.each([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 25])("a video of %i s is that long, with sound to its end", async (duration) => {
   const { outputs } = await run({ ...video, duration });
-  const film = await read(await download(outputs?.[0]?.url, "video/mp4"));
-  expect(Math.abs(film.duration - duration)).toBeLessThan(0.01);
-  expect(Math.abs(film.sound - duration)).toBeLessThan(0.05);
+  const facts = await read(await download(outputs?.[0]?.url, "video/mp4"));
+  expect(Math.abs(facts.duration - duration)).toBeLessThan(0.01);
+  expect(Math.abs(facts.sound - duration)).toBeLessThan(0.05);
 });
 
-test("the index stands before the pictures, so that a browser can begin at once", async () => {
+test("the index stands before the images, so that a browser can begin at once", async () => {
   const { outputs } = await run(video);
   const bytes = await download(outputs?.[0]?.url, "video/mp4");
   const text = new TextDecoder("latin1").decode(bytes);
   expect(text.indexOf("moov")).toBeLessThan(text.indexOf("mdat"));
 });
 
-test("a film made again later is the same to the byte", async () => {
+test("a video made again later is the same to the byte", async () => {
   const { outputs } = await run(video);
   const first = await download(outputs?.[0]?.url, "video/mp4");
   step(60_000);
@@ -75,7 +75,7 @@ test("a film made again later is the same to the byte", async () => {
   expect(input).toMatchObject({ width: 1280, height: 720, frames: 240 });
 });
 
-test("the prompt is the film's title, also of a remix", async () => {
+test("the prompt is the video's title, also of a remix", async () => {
   const { outputs } = await run({ ...video, kind: "remix", prompt: "make it night 夜", source_sha256: "ab" });
   const bytes = await download(outputs?.[0]?.url, "video/mp4");
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });

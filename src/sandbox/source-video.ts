@@ -1,28 +1,28 @@
-/** Reads the film that a character is taken from as it streams in, and says whether a character can be taken from it. */
+/** Reads the video that a character is taken from as it streams in, and says whether a character can be taken from it. */
 
 import { Input, MP4, QTFF, ReadableStreamSource } from "mediabunny";
 import { Fault } from "./fault.ts";
 import type { Failure } from "./operations.ts";
 
-const MOST_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 64 * 2 ** 20;
 const READ_BYTES = 256 * 1024;
-// The index of a film may stand behind its pictures; what was passed by is not needed again, so little is kept.
+// The index of a video may stand behind its images; what was passed by is not needed again, so little is kept.
 const KEPT_BYTES = 8 * 2 ** 20;
 // Cut points are often rounded.
-const LENIENCE_S = 0.1;
+const TOLERANCE_S = 0.1;
 
 /**
- * Judges a film (MP4 or QuickTime): null is good, else why no character can be taken from `range`, in seconds.
+ * Judges a video (MP4 or QuickTime): null is good, else why no character can be taken from `range`, in seconds.
  * The stream is always read to its end. Throws `Fault` "too_large" beyond 64 MiB, and what the stream throws.
  */
-export async function judgeFilm(body: ReadableStream<Uint8Array>, range: { start: number; end: number }): Promise<Failure | null> {
+export async function judgeVideo(body: ReadableStream<Uint8Array>, range: { start: number; end: number }): Promise<Failure | null> {
   const meter = metered(body);
   const input = new Input({ source: new ReadableStreamSource(meter.stream, { maxCacheSize: KEPT_BYTES }), formats: [MP4, QTFF] });
   let verdict: Failure | null;
   try {
     verdict = await judge(input, range);
   } catch {
-    // A fault of the stream is rethrown below, while draining: what is left are files that are no film.
+    // A fault of the stream is rethrown below, while draining: what is left are files that are no video.
     verdict = invalid("the file is not a readable video");
   }
   await meter.drain();
@@ -32,11 +32,11 @@ export async function judgeFilm(body: ReadableStream<Uint8Array>, range: { start
 
 async function judge(input: Input, range: { start: number; end: number }): Promise<Failure | null> {
   if (!(await input.canRead())) return invalid("the file is not a readable video");
-  const [pictures, sounds] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
-  if (!pictures) return invalid("the file has no pictures");
-  if (!sounds) return invalid("the video has no sound track");
-  const duration = await pictures.computeDuration();
-  return range.end > duration + LENIENCE_S ? invalid("the range lies outside of the video") : null;
+  const [videoTrack, soundTrack] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
+  if (!videoTrack) return invalid("the file has no images");
+  if (!soundTrack) return invalid("the video has no sound track");
+  const duration = await videoTrack.computeDuration();
+  return range.end > duration + TOLERANCE_S ? invalid("the range lies outside of the video") : null;
 }
 
 function invalid(message: string): Failure {
@@ -54,7 +54,7 @@ function metered(body: ReadableStream<Uint8Array>): { stream: ReadableStream<Uin
     try {
       const { value, done } = await reader.readAtLeast(READ_BYTES, new Uint8Array(READ_BYTES));
       total += value?.byteLength ?? 0;
-      if (total > MOST_BYTES) throw new Fault("too_large", "the video is larger than 64 MiB");
+      if (total > MAX_BYTES) throw new Fault("too_large", "the video is larger than 64 MiB");
       ended = done;
       return value;
     } catch (error) {

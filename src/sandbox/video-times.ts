@@ -1,11 +1,11 @@
-/** Sets the times inside an MP4 file: the library that writes it puts the present there, and a film made twice would differ. */
+/** Sets the times inside an MP4 file: the library that writes it puts the present there, and a video made twice would differ. */
 
 const FROM_1904_TO_1970_S = 2_082_844_800;
 const CONTAINERS = new Set(["moov", "trak", "mdia"]);
 const TIMED = new Set(["mvhd", "tkhd", "mdhd"]);
 
-/** Writes `atMs`, milliseconds since 1970, as creation and modification time into every header of a film, in place. */
-export function stampFilm(bytes: Uint8Array<ArrayBuffer>, atMs: number): void {
+/** Writes `atMs`, milliseconds since 1970, as creation and modification time into every header of a video, in place. */
+export function stampVideo(bytes: Uint8Array<ArrayBuffer>, atMs: number): void {
   stampBoxes(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), Math.floor(atMs / 1000) + FROM_1904_TO_1970_S);
 }
 

@@ -1,4 +1,4 @@
-/** A generated picture: a seeded motif, the prompt in a panel, and the words that say where it comes from. */
+/** A generated image: a seeded motif, the prompt in a panel, and the words that say where it comes from. */
 
 import { createCanvas, fillShape, roundedBox, type Box, type Canvas } from "./canvas.ts";
 import type { Font } from "./glyphs.ts";
@@ -7,18 +7,18 @@ import { pick, randomFrom } from "./random.ts";
 import { SCENES } from "./scenes.ts";
 import { drawLines, heightOf, LINE_HEIGHT, wrap, type Line } from "./text.ts";
 
-export interface PictureOrder {
+export interface ImageOrder {
   width: number;
   height: number;
   prompt: string;
   /** What is written in the upper corner, `sandbox · imgA-4 · 1/2`. */
   caption: string;
-  /** Everything that should make the picture another one. */
+  /** Everything that should make the image another one. */
   seed: readonly string[];
 }
 
-/** Draws a picture; the same order gives the same bytes. */
-export async function drawPicture(font: Font, order: PictureOrder): Promise<{ canvas: Canvas; palette: Palette }> {
+/** Draws an image; the same order gives the same bytes. */
+export async function drawImage(font: Font, order: ImageOrder): Promise<{ canvas: Canvas; palette: Palette }> {
   const random = await randomFrom(order.seed);
   const palette = choosePalette(random);
   const canvas = createCanvas(order.width, order.height);
@@ -41,7 +41,7 @@ export function drawCaption(canvas: Canvas, font: Font, caption: string): void {
   drawLines(canvas, [line], box.x + 10 * unit, box.y + 5 * unit, scale, 250);
 }
 
-/** Writes the prompt into a panel at the bottom that grows with it, up to two thirds of the picture. */
+/** Writes the prompt into a panel at the bottom that grows with it, up to two thirds of the image. */
 function drawPrompt(canvas: Canvas, font: Font, prompt: string): void {
   const unit = Math.min(canvas.width, canvas.height) / 512;
   const margin = 24 * unit;
@@ -60,7 +60,7 @@ function fit(font: Font, text: string, room: { width: number; height: number }, 
   for (const size of [2.5, 2, 1.75, 1.5, 1.25, 1, 0.75, 0.6, 0.5]) {
     const scale = Math.max(1, size * unit);
     const lines = wrap(font, text, room.width / scale);
-    // Large letters are for short prompts: a panel should leave the picture most of its space.
+    // Large letters are for short prompts: a panel should leave the image most of its space.
     const share = size > 1 ? 0.5 : 1;
     if (heightOf(lines.length, scale) <= room.height * share) return { lines, scale };
   }

@@ -1,4 +1,4 @@
-/** Pictures: files to give to a page, and whether those on a page have come. */
+/** Image files for pages, and whether images on a page have loaded. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,8 +8,8 @@ import type { Locator } from "playwright-core";
 
 const side = 64;
 
-/** A PNG on the disk, for as long as `use` takes. */
-export async function withPicture(name: string, use: (path: string) => Promise<void>): Promise<void> {
+/** Writes a PNG file for the duration of `use`. */
+export async function withImage(name: string, use: (path: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-picture-"));
   const data = Uint8Array.from({ length: 3 * side * side }, (_, at) => at % 256);
   try {
@@ -20,7 +20,7 @@ export async function withPicture(name: string, use: (path: string) => Promise<v
   }
 }
 
-/** Lets go of a file over an element, as somebody who drags it there from a folder. */
+/** Drops a file on an element, as a user does who drags it from a folder. */
 export async function dropFile(target: Locator, path: string): Promise<void> {
   await target.scrollIntoViewIfNeeded();
   const { x, y, width, height } = (await target.boundingBox())!;
@@ -32,5 +32,5 @@ export async function dropFile(target: Locator, path: string): Promise<void> {
   await cdp.detach();
 }
 
-/** Its width in pixels when it is there, 0 while it is not or when it is broken. */
+/** The image's width in pixels; 0 while it loads or when it is broken. */
 export const widthOf = (image: Locator): Promise<number> => image.evaluate((element: HTMLImageElement) => element.naturalWidth);

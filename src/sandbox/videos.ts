@@ -1,4 +1,4 @@
-/** Films of any length: the packets of a short clip and of a sound, written again and again without decoding anything. */
+/** Videos of any length: the packets of a short clip and of a sound, written again and again without decoding anything. */
 
 import {
   BufferSource,
@@ -12,13 +12,13 @@ import {
   Output,
   type EncodedPacket,
 } from "mediabunny";
-import { stampFilm } from "./film-times.ts";
-import { clipOf, TONE } from "./clips.ts";
+import { stampVideo } from "./video-times.ts";
+import { readClip, TONE } from "./clips.ts";
 import { FRAME_RATE } from "./sizes.ts";
 
 const SOUND_PACKET_S = 1024 / 48_000;
 
-export interface FilmPlan {
+export interface VideoPlan {
   /** `16:9`, at a short side there is a clip for. */
   ratio: string;
   shortSide: number;
@@ -31,12 +31,12 @@ export interface FilmPlan {
 }
 
 /** Makes an MP4 (H.264, AAC) with its index in front; the same plan gives the same bytes. Throws `RangeError` for a size without a clip. */
-export async function makeFilm(plan: FilmPlan): Promise<Uint8Array<ArrayBuffer>> {
-  const clip = new Input({ source: new BufferSource(clipOf(plan.ratio, plan.shortSide)), formats: [MP4] });
+export async function makeVideo(plan: VideoPlan): Promise<Uint8Array<ArrayBuffer>> {
+  const clip = new Input({ source: new BufferSource(readClip(plan.ratio, plan.shortSide)), formats: [MP4] });
   const tone = new Input({ source: new BufferSource(TONE), formats: [MP4] });
-  const [pictures, sounds] = await Promise.all([clip.getPrimaryVideoTrack(), tone.getPrimaryAudioTrack()]);
-  const [pictureConfig, soundConfig] = await Promise.all([pictures?.getDecoderConfig(), sounds?.getDecoderConfig()]);
-  if (!pictures || !sounds || !pictureConfig || !soundConfig) throw new Error("a clip has lost its track");
+  const [videoTrack, soundTrack] = await Promise.all([clip.getPrimaryVideoTrack(), tone.getPrimaryAudioTrack()]);
+  const [videoConfig, soundConfig] = await Promise.all([videoTrack?.getDecoderConfig(), soundTrack?.getDecoderConfig()]);
+  if (!videoTrack || !soundTrack || !videoConfig || !soundConfig) throw new Error("a clip has lost its track");
 
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target: new BufferTarget() });
   const video = new EncodedVideoPacketSource("avc");
@@ -46,23 +46,23 @@ export async function makeFilm(plan: FilmPlan): Promise<Uint8Array<ArrayBuffer>>
   output.setMetadataTags({ title: plan.title, comment: "sandbox" });
   await output.start();
 
-  // Picture and sound second by second, so that a player reads the file from front to back.
-  const nextFrame = looped(await packetsOf(pictures), 1 / FRAME_RATE);
-  const nextSound = looped(await packetsOf(sounds), SOUND_PACKET_S);
+  // Image and sound second by second, so that a player reads the file from front to back.
+  const nextFrame = looped(await readPackets(videoTrack), 1 / FRAME_RATE);
+  const nextSound = looped(await readPackets(soundTrack), SOUND_PACKET_S);
   const frames = Math.round(plan.duration * FRAME_RATE);
   const soundPackets = Math.floor(plan.duration / SOUND_PACKET_S);
   for (let second = 0; second < plan.duration; second++) {
     for (const frame of span(second * FRAME_RATE, Math.min(frames, (second + 1) * FRAME_RATE))) {
-      await video.add(nextFrame(frame), { decoderConfig: pictureConfig });
+      await video.add(nextFrame(frame), { decoderConfig: videoConfig });
     }
     for (const place of span(Math.ceil(second / SOUND_PACKET_S), Math.min(soundPackets, Math.ceil((second + 1) / SOUND_PACKET_S)))) {
       await audio.add(nextSound(place), { decoderConfig: soundConfig });
     }
   }
   await output.finalize();
-  if (!output.target.buffer) throw new Error("the film was not written");
+  if (!output.target.buffer) throw new Error("the video was not written");
   const bytes = new Uint8Array(output.target.buffer);
-  stampFilm(bytes, plan.createdAt);
+  stampVideo(bytes, plan.createdAt);
   return bytes;
 }
 
@@ -73,7 +73,7 @@ function span(from: number, to: number): number[] {
 
 type Track = ConstructorParameters<typeof EncodedPacketSink>[0];
 
-async function packetsOf(track: Track): Promise<EncodedPacket[]> {
+async function readPackets(track: Track): Promise<EncodedPacket[]> {
   const packets: EncodedPacket[] = [];
   for await (const packet of new EncodedPacketSink(track).packets()) packets.push(packet);
   return packets;

@@ -1,6 +1,6 @@
 /** A picture given as a file; without content where only its name is known. */
 
-export class Picture {
+export class ImageFile {
   readonly name: string;
   readonly content: Uint8Array[];
 

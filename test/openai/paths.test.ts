@@ -1,0 +1,28 @@
+/** /openai/v1 as OpenAI's clients ask it: its models, and paths that do not exist. */
+
+import { expect, test } from "vitest";
+import { call, newAccount } from "../support/gateway.ts";
+
+test("models are listed as OpenAI lists them", async () => {
+  const { key } = await newAccount();
+  const list = await call("/openai/v1/models", { key });
+  expect([list.status, list.body.object]).toEqual([200, "list"]);
+  expect(list.body.data).toContainEqual(expect.objectContaining({ id: "vidA-2", object: "model", owned_by: "gateway" }));
+  expect((await call("/openai/v1/models/vidA-2", { key })).body).toMatchObject({ id: "vidA-2", object: "model" });
+});
+
+test("an unknown path and a wrong key are OpenAI's errors", async () => {
+  expect(await call("/openai/v1/nothing", { key: "sk-x" })).toMatchObject({
+    status: 404,
+    body: { error: { message: "Invalid URL (GET /openai/v1/nothing)", type: "invalid_request_error", param: null, code: null } },
+  });
+  expect(await call("/openai/v1/models", { key: "sk-x" })).toMatchObject({
+    status: 401,
+    body: { error: { type: "invalid_request_error", param: null, code: "invalid_api_key" } },
+  });
+});
+
+test("where the Worker is not deployed its paths are unknown", async () => {
+  const answer = await call("/openai/nothing", { vars: { OPENAI: undefined as never } });
+  expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
+});

@@ -1,0 +1,203 @@
+/** A route that dies after it accepted the work gives way under the same reservation: the first usable result wins, and only it is charged. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import type { Task } from "../../src/tasks/record.ts";
+import { crash, stubOf } from "../support/faults.ts";
+import {
+  type Account,
+  books,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  script,
+  unique,
+  upstreamCalls,
+} from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const price = 0.03;
+const routes = { ROUTES: { "imgA-4": ["first", "second"].map((model) => ({ provider: "sandbox", model })) } };
+const silent = Array.from({ length: 40 }, () => 500);
+const running = Array.from({ length: 40 }, () => ({ progress: 10 }));
+
+/** A task of a fresh account that its first route has accepted. */
+async function begin(HEDGE = "failed") {
+  const account = await newAccount();
+  const prompt = unique();
+  const answer = await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt }, vars: routes });
+  expect(answer.status).toBe(200);
+  const id = answer.body.id as string;
+  const setHedge = () =>
+    runInDurableObject(stubOf(id), (object) => {
+      const configured = object as unknown as { env: Env };
+      configured.env = { ...configured.env, HEDGE };
+    });
+  await setHedge();
+  await deliver(id);
+  return { account, prompt, id };
+}
+
+const record = (id: string) => runInDurableObject(stubOf(id), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+
+/** The names of the upstream's calls of one route. */
+const callsTo = (prompt: string, model: string) => upstreamCalls(`${prompt} ${model}`);
+
+async function untilStarted(id: string, prompt: string, model: string, rounds = 60): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    if ((await callsTo(prompt, model)).includes("start")) return;
+    await pass(id, 2);
+    await deliver(id);
+  }
+  throw new Error(`${model} was never started`);
+}
+
+async function expectCompletedOnce(account: Account, id: string): Promise<void> {
+  const status = await finish(account, id, 40);
+  expect(status.body.data).toMatchObject({ status: "completed", cost: { reserved: price, charged: price, returned: 0 } });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+}
+
+/** What the log says of work that was not charged. */
+function hedgeLines() {
+  const spy = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  return () =>
+    spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>).filter((line) => line["unit"] === "hedge");
+}
+
+test.each([
+  ["fails", { failed: "provider_error" }],
+  ["forgets it", 404],
+])("work that its provider accepted and then %s is made by the next route", async (_, poll) => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: [{ progress: 50 }, poll] });
+  await expectCompletedOnce(account, id);
+  expect(await callsTo(prompt, "second")).toContain("download");
+});
+
+test("where the operator switched it off the task fails and costs nothing", async () => {
+  const { account, prompt, id } = await begin("off");
+  await script({ match: prompt, model: "first", polls: [{ failed: "provider_error" }] });
+  expect((await finish(account, id)).body.data.status).toBe("failed");
+  expect(await callsTo(prompt, "second")).toEqual([]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a provider that answers no poll for a minute gives way, and its work is cancelled when the next route has made it", async () => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: [...silent] });
+  await pass(id, 2);
+  await pass(id, 50);
+  expect(await callsTo(prompt, "second")).toEqual([]);
+  await untilStarted(id, prompt, "second");
+  await expectCompletedOnce(account, id);
+  await pass(id, 1);
+  expect(await callsTo(prompt, "first")).toContain("cancel");
+  expect((await record(id)).earlier).toBeUndefined();
+});
+
+test("a slow provider goes on alone unless the operator has chosen otherwise", async () => {
+  const { account, prompt, id } = await begin("failed");
+  await script({ match: prompt, model: "first", polls: running.slice(0, 25) });
+  for (let round = 0; round < 20; round++) await pass(id, 3);
+  expect(await callsTo(prompt, "second")).toEqual([]);
+  await expectCompletedOnce(account, id);
+});
+
+test("past twice its usual time a slow provider gets company; the first result wins, here its own, and the other is cancelled", async () => {
+  const { account, prompt, id } = await begin("slow");
+  await script({ match: prompt, model: "first", polls: running.slice(0, 14) });
+  await script({ match: prompt, model: "second", polls: [...running] });
+  await untilStarted(id, prompt, "second");
+  await expectCompletedOnce(account, id);
+  await pass(id, 1);
+  expect(await callsTo(prompt, "first")).toContain("download");
+  expect(await callsTo(prompt, "second")).toContain("cancel");
+  expect(await callsTo(prompt, "second")).not.toContain("download");
+});
+
+test("what is made all the same after the end is noted for the operator, and charged to no caller", async () => {
+  const lines = hedgeLines();
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: [...silent], cancels: Array.from({ length: 20 }, () => 409) });
+  await untilStarted(id, prompt, "second");
+  await expectCompletedOnce(account, id);
+  await script({ match: prompt, model: "first", cancels: [409, 409] });
+  for (let round = 0; round < 4 && lines().length === 0; round++) await pass(id, 31);
+  expect(lines()).toEqual([expect.objectContaining({ task: id, outcome: "late_success", cost: price * 1e6, provider: "sandbox" })]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect((await record(id)).earlier).toBeUndefined();
+});
+
+test("when the last route fails, work that an earlier one may still make is waited for", async () => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: silent.slice(0, 8) });
+  await script({ match: prompt, model: "second", polls: [{ failed: "provider_error" }] });
+  await untilStarted(id, prompt, "second");
+  await expectCompletedOnce(account, id);
+  expect(await callsTo(prompt, "first")).toContain("download");
+});
+
+test("a verdict on the content ends the task, and the earlier work is cancelled", async () => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: [...silent] });
+  await script({ match: prompt, model: "second", polls: [{ failed: "content_policy_violation" }] });
+  await untilStarted(id, prompt, "second");
+  const status = await finish(account, id, 40);
+  expect(status.body.data.error.code).toBe("content_policy_violation");
+  await pass(id, 1);
+  expect(await callsTo(prompt, "first")).toContain("cancel");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("cancelling a task with two providers at work cancels both, free of charge", async () => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: [...silent] });
+  await script({ match: prompt, model: "second", polls: [...running] });
+  await untilStarted(id, prompt, "second");
+  await pass(id, 2);
+  expect((await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+  await pass(id, 1);
+  expect(await callsTo(prompt, "first")).toContain("cancel");
+  expect(await callsTo(prompt, "second")).toContain("cancel");
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a start that is accepted after the earlier work had its result is cancelled there", async () => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: silent.slice(0, 6) });
+  for (let round = 0; round < 60 && (await record(id)).route === 0; round++) await pass(id, 2);
+  const work = await stubOf(id).claim();
+  expect(work).toMatchObject({ step: "start", task: { route: 1 } });
+  for (let round = 0; round < 6 && (await record(id)).route === 1; round++) await pass(id, 8);
+  expect((await record(id)).route).toBe(0);
+  const late = { outcome: "accepted", operation: `${id}-1`, pollAfterMs: 1000, route: 1 } as const;
+  await env.SANDBOX!.fetch("http://sandbox/v1/operations", {
+    method: "POST",
+    body: JSON.stringify({ key: late.operation, kind: "image", model: "second", prompt }),
+  });
+  expect(await stubOf(id).report(work!.lease, late)).toBe(false);
+  expect(await callsTo(prompt, "second")).toContain("cancel");
+  await expectCompletedOnce(account, id);
+});
+
+test("the object's crash between any two steps with two providers at work loses neither result nor money", async () => {
+  for (let crashAt = 0; crashAt < 6; crashAt++) {
+    const { account, prompt, id } = await begin();
+    await script({ match: prompt, model: "first", polls: [...silent] });
+    await untilStarted(id, prompt, "second");
+    for (let step = 0; step < 6; step++) {
+      if (step === crashAt) await crash(stubOf(id));
+      await (step % 2 === 0 ? deliver(id) : pass(id, 2));
+    }
+    await expectCompletedOnce(account, id);
+    for (let round = 0; round < 4; round++) await pass(id, 31);
+    expect((await record(id)).earlier).toBeUndefined();
+  }
+});
