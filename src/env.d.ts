@@ -79,6 +79,8 @@ interface Env {
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;
+  /** The secret before a rotation: URLs signed with it stay valid while it is set, which they are for a day at most */
+  ASSET_SIGNING_SECRET_OLD?: string;
   /** An Ed25519 private key, as JWK or PKCS8 in Base64, that signs receipts */
   RECEIPT_SIGNING_KEY?: string;
   /** The keys that signed before it, apart by white space, in either form or as public JWKs */

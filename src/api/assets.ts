@@ -30,7 +30,9 @@ async function deliver(c: AppContext): Promise<Response> {
   const key = c.req.path.slice(1);
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;
-  if (!(await isSigned(signingSecret(c.env), key, expiresAt, digest, signature))) throw new ApiError("invalid_signature");
+  const secrets = [signingSecret(c.env), c.env.ASSET_SIGNING_SECRET_OLD];
+  const matches = await Promise.all(secrets.map(async (secret) => secret && isSigned(secret, key, expiresAt, digest, signature)));
+  if (!matches.includes(true)) throw new ApiError("invalid_signature");
   const now = Date.now() / 1000;
   if (now >= expiresAt) throw new ApiError("asset_expired");
 
@@ -47,15 +49,10 @@ async function deliver(c: AppContext): Promise<Response> {
   c.header("repr-digest", `sha-256=:${Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toBase64()}:`);
   if (unchanged) return c.body(null, 304);
 
-  // The size is needed before a range can be judged; a whole file comes with its size.
-  const isHead = c.req.method === "HEAD";
-  const described = isHead || rangeHeader !== undefined ? await describeAsset(c.env.ASSETS, key) : undefined;
-  if (described === null) throw new ApiError("asset_expired");
-  const range = described && rangeHeader !== undefined ? parseRange(rangeHeader, described.size) : undefined;
-  if (range === "unsatisfiable")
-    throw new ApiError("range_not_satisfiable", { headers: { "content-range": `bytes */${described!.size}` } });
-  const object = isHead ? described! : await openAsset(c.env.ASSETS, key, range);
+  const object = c.req.method === "HEAD" ? await describeAsset(c.env.ASSETS, key) : await openRange(c.env.ASSETS, key, rangeHeader);
   if (!object) throw new ApiError("asset_expired");
+  const range = rangeHeader === undefined ? undefined : resolveRange(rangeHeader, object.size);
+  if (range === "unsatisfiable") throw new ApiError("range_not_satisfiable", { headers: { "content-range": `bytes */${object.size}` } });
 
   c.header("content-type", object.httpMetadata?.contentType ?? "application/octet-stream");
   c.header("content-length", String(range ? range.length : object.size));
@@ -64,16 +61,42 @@ async function deliver(c: AppContext): Promise<Response> {
   return c.newResponse(body, range ? 206 : 200);
 }
 
+/**
+ * Opens the file, or the part that the header asks for: one call, since the size that decides what a range means comes with the part.
+ * A range that the bucket refuses returns the description alone. null when there is no file.
+ */
+async function openRange(bucket: R2Bucket, key: string, header: string | undefined): Promise<R2Object | R2ObjectBody | null> {
+  const range = header === undefined ? undefined : parseRange(header);
+  if (!range) return openAsset(bucket, key);
+  if ("suffix" in range && range.suffix === 0) return describeAsset(bucket, key);
+  try {
+    return await openAsset(bucket, key, range);
+  } catch (error) {
+    // R2 refuses ranges beyond the end with an error (10039). Only the size tells that from a fault of the bucket.
+    const object = await describeAsset(bucket, key);
+    if (object && resolveRange(header!, object.size) !== "unsatisfiable") throw error;
+    return object;
+  }
+}
+
 /** One range of bytes (RFC 9110, 14.1.2). Anything else, also several ranges, is ignored: the whole file is an allowed answer. */
-function parseRange(header: string, size: number): { offset: number; length: number } | "unsatisfiable" | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim());
-  if (!match || (match[1] === "" && match[2] === "")) return undefined;
-  if (match[1] === "") {
-    const length = Math.min(Number(match[2]), size);
+function parseRange(header: string): { offset: number; length?: number } | { suffix: number } | undefined {
+  const [match, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim()) ?? [];
+  if (match === undefined || (first === "" && last === "")) return undefined;
+  if (first === "") return { suffix: Number(last) };
+  const offset = Number(first);
+  if (last === "") return { offset };
+  return Number(last) < offset ? undefined : { offset, length: Number(last) - offset + 1 };
+}
+
+/** The bytes of a file of this size that the header asks for; undefined for the whole file. */
+function resolveRange(header: string, size: number): { offset: number; length: number } | "unsatisfiable" | undefined {
+  const range = parseRange(header);
+  if (!range) return undefined;
+  if ("suffix" in range) {
+    const length = Math.min(range.suffix, size);
     return length === 0 ? "unsatisfiable" : { offset: size - length, length };
   }
-  const offset = Number(match[1]);
-  const last = match[2] === "" ? size - 1 : Math.min(Number(match[2]), size - 1);
-  if (match[2] !== "" && Number(match[2]) < offset) return undefined;
-  return offset >= size ? "unsatisfiable" : { offset, length: last - offset + 1 };
+  const { offset, length = size } = range;
+  return offset >= size ? "unsatisfiable" : { offset, length: Math.min(length, size - offset) };
 }

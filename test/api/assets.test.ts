@@ -90,6 +90,14 @@ test("a single byte range is 206 with exactly those bytes", async () => {
   }
 });
 
+test("a range costs one call of the bucket", async () => {
+  const { url } = await makeImage();
+  const calls = ["get", "head"].map((method) => vi.spyOn(bindings.bucket() as unknown as Record<string, () => unknown>, method));
+  expect((await get(url, { range: "bytes=2-5" })).status).toBe(206);
+  expect(calls.map((spy) => spy.mock.calls.length)).toEqual([1, 0]);
+  vi.restoreAllMocks();
+});
+
 test("a range outside the file is 416 and states the file's size", async () => {
   const { url } = await makeImage();
   const size = (await (await get(url)).arrayBuffer()).byteLength;
@@ -236,4 +244,15 @@ test("an asset is read-only: with a valid signature all other methods are refuse
   }
   for (const change of changes) expect(change).not.toHaveBeenCalled();
   expect((await call(url.href)).status).toBe(200);
+});
+
+test("URLs signed before a rotation stay valid while the old secret is set", async () => {
+  const { url } = await makeImage();
+  const rotated = { ASSET_SIGNING_SECRET: "another-secret" };
+  const both = { ...rotated, ASSET_SIGNING_SECRET_OLD: env.ASSET_SIGNING_SECRET! };
+  expect((await call(url.href, { vars: both })).status).toBe(200);
+  expect((await call(url.href, { vars: { ...rotated, ASSET_SIGNING_SECRET_OLD: "" } })).status).toBe(403);
+  expect((await call(url.href, { vars: rotated })).status).toBe(403);
+  const forged = altered(url, (it) => it.searchParams.set("signature", flipped(it.searchParams.get("signature")!)));
+  expect((await call(forged.href, { vars: both })).status).toBe(403);
 });
