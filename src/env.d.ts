@@ -12,6 +12,7 @@ interface Env {
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
+  TOKENS: DurableObjectNamespace<import("./tasks/token-object.ts").TokenObject>;
   SUBMISSIONS: RateLimit;
   READS: RateLimit;
   ACCOUNT_SUBMISSIONS: RateLimit;

@@ -11,6 +11,8 @@ const errorTable = {
   context_length_exceeded: [400, "invalid_request"],
   unauthorized: [401, "unauthorized"],
   insufficient_quota: [402, "insufficient_quota"],
+  key_scope: [403, "unauthorized"],
+  token_exhausted: [403, "unauthorized"],
   invalid_signature: [403, "unauthorized"],
   task_not_found: [404, "task_not_found"],
   webhook_not_found: [404, "invalid_request"],

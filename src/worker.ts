@@ -15,6 +15,7 @@ import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
+import { tokens } from "./api/tokens.ts";
 import { usage } from "./api/usage.ts";
 import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
@@ -25,6 +26,7 @@ import { consume } from "./tasks/dispatch.ts";
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
+export { TokenObject } from "./tasks/token-object.ts";
 
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
   return async (request: Request) => gateway.fetch(request, env, executionCtx);
@@ -64,6 +66,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/v1/events", events)
   .route("/v1/webhook", webhook)
   .route("/v1/webhook_secret", webhookSecret)
+  .route("/v1/tokens", tokens)
   .route("/v1/balance", balances("key"))
   .route("/balance", balances("key"))
   .route("/v1/user/balance", balances("account"))

@@ -4,6 +4,7 @@ import type { MiddlewareHandler } from "hono";
 import { type Caller, findCaller } from "../db/callers.ts";
 import { limitsRates, perMinute } from "../config.ts";
 import { ApiError } from "../errors.ts";
+import { isBrowserToken, openBrowserToken } from "./browser-tokens.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 import { isDryRun } from "./options.ts";
 
@@ -16,25 +17,36 @@ const vouched = new WeakMap<Request, Caller>();
 /** Lets this very request pass as the caller's, without a key. */
 export const authenticateAs = (request: Request, caller: Caller) => void vouched.set(request, caller);
 
-/** Lets a request in when its key is good and neither it nor its account has used up its minute. */
-export async function admit(c: AppContext, kind: "submission" | "read"): Promise<void> {
+/**
+ * Lets a request in when its key is good and neither it nor its account has used up its minute. A browser token is refused with `key_scope`
+ * but where `takes` says otherwise.
+ */
+export async function admit(c: AppContext, kind: "submission" | "read", takes?: "browser tokens"): Promise<void> {
   const token = bearerToken(c);
-  const caller = token === undefined ? vouched.get(c.req.raw) : await findCaller(c.env.DB, token);
+  const caller =
+    token === undefined
+      ? vouched.get(c.req.raw)
+      : isBrowserToken(token)
+        ? await openBrowserToken(c, token)
+        : await findCaller(c.env.DB, token);
   if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
   c.set("caller", caller);
+  if (caller.token && !takes) throw new ApiError("key_scope");
   await countRequest(c, kind);
 }
 
-/** Lets a submission in; a dry run counts as a read. */
-export const admittedToSubmit: MiddlewareHandler<AppEnv> = async (c, next) => {
-  await admit(c, isDryRun(c) ? "read" : "submission");
-  await next();
-};
+/** Lets a submission in; a dry run counts as a read, and shows what is left of the account, which is not for pages. */
+export const admittedToSubmit =
+  (takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    await (isDryRun(c) ? admit(c, "read") : admit(c, "submission", takes));
+    await next();
+  };
 
 export const admitted =
-  (kind: "submission" | "read"): MiddlewareHandler<AppEnv> =>
+  (kind: "submission" | "read", takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
-    await admit(c, kind);
+    await admit(c, kind, takes);
     await next();
   };
 

@@ -23,7 +23,7 @@ import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { dryRunQuery } from "./query.ts";
 
 export const chat = new Hono<AppEnv>()
-  .post("/completions", admittedToSubmit, dryRunQuery, complete)
+  .post("/completions", admittedToSubmit(), dryRunQuery, complete)
   .all("/completions", notAllowed("POST"));
 
 /** After its caller has hung up the platform lets a Worker go on for thirty seconds; the rest of them is for settling. */

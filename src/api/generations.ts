@@ -8,7 +8,7 @@ import { dryRunQuery } from "./query.ts";
 import { submit } from "./submit.ts";
 
 export const images = new Hono<AppEnv>()
-  .post("/generations", admittedToSubmit, dryRunQuery, (c) => submit(c, "image"))
+  .post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "image"))
   .all("/generations", notAllowed("POST"));
 
 const noVideoPath = unknownPath([
@@ -20,8 +20,8 @@ const isGenerations: MiddlewareHandler<AppEnv> = (c, next) => (c.req.param("coll
 
 export const videos = new Hono<AppEnv>()
   // As a parameter, for a fixed name beside `/:id/remix` would keep hono from its fast router.
-  .post("/:collection", isGenerations, admittedToSubmit, dryRunQuery, (c) => submit(c, "video"))
-  .post("/:id/remix", admittedToSubmit, dryRunQuery, (c) => submit(c, "remix", c.req.param("id")))
+  .post("/:collection", isGenerations, admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"))
+  .post("/:id/remix", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "remix", c.req.param("id")))
   .all("/*", noVideoPath);
 
 export const characterTasks = new Hono<AppEnv>().all("/*", unknownPath([[/characters_tasks\/[^/]+$/, "GET, HEAD"]]));

@@ -11,7 +11,8 @@ const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
 /** The caller's own name for a submission. */
 export const referenceField = z.string().check(z.refine((text) => printable.test(text), { params: { rule: "bad_reference" } }));
-const maxCostField = z.number().check(z.gte(0));
+/** A price in balance units that is not to be exceeded. */
+export const maxCostField = z.number().check(z.gte(0));
 
 const maxCost = { max_cost: z.optional(maxCostField) };
 const optionsOfTask = z.object({ reference: z.optional(referenceField), ...maxCost });

@@ -238,6 +238,9 @@ export const receiptKeys = z.strictObject({
   ),
 });
 
+/** A token for browsers; shown this once. */
+export const newToken = z.strictObject({ token: z.string().check(z.regex(/^st-[\w-]{71}$/)), expires_at: time });
+
 /* Account */
 
 export const balance = z.strictObject({

@@ -18,6 +18,7 @@ import type { GenerationRequest } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import { toRequest } from "../tasks/job.ts";
 import type { Input, Submission, Task } from "../tasks/record.ts";
+import { requireScope } from "./browser-tokens.ts";
 import { readObject, smallBody } from "./body.ts";
 import { type AppContext, answer, assetBase } from "./frame.ts";
 import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
@@ -77,10 +78,11 @@ async function create(
   objectId: DurableObjectId,
 ): Promise<{ task: Task; isReplay: boolean } | { preview: Omit<Submission, "inputs"> }> {
   const { env } = c;
-  const { accountId } = c.get("caller");
+  const { accountId, token } = c.get("caller");
   const key = readIdempotencyKey(c);
   const requestFingerprint = key === undefined ? "" : await fingerprint(c.req.path, read);
-  const claimName = key === undefined ? undefined : await sha256Hex(`${accountId}\n${key}`);
+  // A browser token has keys of its own: those of its account would lead to tasks that it may not see.
+  const claimName = key === undefined ? undefined : await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
   // Asked first: a repeat is answered even if it would be refused by now.
   const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(requestFingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
@@ -104,6 +106,7 @@ async function create(
 
 const refusals = {
   insufficient: () => new ApiError("insufficient_quota"),
+  token: () => new ApiError("token_exhausted"),
   too_many: () => new ApiError("too_many_open_tasks"),
   unavailable: () => new ApiError("unavailable"),
   conflict: () => new ApiError("idempotency_conflict"),
@@ -118,7 +121,7 @@ async function check(
 ): Promise<{ submission: Omit<Submission, "inputs">; references: Reference[] }> {
   const { env } = c;
   const { body } = read;
-  const { accountId, keyId } = c.get("caller");
+  const { accountId, keyId, token } = c.get("caller");
   const parsed = parseBody(body, endpoint);
   const { hostname: host } = new URL(c.req.url);
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
@@ -143,6 +146,7 @@ async function check(
 
   const { model } = parsed;
   c.set("model", model.id);
+  requireScope(c.get("caller"), { kind, model: model.id });
   const references = resolveRoles(kind, given);
   const resolved = toParameters(parsed.output);
   const size = kind === "video" && body["size"] === undefined ? resolveSize(resolved.size, references) : resolved.size;
@@ -168,6 +172,7 @@ async function check(
       host,
       accountId,
       keyId,
+      ...(token && { token: token.id }),
       kind,
       model: model.id,
       routes,

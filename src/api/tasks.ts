@@ -9,6 +9,7 @@ import { toObjectId } from "../ids.ts";
 import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
 import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
+import { maySee } from "./browser-tokens.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
@@ -21,7 +22,7 @@ import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
-const kinds = ["image", "video", "character", "remix"] as const;
+export const kinds = ["image", "video", "character", "remix"] as const;
 
 /** Every kind of task that a model can make. */
 const sorts = allModels().flatMap(({ id, actions }) => kinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
@@ -39,8 +40,8 @@ const listQuery = z.object({
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
   .all("/", notAllowed("GET, HEAD"))
-  .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
-  .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
+  .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))
+  .get("/:id/events", admitted("read", "browser tokens"), (c) => streamTask(c, c.req.param("id")))
   .get("/:id/receipt", admitted("read"), (c) => showReceipt(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
   .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")))
@@ -56,7 +57,7 @@ export const tasks = new Hono<AppEnv>()
 
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
-  const id = toObjectId(c.env.TASKS, taskId);
+  const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
   const done = id && (await c.env.TASKS.get(id).cancel(readQuestion(c, "generic")));
   if (!done) throw new ApiError("task_not_found");
   c.set("task", taskId);

@@ -7,6 +7,17 @@ export interface Caller {
   accountId: string;
   /** The wallet of the key: its own id unless it took another's place. */
   keyId: string;
+  /** SHA-256 of the key; missing where the console calls for its user. */
+  keyHash?: string;
+  /** The browser token that stands for the key. */
+  token?: {
+    /** Of its object. */
+    id: string;
+    /** The tasks that it may see. */
+    taskIds: string[];
+    kinds?: string[] | undefined;
+    models?: string[] | undefined;
+  };
 }
 
 interface CachedCaller {
@@ -26,23 +37,30 @@ let evictions = 0;
  * Who holds this key, or undefined: mistyped, unknown, deleted, expired, or its account is disabled. A caller that was
  * found is believed for some seconds without another look into D1.
  */
-export async function findCaller(db: D1Database, key: string): Promise<Caller | undefined> {
+export const findCaller = (db: D1Database, key: string): Promise<Caller | undefined> =>
+  find(db, key, () => (isWellFormedKey(key) ? sha256Hex(key) : undefined));
+
+/** The same for a key whose digest is known. */
+export const findCallerByHash = (db: D1Database, hash: string): Promise<Caller | undefined> => find(db, hash, () => hash);
+
+async function find(db: D1Database, key: string, toHash: () => Promise<string> | string | undefined): Promise<Caller | undefined> {
   const now = Date.now();
   // The key itself finds its caller in this memory, by a hash that is seeded anew in each isolate; D1 knows only the digest.
   const cached = cache.get(key);
   if (cached && cached.until > now) return cached.caller;
-  if (!isWellFormedKey(key)) return undefined;
+  const hash = await toHash();
+  if (hash === undefined) return undefined;
   const before = evictions;
   const row = await db
     .prepare(
       `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
        WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
     )
-    .bind(await sha256Hex(key), now)
+    .bind(hash, now)
     .first<Caller & { expiresAt: number | null }>();
   cache.delete(key);
   if (!row) return undefined;
-  const caller = { accountId: row.accountId, keyId: row.keyId };
+  const caller = { accountId: row.accountId, keyId: row.keyId, keyHash: hash };
   if (before !== evictions) return caller;
   if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
   cache.set(key, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });

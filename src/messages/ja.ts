@@ -12,6 +12,8 @@ export default {
   unauthorized: "API キーがないか、無効です。",
   cost_limit_exceeded: "価格が max_cost を超えています。",
   insufficient_quota: "残高が不足しています。",
+  key_scope: "この API キーまたはトークンではこの操作はできません。",
+  token_exhausted: "トークンを使い切りました。作成時に定めたタスク数または費用の上限に達しています。",
   invalid_signature: "この URL の署名は無効です。",
   task_not_found: "タスクが存在しません。",
   webhook_not_found:
@@ -74,6 +76,7 @@ export default {
   bad_idempotency_key: "印字可能な 1〜255 文字でなければなりません",
   above_max_cost: "価格より低い値です：{price}",
   bad_reference: "印字可能な 1〜128 文字でなければなりません",
+  bad_origin: "オリジンを指定してください: https://example.com",
   bad_date: "日付でなければなりません：YYYY-MM-DD",
   before_from: "from より前にはできません",
   too_many_days: "from から最大 {maximum} 日後まででなければなりません",

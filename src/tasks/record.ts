@@ -49,6 +49,8 @@ export interface Submission {
   host: string;
   accountId: string;
   keyId: string;
+  /** The object of the browser token that it was submitted with. */
+  token?: string;
   kind: Kind;
   model: string;
   routes: Route[];

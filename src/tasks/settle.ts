@@ -32,17 +32,29 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
-/** Holds the task's price. A task with a reference is then found by it; when that cannot be written, the task is not accepted. */
-export async function reservePrice(task: Task, env: Env): ReturnType<typeof reserve> {
+const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
+
+/**
+ * Holds the task's price, of a browser token's allowance first: `token` when that does not suffice. A task with a reference is then found by it;
+ * when that cannot be written, the task is not accepted.
+ */
+export async function reservePrice(task: Task, env: Env): Promise<Awaited<ReturnType<typeof reserve>> | "token"> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
+  const token = tokenOf(env, task);
+  if (token && !(await token.take(id, price))) return "token";
   const answer = await reserve(env.DB, toCharge(task), price, maxOpenTasks(env));
+  if (token && answer !== "reserved") await token.giveBack(id);
   if (answer === "reserved" && reference !== undefined) await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
   return answer;
 }
 
 /** Gives back what the ledger may hold for a task that nobody was told of. */
-export const returnPrice = (task: Task, env: Env) => settle(env.DB, toCharge(task), 0, "refused");
+export async function returnPrice(task: Task, env: Env): Promise<void> {
+  await settle(env.DB, toCharge(task), 0, "refused");
+  const token = tokenOf(env, task);
+  if (token) await token.giveBack(task.id);
+}
 
 /**
  * Settles a task that has ended, keeps its character, cancels it at the provider where it may go on, removes the inputs. Returns whether

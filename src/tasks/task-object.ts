@@ -23,7 +23,7 @@ import { due, wakeAt } from "./task.ts";
 import { noteDuration } from "./typical-times.ts";
 import { collectTimeoutMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
 
-export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "unavailable" };
+export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "token" | "unavailable" };
 
 /** How long a poll may take before the object stops waiting for it. */
 const pollTimeoutMs = 10_000;
