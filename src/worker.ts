@@ -10,6 +10,7 @@ import { onError, pathNotFound } from "./api/errors.ts";
 import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { characterTasks, images, videos } from "./api/generations.ts";
+import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
 import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
@@ -67,6 +68,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/v1/webhook", webhook)
   .route("/v1/webhook_secret", webhookSecret)
   .route("/v1/tokens", tokens)
+  .route("/v1/key", key)
   .route("/v1/balance", balances("key"))
   .route("/balance", balances("key"))
   .route("/v1/user/balance", balances("account"))

@@ -14,6 +14,7 @@ import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { changeScope, scopeFields, scopeView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query } from "./query.ts";
 
@@ -61,7 +62,13 @@ const accountChange = z.object({
   disabled: z.optional(z.boolean()),
   admin: z.optional(z.boolean()),
 });
+const keyChange = z.object({
+  name: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
+  quota: z.optional(quota()),
+  ...scopeFields,
+});
 const newKey = z.object({
+  ...scopeFields,
   name: z.string().check(z.minLength(1), z.maxLength(200)),
   quota: quota(),
   expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
@@ -90,6 +97,7 @@ export const admin = new Hono<AppEnv>()
     const url = `${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`;
     return answer(c, { url, expires_at: Math.floor(expiresAt / 1000) }, 201);
   })
+  .patch("/keys/:id", updateKey)
   .delete("/keys/:id", async (c) => {
     await readNoBody(c);
     if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
@@ -124,7 +132,7 @@ export const admin = new Hono<AppEnv>()
       [/\/accounts\/[^/]+$/, "GET, HEAD, PATCH"],
       [/\/accounts\/[^/]+\/keys$/, "GET, HEAD, POST"],
       [/\/accounts\/[^/]+\/invitations$/, "POST"],
-      [/\/keys\/[^/]+$/, "DELETE"],
+      [/\/keys\/[^/]+$/, "DELETE, PATCH"],
     ]),
   );
 
@@ -163,6 +171,7 @@ const keyView = async (c: AppContext, key: apiKeys.ApiKey) => ({
   prefix: key.prefix,
   created_at: Math.floor(key.createdAt / 1000),
   expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
+  ...scopeView(key.scope),
   ...(await balanceView(c, key.walletId)),
 });
 
@@ -199,11 +208,26 @@ async function changeAccount(c: AppContext): Promise<Response> {
   return answer(c, await accountView(c, await findAccount(c)));
 }
 
+const nullable = ["quota", "models", "kinds", "max_open_tasks"];
+
+/** Changes a key, and the one that shares its quota since a rotation. */
+async function updateKey(c: AppContext): Promise<Response> {
+  const key = await apiKeys.findKey(c.env.DB, c.req.param("id") ?? "");
+  if (!key) throw new ApiError("not_found");
+  const { name = key.name, quota: limit, ...scope } = await readFields(c, keyChange, nullable);
+  if (limit !== undefined && (await changeQuota(c.env.DB, key.walletId, { quota: limit })) === "below_use")
+    throw invalid("quota", "below_use");
+  await apiKeys.changeKey(c.env.DB, key, name, changeScope(key.scope, scope));
+  return answer(c, await keyView(c, (await apiKeys.findKey(c.env.DB, key.id)) ?? key));
+}
+
 async function createKey(c: AppContext): Promise<Response> {
   const account = await findAccount(c);
-  const body = await readFields(c, newKey, ["quota"]);
+  const body = await readFields(c, newKey, nullable);
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
-  const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt);
+  const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt, {
+    scope: changeScope({}, body),
+  });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
   if (created!.results.length === 0) throw new ApiError("too_many_keys");
   return answer(c, { ...(await keyView(c, apiKey)), key }, 201);

@@ -23,18 +23,8 @@ export async function openBrowserToken(c: AppContext, token: string): Promise<Ca
     c.set("allowOrigin", terms.origin);
     if (c.req.header("origin") !== terms.origin) throw new ApiError("key_scope");
   }
-  const { taskIds, kinds, models } = terms;
-  return { ...caller, token: { id: id.toString(), taskIds, kinds, models } };
-}
-
-/** Throws `key_scope` when the caller may not submit this. */
-export function requireScope({ token }: Caller, asked: { kind: string; model: string }): void {
-  for (const [param, allowed] of [
-    ["kind", token?.kinds],
-    ["model", token?.models],
-  ] as const)
-    if (allowed && !allowed.includes(asked[param]))
-      throw new ApiError("key_scope", { violations: [{ param, rule: "not_one_of", values: { allowed: allowed.join(", ") }, allowed }] });
+  const { taskIds, ...scope } = terms;
+  return { ...caller, token: { id: id.toString(), taskIds, scope } };
 }
 
 /** Whether the caller may know of this task of its account: a browser token knows its own alone. */

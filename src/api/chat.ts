@@ -19,6 +19,7 @@ import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-rou
 import { notAllowed, toErrorObject } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
+import { requireScope } from "./key-scope.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { dryRunQuery } from "./query.ts";
 
@@ -37,6 +38,7 @@ async function complete(c: AppContext): Promise<Response> {
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
   c.set("model", model.id);
+  requireScope(c.get("caller"), "chat", model.id);
   const body = parsed.output as ChatBody;
   const prices = effectivePrice(model, pricesAndRoutes(env).prices);
   const { promptTokens, maxTokens, amount } = chatReservation(prices, body);

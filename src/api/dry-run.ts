@@ -16,7 +16,9 @@ interface Preview {
 
 /** Answers a dry run of what was checked. Throws what the reservation would be refused for. */
 export async function answerDryRun(c: AppContext, { kind, model, price, typicalSeconds, metadata }: Preview): Promise<Response> {
-  const { answer: reserved, left } = await previewReserve(c.env.DB, { ...c.get("caller"), kind }, price, maxOpenTasks(c.env));
+  const caller = c.get("caller");
+  const limits = [maxOpenTasks(c.env), caller.scope?.maxOpenTasks] as const;
+  const { answer: reserved, left } = await previewReserve(c.env.DB, { ...caller, kind }, price, ...limits);
   if (reserved !== "reserved") throw new ApiError(reserved === "too_many" ? "too_many_open_tasks" : "insufficient_quota");
   return answer(c, {
     object: "generation.dry_run",

@@ -296,6 +296,8 @@ export const modelList = z.strictObject({ object: z.literal("list"), data: z.arr
 
 /* Operator */
 
+/** What a key may be used for; null is no limit. */
+const scopeShape = { models: z.nullable(z.array(z.string())), kinds: z.nullable(z.array(z.string())), max_open_tasks: z.nullable(count) };
 const quotaFields = { quota: limited, used: amount, reserved: amount, remaining: limited };
 export const account = z.strictObject({
   id: z.string(),
@@ -307,7 +309,8 @@ export const account = z.strictObject({
   ...quotaFields,
 });
 export const accountList = listAnswer(account);
-const apiKey = z.strictObject({
+export const apiKey = z.strictObject({
+  ...scopeShape,
   id: z.string(),
   account_id: z.string(),
   name: z.string(),
@@ -317,6 +320,18 @@ const apiKey = z.strictObject({
   ...quotaFields,
 });
 export const apiKeyList = listAnswer(apiKey);
+/** The calling key. */
+export const ownKey = z.strictObject({
+  id: z.string(),
+  object: z.literal("key"),
+  name: z.string(),
+  prefix: z.string(),
+  created_at: time,
+  expires_at: z.nullable(time),
+  ...quotaFields,
+  ...scopeShape,
+  open_tasks: count,
+});
 /** The only answer that shows the key itself. */
 export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-")) });
 export const invitation = z.strictObject({ url: z.url(), expires_at: time });

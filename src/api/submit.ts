@@ -18,11 +18,11 @@ import type { GenerationRequest } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import { toRequest } from "../tasks/job.ts";
 import type { Input, Submission, Task } from "../tasks/record.ts";
-import { requireScope } from "./browser-tokens.ts";
 import { readObject, smallBody } from "./body.ts";
 import { type AppContext, answer, assetBase } from "./frame.ts";
 import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
 import { extractedKey, type LargeBody, readLargeBody, withoutImages } from "./large-body.ts";
+import { requireScope } from "./key-scope.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
@@ -121,7 +121,7 @@ async function check(
 ): Promise<{ submission: Omit<Submission, "inputs">; references: Reference[] }> {
   const { env } = c;
   const { body } = read;
-  const { accountId, keyId, token } = c.get("caller");
+  const { accountId, keyId, scope, token } = c.get("caller");
   const parsed = parseBody(body, endpoint);
   const { hostname: host } = new URL(c.req.url);
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
@@ -146,7 +146,7 @@ async function check(
 
   const { model } = parsed;
   c.set("model", model.id);
-  requireScope(c.get("caller"), { kind, model: model.id });
+  requireScope(c.get("caller"), kind, model.id);
   const references = resolveRoles(kind, given);
   const resolved = toParameters(parsed.output);
   const size = kind === "video" && body["size"] === undefined ? resolveSize(resolved.size, references) : resolved.size;
@@ -173,6 +173,7 @@ async function check(
       accountId,
       keyId,
       ...(token && { token: token.id }),
+      ...(scope?.maxOpenTasks !== undefined && { maxKeyTasks: scope.maxOpenTasks }),
       kind,
       model: model.id,
       routes,

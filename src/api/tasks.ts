@@ -13,6 +13,7 @@ import { maySee } from "./browser-tokens.ts";
 import { readNoBody } from "./body.ts";
 import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { taskKinds } from "./key-scope.ts";
 import { referenceField } from "./options.ts";
 import { requireRow, toList } from "./page.ts";
 import { pageFields, query } from "./query.ts";
@@ -22,17 +23,16 @@ import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
-export const kinds = ["image", "video", "character", "remix"] as const;
 
 /** Every kind of task that a model can make. */
-const sorts = allModels().flatMap(({ id, actions }) => kinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
+const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
 /** The longest that a task may take, with the time that its settlement may be late. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
 const listQuery = z.object({
   ...pageFields,
   status: z.optional(z.enum(statuses)),
-  kind: z.optional(z.enum(kinds)),
+  kind: z.optional(z.enum(taskKinds)),
   model: z.optional(z.enum(modelNames)),
   reference: z.optional(referenceField),
 });

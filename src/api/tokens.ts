@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import * as z from "zod/mini";
-import { allModels, modelNamed, modelNames } from "../catalog/models.ts";
+import { modelNamed, modelNames } from "../catalog/models.ts";
 import { ApiError } from "../errors.ts";
 import { newBrowserToken, sha256Hex } from "../ids.ts";
 import { retry } from "../retry.ts";
@@ -10,8 +10,8 @@ import { admitted } from "./auth.ts";
 import { readFields } from "./body.ts";
 import { notAllowed } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { canonical, someOf, taskKinds } from "./key-scope.ts";
 import { maxCostField } from "./options.ts";
-import { kinds } from "./tasks.ts";
 
 const taskModels = modelNames.filter((name) => modelNamed(name)!.family !== "chat");
 const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.origin === text;
@@ -19,8 +19,8 @@ const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.ori
 const newToken = z.object({
   tasks: z.int().check(z.gte(1), z.lte(20)),
   max_cost: maxCostField,
-  kinds: z.optional(z.array(z.enum(kinds)).check(z.minLength(1), z.maxLength(kinds.length))),
-  models: z.optional(z.array(z.enum(taskModels)).check(z.minLength(1), z.maxLength(allModels().length))),
+  kinds: z.optional(someOf(taskKinds)),
+  models: z.optional(someOf(taskModels)),
   origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
   expires_in: z.int().check(z.gte(60), z.lte(3600)),
 });
@@ -40,7 +40,7 @@ async function create(c: AppContext): Promise<Response> {
     keyHash,
     tasks,
     maxCost: Math.round(maxCost * 1e6),
-    models: models?.map((name) => modelNamed(name)!.id),
+    models: models && canonical(models),
     ...scope,
     expiresAt,
   };

@@ -2,6 +2,13 @@
 
 import { isWellFormedKey, sha256Hex } from "../ids.ts";
 
+/** What a key may be used for; what is missing has no limit. */
+export interface KeyScope {
+  models?: string[] | undefined;
+  kinds?: string[] | undefined;
+  maxOpenTasks?: number | undefined;
+}
+
 /** Who is calling. */
 export interface Caller {
   accountId: string;
@@ -9,14 +16,14 @@ export interface Caller {
   keyId: string;
   /** SHA-256 of the key; missing where the console calls for its user. */
   keyHash?: string;
+  scope?: KeyScope;
   /** The browser token that stands for the key. */
   token?: {
     /** Of its object. */
     id: string;
     /** The tasks that it may see. */
     taskIds: string[];
-    kinds?: string[] | undefined;
-    models?: string[] | undefined;
+    scope: KeyScope;
   };
 }
 
@@ -53,14 +60,15 @@ async function find(db: D1Database, key: string, toHash: () => Promise<string> |
   const before = evictions;
   const row = await db
     .prepare(
-      `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
+      `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope FROM api_key k JOIN account a ON a.id = k.account_id
        WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
     )
     .bind(hash, now)
-    .first<Caller & { expiresAt: number | null }>();
+    .first<{ keyId: string; accountId: string; expiresAt: number | null; scope: string | null }>();
   cache.delete(key);
   if (!row) return undefined;
-  const caller = { accountId: row.accountId, keyId: row.keyId, keyHash: hash };
+  const { accountId, keyId, scope } = row;
+  const caller = { accountId, keyId, keyHash: hash, ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }) };
   if (before !== evictions) return caller;
   if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
   cache.set(key, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });

@@ -30,16 +30,17 @@ export const openWallet = (db: D1Database, id: string, quota: number | null) =>
 
 /**
  * Holds `amount` on both wallets. `reserved` also when an earlier call did it; `closed` when the task was given up in the
- * meantime, so that a late repeat can hold nothing; `too_many` when the account has `maxOpenTasks` open tasks, which chats do
- * not count as. Throws when D1 cannot tell; repeating is safe.
+ * meantime, so that a late repeat can hold nothing; `too_many` when the account has `maxOpenTasks` open tasks or the key
+ * `maxKeyTasks`; chats do not count. Throws when D1 cannot tell; repeating is safe.
  */
 export async function reserve(
   db: D1Database,
   charge: Charge,
   amount: number,
   maxOpenTasks = Number.MAX_SAFE_INTEGER,
+  maxKeyTasks = Number.MAX_SAFE_INTEGER,
 ): Promise<"reserved" | "insufficient" | "too_many" | "closed"> {
-  const isRoom = "(?5 = 'chat' OR (SELECT open_tasks FROM wallet WHERE id = ?2) < ?8)";
+  const isRoom = "(?5 = 'chat' OR NOT EXISTS (SELECT 1 FROM wallet WHERE id IN (?2, ?3) AND open_tasks >= iif(id = ?2, ?8, ?9)))";
   const { results } = await db
     .prepare(
       `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, at)
@@ -48,15 +49,15 @@ export async function reserve(
          AND ${isRoom} AND NOT EXISTS (SELECT 1 FROM entry WHERE task_id = ?1 AND step = 'close')
        ON CONFLICT DO NOTHING RETURNING task_id`,
     )
-    .bind(charge.taskId, charge.accountId, charge.keyId, charge.model, charge.kind, amount, Date.now(), maxOpenTasks)
+    .bind(charge.taskId, charge.accountId, charge.keyId, charge.model, charge.kind, amount, Date.now(), maxOpenTasks, maxKeyTasks)
     .run();
   if (results.length === 1) return "reserved";
   const { results: earlier } = await db
     .prepare(
       `SELECT step FROM entry WHERE task_id = ?1
-       UNION ALL SELECT 'too_many' WHERE ?3 <> 'chat' AND (SELECT open_tasks FROM wallet WHERE id = ?2) >= ?4`,
+       UNION ALL SELECT 'too_many' FROM wallet WHERE ?3 <> 'chat' AND id IN (?2, ?5) AND open_tasks >= iif(id = ?2, ?4, ?6)`,
     )
-    .bind(charge.taskId, charge.accountId, charge.kind, maxOpenTasks)
+    .bind(charge.taskId, charge.accountId, charge.kind, maxOpenTasks, charge.keyId, maxKeyTasks)
     .run<{ step: string }>();
   const steps = new Set(earlier.map(({ step }) => step));
   if (steps.has("close")) return "closed";
@@ -73,6 +74,7 @@ export async function previewReserve(
   { accountId, keyId, kind }: Pick<Charge, "accountId" | "keyId" | "kind">,
   amount: number,
   maxOpenTasks: number,
+  maxKeyTasks = Number.MAX_SAFE_INTEGER,
 ): Promise<{ answer: "reserved" | "insufficient" | "too_many"; left: number | null }> {
   const { results: wallets } = await db
     .prepare("SELECT id, quota, reserved, used, open_tasks AS openTasks FROM wallet WHERE id IN (?1, ?2)")
@@ -80,7 +82,7 @@ export async function previewReserve(
     .run<Balance & { id: string; openTasks: number }>();
   const limits = wallets.map(remaining).filter((units) => units !== null);
   const left = limits.length > 0 ? Math.min(...limits) : null;
-  if (kind !== "chat" && wallets.some(({ id, openTasks }) => id === accountId && openTasks >= maxOpenTasks))
+  if (kind !== "chat" && wallets.some(({ id, openTasks }) => openTasks >= (id === accountId ? maxOpenTasks : maxKeyTasks)))
     return { answer: "too_many", left };
   return { answer: wallets.length === 2 && (left === null || left >= amount) ? "reserved" : "insufficient", left };
 }
@@ -119,8 +121,9 @@ export async function settle(
 }
 
 /** One wallet, or undefined when it does not exist. */
-export async function readBalance(db: D1Database, id: string): Promise<Balance | undefined> {
-  return (await db.prepare("SELECT quota, reserved, used FROM wallet WHERE id = ?1").bind(id).first<Balance>()) ?? undefined;
+export async function readBalance(db: D1Database, id: string): Promise<(Balance & { openTasks: number }) | undefined> {
+  const statement = db.prepare("SELECT quota, reserved, used, open_tasks AS openTasks FROM wallet WHERE id = ?1").bind(id);
+  return (await statement.first<Balance & { openTasks: number }>()) ?? undefined;
 }
 
 /** These wallets by their ids, with when something was last reserved on each (milliseconds; null is never). */

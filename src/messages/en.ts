@@ -31,7 +31,7 @@ export default {
   range_not_satisfiable: "The requested range lies outside of the file.",
   content_policy_violation: "The content violates the content policy.",
   rate_limit_exceeded: "Too many requests. Try again later.",
-  too_many_open_tasks: "This account has as many open tasks as it may have. Try again when one has ended.",
+  too_many_open_tasks: "This account or key has as many open tasks as it may have. Try again when one has ended.",
   internal_error: "Something went wrong on our side.",
   unavailable: "The service is busy. Try again in a few seconds.",
   // why a task failed

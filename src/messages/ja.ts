@@ -33,7 +33,7 @@ export default {
   range_not_satisfiable: "要求された範囲はファイルの外にあります。",
   content_policy_violation: "コンテンツがポリシーに違反しています。",
   rate_limit_exceeded: "リクエストが多すぎます。しばらくしてから再試行してください。",
-  too_many_open_tasks: "このアカウントの実行中タスクが上限に達しています。いずれかが終了してから再試行してください。",
+  too_many_open_tasks: "このアカウントまたはキーの実行中タスクが上限に達しています。いずれかが終了してから再試行してください。",
   internal_error: "サーバー内部でエラーが発生しました。",
   unavailable: "サービスが混み合っています。数秒後に再試行してください。",
   provider_error: "生成に失敗しました。料金は発生していません。",

@@ -32,7 +32,7 @@ export default {
   range_not_satisfiable: "요청한 범위가 파일을 벗어났습니다.",
   content_policy_violation: "콘텐츠가 정책을 위반합니다.",
   rate_limit_exceeded: "요청이 너무 많습니다. 잠시 후 다시 시도하세요.",
-  too_many_open_tasks: "이 계정의 진행 중인 작업이 한도에 도달했습니다. 작업이 끝난 후 다시 시도하세요.",
+  too_many_open_tasks: "이 계정 또는 키의 진행 중인 작업이 한도에 도달했습니다. 작업이 끝난 후 다시 시도하세요.",
   internal_error: "서버 내부에서 오류가 발생했습니다.",
   unavailable: "서비스가 혼잡합니다. 몇 초 후 다시 시도하세요.",
   provider_error: "생성에 실패했습니다. 요금은 부과되지 않았습니다.",

@@ -32,7 +32,7 @@ export default {
   range_not_satisfiable: "请求的范围超出文件大小。",
   content_policy_violation: "内容违反内容政策。",
   rate_limit_exceeded: "请求过多，请稍后再试。",
-  too_many_open_tasks: "该账户的进行中任务已达上限，请在有任务结束后再试。",
+  too_many_open_tasks: "该账户或密钥的进行中任务已达上限，请在有任务结束后再试。",
   internal_error: "服务内部发生错误。",
   unavailable: "服务繁忙，请几秒后再试。",
   provider_error: "生成失败，未扣除费用。",

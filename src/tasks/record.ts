@@ -51,6 +51,8 @@ export interface Submission {
   keyId: string;
   /** The object of the browser token that it was submitted with. */
   token?: string;
+  /** Open tasks that its key may have. */
+  maxKeyTasks?: number;
   kind: Kind;
   model: string;
   routes: Route[];

@@ -43,7 +43,7 @@ export async function reservePrice(task: Task, env: Env): Promise<Awaited<Return
   const { accountId, reference, price } = submission;
   const token = tokenOf(env, task);
   if (token && !(await token.take(id, price))) return "token";
-  const answer = await reserve(env.DB, toCharge(task), price, maxOpenTasks(env));
+  const answer = await reserve(env.DB, toCharge(task), price, maxOpenTasks(env), submission.maxKeyTasks);
   if (token && answer !== "reserved") await token.giveBack(id);
   if (answer === "reserved" && reference !== undefined) await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
   return answer;

@@ -25,6 +25,8 @@ const success: [method: string, path: RegExp, answers: Answers][] = [
   ["POST", /^\/v1\/webhook\/test$/, { 200: schema.webhookTest }],
   ["GET", /^\/v1\/webhook_secret$/, { 200: schema.webhookSecret }],
   ["POST", /^\/v1\/webhook_secret$/, { 200: schema.webhookSecret }],
+  ["GET", /^\/v1\/key$/, { 200: schema.ownKey }],
+  ["PATCH", /^\/admin\/keys\/[^/]+$/, { 200: schema.apiKey }],
   ["POST", /^\/v1\/tokens$/, { 201: schema.newToken }],
   ["GET", /^\/v1\/models$/, { 200: schema.modelList }],
   ["GET", /^\/v1\/models\/[^/]+$/, { 200: schema.modelEntry }],

@@ -1,0 +1,34 @@
+/** `/v1/key`: the calling key's name, limits and what is left of them. */
+
+import { Hono } from "hono";
+import { findKey } from "../db/api-keys.ts";
+import { readBalance, remaining, toUnits } from "../db/ledger.ts";
+import { ApiError } from "../errors.ts";
+import { admitted } from "./auth.ts";
+import { notAllowed } from "./errors.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { scopeView } from "./key-scope.ts";
+
+export const key = new Hono<AppEnv>().get("/", admitted("read"), show).all("/", notAllowed("GET, HEAD"));
+
+async function show(c: AppContext): Promise<Response> {
+  const { keyHash, keyId } = c.get("caller");
+  const [found, wallet] = await Promise.all([keyHash && findKey(c.env.DB, keyHash), readBalance(c.env.DB, keyId)]);
+  // The console calls without one.
+  if (!found || !wallet) throw new ApiError("not_found");
+  const left = remaining(wallet);
+  return answer(c, {
+    id: found.id,
+    object: "key",
+    name: found.name,
+    prefix: found.prefix,
+    created_at: Math.floor(found.createdAt / 1000),
+    expires_at: found.expiresAt === null ? null : Math.floor(found.expiresAt / 1000),
+    quota: wallet.quota === null ? null : toUnits(wallet.quota),
+    used: toUnits(wallet.used),
+    reserved: toUnits(wallet.reserved),
+    remaining: left === null ? null : toUnits(left),
+    ...scopeView(found.scope),
+    open_tasks: wallet.openTasks,
+  });
+}
