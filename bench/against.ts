@@ -1,4 +1,4 @@
-/** `npm run bench:against -- <revision>`: this gateway beside that of another revision, which must have the same dependencies. Exits 1 when anything costs over a tenth more. */
+/** `npm run bench:against -- <revision>`: compares this gateway with another revision, which must have the same dependencies. Exits 1 if any cost is more than a tenth higher. */
 
 import { execFileSync } from "node:child_process";
 import { rmSync, statSync, symlinkSync } from "node:fs";
@@ -33,7 +33,7 @@ const built = async (dir: string, name: string) => {
 const here = await built(root, "script");
 const there = await built(other, "other-script");
 
-/** A gateway that runs, and how long it took until its first tasks were made. */
+/** A running gateway, and how long it took until its first tasks were completed. */
 async function start(gateway: typeof here) {
   const began = performance.now();
   const server = await startServer(tempDir, { ...gateway, consumes: true, bindings: gatewayBindings });

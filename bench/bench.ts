@@ -1,4 +1,4 @@
-/** `npm run bench`: what a status query and a submission cost beside the least they could cost. Exits 1 when it is too much. */
+/** `npm run bench`: the cost of a status query and a submission, compared with the minimal platform operations. Exits 1 if it is above the gate. */
 
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { failures, table } from "./report.ts";
 const isQuick = process.argv.includes("--quick");
 
 const statusSlices: Slices = { turns: isQuick ? 6 : 18, warmUps: 3, requests: 2_000 };
-// After 30 seconds alarms send a task's message again, and live objects hold files: servers for submissions do not get old.
+// After 30 seconds alarms send a task's message again, and live objects hold files: servers for submissions are replaced before that.
 const submissionSlices: Slices = { turns: 10, warmUps: 3, requests: 100 };
 const submissionPairs = isQuick ? 1 : 3;
 

@@ -11,7 +11,7 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 const wranglerDir = dirname(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const quiet = { CI: "true", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", WRANGLER_WRITE_LOGS: "false" };
 
-/** The Worker of a wrangler.toml, bundled into `outDir`: the path of its script. */
+/** Bundles the Worker of a wrangler.toml into `outDir` and returns the path of its script. */
 export async function bundle(configPath: string, main: string, outDir: string): Promise<string> {
   const command = [join(wranglerDir, "wrangler-dist/cli.js"), "deploy", "--dry-run", "--minify", "--outdir", outDir, "-c", configPath];
   await promisify(execFile)(process.execPath, ["--no-warnings", ...command], { cwd: root, env: { ...process.env, ...quiet } });

@@ -1,4 +1,4 @@
-/** The calls of both sides: for a fresh key, to tasks in the status that is asked for. */
+/** The requests of both sides: for a new key, to tasks with a given status. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call, Client } from "./load.ts";
@@ -15,10 +15,10 @@ const tasks = 16;
 const image = JSON.stringify({ model: "imgA-4", prompt: "A lighthouse at dawn, long exposure", size: "16:9", n: 1 });
 const video = JSON.stringify({ model: "vidA-2", prompt: "A fox in a red scarf reads a letter aloud", duration: 10 });
 
-// What a browser's or a library's request carries, too: both sides read it, whether they use it or not.
+// Headers that browsers and libraries send too: both sides read them, whether they use them or not.
 const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, accept: "application/json", "user-agent": "bench/1" });
 
-/** The headers of a fresh key of a gateway. */
+/** The headers for a new key of a gateway. */
 export async function freshHeaders(client: Client): Promise<Record<string, string>> {
   const admin = { method: "POST", headers: headersOf(adminToken) } as const;
   const post = async (path: string, body: object) => JSON.parse(await client.send({ ...admin, path, body: JSON.stringify(body) }));
@@ -27,12 +27,12 @@ export async function freshHeaders(client: Client): Promise<Record<string, strin
   return headersOf(key as string);
 }
 
-/** The calls of a gateway for a fresh key. */
+/** A gateway's requests for a new key. */
 export async function gatewayCalls(client: Client) {
   const headers = await freshHeaders(client);
   const submission: Call = { method: "POST", path: "/v1/images/generations", headers, body: image };
 
-  /** Status queries of fresh tasks that have come to this status. */
+  /** Status queries of new tasks that have reached this status. */
   const status = async (status: "in_progress" | "completed"): Promise<Call[]> => {
     const submit: Call = status === "completed" ? submission : { ...submission, path: "/v1/videos/generations", body: video };
     const made = await Promise.all(Array.from({ length: tasks }, async () => JSON.parse(await client.send(submit)) as { id: string }));
@@ -51,7 +51,7 @@ async function until(client: Client, call: Call, status: string): Promise<void> 
   throw new Error(`${call.path} did not come to be ${status}`);
 }
 
-/** The floor's calls, with a gateway's headers. */
+/** The floor's requests, with a gateway's headers. */
 export async function floorCalls(client: Client, headers: Record<string, string>) {
   const submission: Call = { method: "POST", path: "/records", headers, body: image };
   const made = await Promise.all(Array.from({ length: tasks }, async () => JSON.parse(await client.send(submission)) as { id: string }));

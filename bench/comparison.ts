@@ -1,4 +1,4 @@
-/** Two servers under the same load in turns, and what the turns say together. */
+/** Loads two servers in turn and combines the measurements. */
 
 import type { Call, Client } from "./load.ts";
 import { cpuUs } from "./process-tree.ts";
@@ -11,30 +11,30 @@ export interface Side {
   calls: Call[];
 }
 
-/** How much of one side's load is measured at once. */
+/** The size of one measurement. */
 export interface Slices {
-  /** Turns of each side that count. */
+  /** Measured turns of each side. */
   turns: number;
-  /** Turns before them that do not. */
+  /** Warm-up turns, which are not measured. */
   warmUps: number;
   requests: number;
 }
 
-/** One turn of one side: CPU microseconds per request, the median latency in milliseconds, requests per second. */
+/** One turn of one side: CPU microseconds per request, median latency in milliseconds, requests per second. */
 interface Turn {
   cpu: number;
   p50: number;
   rate: number;
 }
 
-/** The turns of both sides, and the CPU ratio of every two that were neighbours. */
+/** The turns of both sides, and the CPU ratio of each pair of adjacent turns. */
 export interface Comparison {
   own: Turn[];
   floor: Turn[];
   ratios: number[];
 }
 
-/** The value below which this part of the values lies. */
+/** The quantile of the values at this share. */
 export function quantile(values: number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (sorted.length - 1) * part;
@@ -64,7 +64,7 @@ export async function compare(own: Side, floor: Side, { turns, warmUps, requests
   return found;
 }
 
-/** Several runs of the same comparison as one. */
+/** Several runs of the same comparison, combined. */
 export const joined = (parts: Comparison[]): Comparison => ({
   own: parts.flatMap((part) => part.own),
   floor: parts.flatMap((part) => part.floor),

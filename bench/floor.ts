@@ -1,4 +1,4 @@
-/** The floor: the platform operations that a status query and a submission cannot do without, behind a bare Hono route each. */
+/** The floor: only the platform operations that a status query and a submission need, each behind a bare Hono route. */
 
 /// <reference types="@cloudflare/workers-types" />
 
@@ -13,7 +13,7 @@ interface FloorEnv {
 
 type Body = Record<string, string | number>;
 
-/** An answer as long as the gateway's, and nothing else. */
+/** An answer of the same length as the gateway's. */
 interface Answer {
   id: string;
   object: string;
@@ -33,7 +33,7 @@ export class RecordObject extends DurableObject<FloorEnv> {
     this.#record = ctx.storage.kv.get<Answer>("record");
   }
 
-  /** For its owner only, as every record. */
+  /** Readable by its owner only, like every record. */
   read(account: string): Answer | undefined {
     return account === this.#account ? this.#record : undefined;
   }

@@ -1,4 +1,4 @@
-/** A process of its own for each server: one workerd with one Worker, reached without a proxy in between. */
+/** A process for each server: one workerd with one Worker, reached without a proxy. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -9,35 +9,35 @@ import { root } from "./build.ts";
 import { outsideBucket } from "./large-body/bucket-plugin.ts";
 import { upstream } from "./upstream.ts";
 
-/** What a host is told, as JSON in its first argument. */
+/** The options of a host, as JSON in its first argument. */
 export interface HostOptions {
   configPath: string;
   /** The bundled script. */
   script: string;
   stateDir: string;
-  /** Deliver the queues' messages. */
+  /** True delivers the queues' messages. */
   consumes: boolean;
   bindings: Record<string, string>;
-  /** The most that the heap of each isolate may hold; without it, as much as the machine has. */
+  /** The heap limit of each isolate in MiB; undefined for no limit. */
   heapMB?: number;
-  /** Host and port of the bucket of `ASSETS`; without it, the simulator in the measured process. */
+  /** Host and port of the bucket for `ASSETS`; undefined for the simulator in the measured process. */
   bucket?: string;
 }
 
-/** What a host tells when it has started. */
+/** The message of a host when it has started. */
 export interface HostStarted {
   url: string;
-  /** Of the Worker's isolate; empty when its heap is not limited. */
+  /** The inspector URL of the Worker's isolate; empty if its heap is not limited. */
   inspectorUrl: string;
 }
 
-// The one that wrangler brings: it belongs to the workerd of this project.
+// Wrangler's own miniflare: it matches this project's workerd.
 const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
 const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
 
 const options: HostOptions = JSON.parse(process.argv[2] ?? "");
 if (options.heapMB !== undefined) process.env["MINIFLARE_WORKERD_V8_FLAGS"] = `--max-heap-size=${options.heapMB}`;
-// Rules are for sources; what was bundled is one module.
+// Module rules are for sources; the bundle is one module.
 const { modulesRules: _rules, ...workerOptions } = unstable_getMiniflareWorkerOptions(options.configPath)
   .workerOptions as V4WorkerOptions & {
   modulesRules?: unknown;
@@ -61,7 +61,7 @@ const miniflare = new Miniflare(
   }),
 );
 
-// The parent's end is the host's end.
+// The host ends when its parent ends.
 process.once("disconnect", () => void miniflare.dispose().then(() => process.exit()));
 
 await miniflare.ready;
@@ -70,7 +70,7 @@ for (const file of (await readdir(join(root, "migrations"))).filter((name) => na
   const statements = unstable_splitSqlQuery(await readFile(join(root, "migrations", file), "utf8"));
   await db.batch(statements.map((statement) => db.prepare(statement)));
 }
-// Who pays in the floor; nobody in the gateway.
+// The wallets that the floor charges; the gateway does not use them.
 await db.prepare("INSERT INTO wallet (id, quota) VALUES ('account', 1000000000000), ('key', 1000000000000)").run();
 const inspectorUrl = options.heapMB === undefined ? "" : new URL("/core:user:measured", await miniflare.getInspectorURL()).href;
 process.send!({ url: (await miniflare.unsafeGetDirectURL("measured")).origin, inspectorUrl } satisfies HostStarted);

@@ -1,4 +1,4 @@
-/** The load: a number of requests over kept connections, each answered before the next. */
+/** The load: a number of requests over kept-alive connections, each answered before the next is sent. */
 
 import { Agent, request as httpRequest } from "node:http";
 
@@ -19,7 +19,7 @@ export class Client {
     this.#origin = new URL(url);
   }
 
-  /** One answer's body. Throws when the status is not 2xx. */
+  /** Reads one answer's body. Throws when the status is not 2xx. */
   send({ method, path, headers, body }: Call): Promise<string> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.#origin;
@@ -41,7 +41,7 @@ export class Client {
     });
   }
 
-  /** Sends the calls, taken in turn, `count` times in all; answers each one's milliseconds. */
+  /** Sends the requests in turn, `count` in all; returns each one's duration in milliseconds. */
   async run(calls: Call[], count: number): Promise<number[]> {
     const latencies: number[] = [];
     let sent = 0;

@@ -1,4 +1,4 @@
-/** The gateway and the floor, both running and ready for their load. */
+/** The gateway and the floor, both running and ready for load. */
 
 import { join } from "node:path";
 import { bundle } from "./build.ts";
@@ -7,13 +7,13 @@ import { floorCalls, gatewayBindings, gatewayCalls } from "./calls.ts";
 import { type Call, Client } from "./load.ts";
 import { startServer } from "./server.ts";
 
-/** The bundled scripts. */
+/** The paths of the bundled scripts. */
 export interface Scripts {
   gateway: string;
   floor: string;
 }
 
-/** Both Workers, bundled. */
+/** Bundles both Workers. */
 export async function bundleBoth(tempDir: string): Promise<Scripts> {
   const [gateway, floor] = await Promise.all([
     bundle("wrangler.toml", "src/worker.ts", join(tempDir, "gateway")),
@@ -23,14 +23,14 @@ export async function bundleBoth(tempDir: string): Promise<Scripts> {
 }
 
 export interface Pair {
-  /** The gateway under these calls. */
+  /** The gateway with these requests. */
   own: (calls: Call[]) => Side;
   floor: (calls: Call[]) => Side;
   calls: Awaited<ReturnType<typeof gatewayCalls>>;
   floorCalls: Awaited<ReturnType<typeof floorCalls>>;
 }
 
-/** Runs the work beside fresh servers, and ends them. Without `consumes` the messages of submissions are nobody's. */
+/** Runs the work with new servers, and stops them. Without `consumes` the messages of submissions are not delivered. */
 export async function withPair<T>(tempDir: string, scripts: Scripts, consumes: boolean, work: (pair: Pair) => Promise<T>): Promise<T> {
   const stops: (() => unknown)[] = [];
   const start = async (configPath: string, script: string, bindings: Record<string, string>) => {

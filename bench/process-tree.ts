@@ -1,4 +1,4 @@
-/** What processes have used of the processor, from /proc: Linux only. */
+/** CPU time of processes, from /proc: Linux only. */
 
 import { readdir, readFile } from "node:fs/promises";
 
@@ -7,13 +7,13 @@ export const canReadCpu = process.platform === "linux";
 /** The kernel's clock tick in microseconds, the same for programs everywhere. */
 const tickUs = 10_000;
 
-/** Fields of /proc/<pid>/stat from the third on: the command's name before them may contain anything. */
+/** Fields of /proc/<pid>/stat from the third on: the command name before them may contain any character. */
 async function statOf(pid: number): Promise<string[]> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
-/** The processes that a process has started, and that they have started. */
+/** All descendants of a process. */
 export async function processesBelow(root: number): Promise<number[]> {
   if (!canReadCpu) return [];
   const children = new Map<number, number[]>();
@@ -28,14 +28,14 @@ export async function processesBelow(root: number): Promise<number[]> {
   return below;
 }
 
-/** User and system time of the processes in microseconds; NaN where it cannot be read. */
+/** User and system time of the processes in microseconds; NaN if it cannot be read. */
 export async function cpuUs(processes: number[]): Promise<number> {
   if (!canReadCpu) return Number.NaN;
   const times = await Promise.all(processes.map(cpuOf));
   return times.reduce((sum, us) => sum + us, 0);
 }
 
-/** The kernel counts a thread's nanoseconds where it keeps scheduler statistics, and everywhere a process's ticks: utime and stime. */
+/** The kernel counts nanoseconds per thread where scheduler statistics are on, and ticks per process everywhere: utime and stime. */
 async function cpuOf(pid: number): Promise<number> {
   try {
     const threads = await readdir(`/proc/${pid}/task`);

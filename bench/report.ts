@@ -1,8 +1,8 @@
-/** The table of results, and whether the gates hold. */
+/** The table of results, and the gates that they must meet. */
 
 import { type Comparison, quantile } from "./comparison.ts";
 
-/** CPU per request over the floor's: at most this. */
+/** The maximum of CPU per request, as a multiple of the floor's. */
 const gate = 1.25;
 
 const median = (values: number[]) => quantile(values, 0.5);
@@ -15,7 +15,7 @@ function rowOf(name: string, { own, floor, ratios }: Comparison): string[] {
   return [name, median(ratios).toFixed(3), quartiles, String(own.length), ...both("cpu", 0), ...both("p50", 2), ...both("rate", 0)];
 }
 
-/** The measurements as a table. */
+/** Formats the measurements as a table. */
 export function table(results: Record<string, Comparison>): string {
   const rows = [header, ...Object.entries(results).map(([name, result]) => rowOf(name, result))];
   const widths = header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
@@ -24,7 +24,7 @@ export function table(results: Record<string, Comparison>): string {
   return rows.map(line).join("\n");
 }
 
-/** A sentence for every measurement that costs more than its gate allows. */
+/** A message for every measurement above its gate. */
 export const failures = (results: Record<string, Comparison>): string[] =>
   Object.entries(results)
     .filter(([, { ratios }]) => median(ratios) > gate)

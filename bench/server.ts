@@ -1,4 +1,4 @@
-/** A measured server: started in a host process of its own, and ended with it. */
+/** A measured server: a host process of its own, which ends with this process. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -10,16 +10,16 @@ import type { HostOptions, HostStarted } from "./host.ts";
 import { processesBelow } from "./process-tree.ts";
 
 export interface Server extends HostStarted {
-  /** What the host has started: the runtime. */
+  /** The process id of the runtime. */
   processes: number[];
-  /** Ends all of them. */
+  /** Stops the processes. */
   stop: () => Promise<void>;
 }
 
 const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
 const workerd = (createRequire(requireOfWrangler.resolve("miniflare"))("workerd") as { default: string }).default;
 
-/** A runtime whose log goes nowhere: a pipe to the host would add the waking of its reader to each line. */
+/** A runtime that discards its log: a pipe would add the reader's wake-ups to each line. */
 async function silentRuntime(dir: string): Promise<Record<string, string>> {
   if (process.platform !== "linux") return {};
   const path = join(dir, "workerd");
@@ -29,7 +29,7 @@ async function silentRuntime(dir: string): Promise<Record<string, string>> {
 
 const host = fileURLToPath(new URL("host.ts", import.meta.url));
 
-/** Starts a server whose state lives under `tempDir`, which is the caller's to remove. */
+/** Starts a server with its state under `tempDir`, which the caller removes. */
 export async function startServer(tempDir: string, options: Omit<HostOptions, "stateDir">): Promise<Server> {
   const stateDir = await mkdtemp(join(tempDir, "state-"));
   const child = fork(host, [JSON.stringify({ ...options, stateDir } satisfies HostOptions)], {

@@ -1,9 +1,9 @@
-/** The upstream behind the measured gateway: images are ready at once, videos never. */
+/** The upstream of the measured gateway: images are ready at once, videos never. */
 
 const image = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
 const anHourMs = 3_600_000;
 
-/** Answers as the sandbox Worker does. */
+/** Answers in the sandbox Worker's format. */
 export async function upstream(request: { method: string; url: string; json(): Promise<unknown> }): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (request.method === "POST") {

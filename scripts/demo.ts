@@ -1,4 +1,4 @@
-/** `npm run demo`: does the gateway's main job once, saves what it made under `demo-output/` and checks every file and the bill. */
+/** `npm run demo`: makes one of each, saves the files under `demo-output/` and checks every file and the bill. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { ProgressBoard } from "./support/progress-board.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
 
-// Where a test, or a second demo beside the first, does not want its files in the project.
+// Set by tests, and for a second demo in parallel, to keep files out of the project.
 const outputDir = resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output"));
 
 const stopping = stopSignal();
@@ -26,10 +26,10 @@ try {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
-// Requests of an interrupted run must not keep the process.
+// Pending requests of an interrupted run must not keep the process alive.
 if (stopping.aborted) process.exit();
 
-/** Runs the work against `BASE_URL`, or else against a gateway of its own with state that is thrown away. */
+/** Runs the work against `BASE_URL`, or against a gateway of its own with temporary state. */
 async function withGateway(work: (api: ApiClient, own: boolean) => Promise<string[]>): Promise<string[]> {
   const { BASE_URL: baseUrl, API_KEY: apiKey } = process.env;
   if (baseUrl) {
@@ -39,12 +39,12 @@ async function withGateway(work: (api: ApiClient, own: boolean) => Promise<strin
   const stateDir = await mkdtemp(join(tmpdir(), "gateway-demo-"));
   try {
     console.log("Starting a gateway for the demo ...");
-    // Of the environment only this: provider keys that lie in a shell must not make a demo spend money.
+    // Only this is read from the environment: provider keys in a shell must not make a demo spend money.
     const env = process.env["ASSET_TTL_S"] ? { ASSET_TTL_S: process.env["ASSET_TTL_S"] } : {};
     const gateway = await startGateway({ stateDir, env, quiet: true, signal: stopping });
     try {
       const faults = await work(new ApiClient(gateway.baseUrl, gateway.apiKey ?? ""), true);
-      // The gateway goes with its state: what it has to say about a fault is said now.
+      // The gateway's log is deleted with its state: print it now if something failed.
       if (faults.length > 0) console.error(`The end of the gateway's log:\n${gateway.log().slice(-4_000)}`);
       return faults;
     } finally {
@@ -63,7 +63,7 @@ function interrupted(): Promise<never> {
   });
 }
 
-/** Makes everything, prints the summary, and answers what was wrong. */
+/** Makes everything, prints the summary, and returns the faults. */
 async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
   const assetTtl = Number(process.env["ASSET_TTL_S"] || 86_400);
   const [prices, before] = await Promise.all([api.prices(), api.balances()]);
@@ -77,7 +77,7 @@ async function demonstrate(api: ApiClient, own: boolean): Promise<string[]> {
   return [...run.faults, ...billFaults(before, after, cost)];
 }
 
-/** All of it, side by side as far as one thing does not need another. */
+/** Runs all steps, in parallel where one does not need another's result. */
 async function makeAll(run: DemoRun): Promise<void> {
   const videos = "/v1/videos/generations";
   const others = [

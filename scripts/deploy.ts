@@ -1,4 +1,4 @@
-/** `npm run deploy`: creates or upgrades the gateway on a Cloudflare account; run again, it goes on or upgrades. */
+/** `npm run deploy`: creates or upgrades the gateway on a Cloudflare account; a repeated run continues or upgrades. */
 
 import { deploy } from "./deploy/deploy.ts";
 import { runCommand } from "./deploy/command.ts";

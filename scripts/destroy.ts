@@ -1,4 +1,4 @@
-/** `npm run destroy`: takes a deployment down, Workers first and data last, after its name was typed. */
+/** `npm run destroy`: removes a deployment, Workers first and data last, after its name was typed. */
 
 import { runCommand } from "./deploy/command.ts";
 import { destroy } from "./deploy/destroy.ts";

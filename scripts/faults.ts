@@ -1,11 +1,11 @@
-/** `npm run faults`: as many seeded runs of random operations in a storm of faults as are asked for; prints the seeds that fail. */
+/** `npm run faults`: seeded runs of random operations with injected faults; prints the seeds that fail. */
 
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { root } from "./support/wrangler.ts";
 
-/** So many runs share a runtime: a new one costs seconds, and what runs leave behind slows it down. */
+/** Runs per runtime: a new one costs seconds, and the leftovers of many runs slow it down. */
 const chunk = 50;
 
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
@@ -27,7 +27,7 @@ console.log(
     : "",
 );
 
-/** "200" is the first 200 seeds, "300-350" these. */
+/** "200" means the first 200 seeds, "300-350" these seeds. */
 function seedsOf(text: string): [first: number, last: number] {
   const [, from, to] = /^(?:(\d{1,9})-)?(\d{1,9})$/.exec(text) ?? [];
   if (to === undefined) {
@@ -37,7 +37,7 @@ function seedsOf(text: string): [first: number, last: number] {
   return [Number(from ?? 1), Number(to)];
 }
 
-/** Runs these seeds in a runtime of their own. */
+/** Runs these seeds in their own runtime. */
 function run(from: number, to: number): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, [vitest, "run", "--project", "gateway", "test/faults"], {
     cwd: root,

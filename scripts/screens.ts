@@ -1,4 +1,4 @@
-/** `npm run screens`: an image of every page of the console in every look, in `demo-output/screens/`, from a gateway of its own. */
+/** `npm run screens`: a screenshot of every page of the console in every look, in `demo-output/screens/`, from a gateway of its own. */
 
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ try {
 }
 
 async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
-  for (const as of ["nobody", "new", "demo"] as const) {
+  for (const as of ["visitor", "new", "demo"] as const) {
     const page = await (await browser.newContext({ baseURL: baseUrl, locale: "en-US" })).newPage();
     if (as === "demo") await signIn(page, account!);
     if (as === "new") await signUp(page);
@@ -45,7 +45,7 @@ async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Prom
         await show(page, look);
         await page.screenshot({ path: join(outputDir, `${name}-${look.name}.png`), fullPage: true });
       }
-      // What a form answered cannot be opened again.
+      // The answer to a form has no address and cannot be loaded again.
       if (status !== undefined && status !== 404) continue;
       await show(page, looks[0]);
       for (const language of otherLanguages) {

@@ -1,4 +1,4 @@
-/** `npm start`: the gateway on this machine, with all its state in one directory and a demo key to try it with. */
+/** `npm start`: the gateway on this machine, with all its state in one directory and a new demo key. */
 
 import { startGateway, type Gateway } from "./support/gateway.ts";
 import { stopSignal } from "./support/stop-signal.ts";
@@ -28,7 +28,7 @@ try {
   }
 }
 
-/** What a person needs to begin; the lines `NAME=value` are for programs. */
+/** The first steps for a user; the lines `NAME=value` are for programs. */
 function welcome({ baseUrl, adminToken, account }: Gateway, stateDir: string): string {
   if (!account)
     return `\nBASE_URL=${baseUrl}\n\nADMIN_TOKEN is empty: no admin API, no demo account. State in ${stateDir}. Ctrl-C stops.\n`;

@@ -1,4 +1,4 @@
-/** Before each test file: the schema of the local D1, all in one transaction, for that is quicker. */
+/** Before each test file: creates the schema of the local D1, in one transaction for speed. */
 import { env } from "cloudflare:workers";
 
 const isNew = (await env.DB.prepare("SELECT name FROM sqlite_master WHERE name = 'account'").first()) === null;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:answers`: ten tasks at once whose answers hold four images of 4.5 MB in Base64, then ten that have four such images
- * given by URL besides, in an isolate of 128 MB. Exits 1 when a limit is broken.
+ * `npm run bench:answers`: ten tasks at once, each with an answer of four 4.5 MB images in Base64, then ten tasks that also have four
+ * such input images by URL, in an isolate of 128 MB. Exits 1 if a limit is exceeded.
  */
 
 import { once } from "node:events";
@@ -25,10 +25,10 @@ const images = 4;
 const imageBytes = 4_500_000;
 const longestMs = 90_000;
 
-/** An image upstream that answers all requests together, when so many have come: the worst case. It serves the callers' images, too. */
+/** An image upstream that waits for this many requests and then answers them together, which is the worst case. It also serves the callers' images. */
 async function startUpstream() {
   const file = new Uint8Array(imageBytes);
-  // Numbers of no pattern (a linear congruential generator, constants of Numerical Recipes): Base64 of every letter.
+  // Numbers without a pattern (a linear congruential generator, constants of Numerical Recipes), so that the Base64 has every letter.
   for (let at = 0, state = 1; at < imageBytes; at++, state = (state * 1664525 + 1013904223) >>> 0) file[at] = state >>> 24;
   file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const image = JSON.stringify({ b64_json: Buffer.from(file).toString("base64") });
@@ -88,7 +88,7 @@ async function run(headers: Record<string, string>, inputs: string[]): Promise<s
   const ids: string[] = [];
   for (let number = 0; number < tasks; number++)
     ids.push((JSON.parse(await client.send({ method: "POST", path: "/v1/images/generations", headers, body })) as { id: string }).id);
-  // One consumer takes the first; the objects themselves start the others after ten seconds, and only then is anybody answered.
+  // One consumer takes the first task; the objects start the others after ten seconds, and only then does the upstream answer.
   const statuses = async () => {
     const answers = await Promise.all(ids.map((id) => client.send({ method: "GET", path: `/v1/tasks/${id}`, headers })));
     return answers.map((text) => (JSON.parse(text) as { data: { status: string } }).data.status);
@@ -125,7 +125,7 @@ try {
     Array.from({ length: images }, (_, at) => `${upstream.url}/input-${at}.png`),
   );
   if (upstream.inputBytes() - sent < tasks * images * imageBytes) failures.push("not all images given by URL reached the upstream");
-  // workerd ends when an isolate's heap is full, and miniflare starts another: the same process is the same isolate.
+  // When an isolate's heap is full, workerd ends and miniflare starts another: the same process id means the same isolate.
   const alive = (await processesBelow(process.pid)).filter((pid) => server.processes.includes(pid));
   if (alive.length !== server.processes.length) failures.push("workerd died");
 } finally {

@@ -1,4 +1,4 @@
-/** Tells miniflare that an R2 binding's bucket is a server elsewhere: see `bucket.ts`. */
+/** A miniflare plugin that connects an R2 binding to a bucket on another server: see `bucket.ts`. */
 
 interface WorkerOptions {
   config: { env?: Record<string, { type: string; dev?: { options?: { address: string } } }> };
@@ -17,7 +17,7 @@ export const outsideBucket = (name: string, address: string) => ({
 const bindingsOf = ({ config }: WorkerOptions) => Object.entries(config.env ?? {}).filter(([, binding]) => binding.type === type);
 
 /**
- * What miniflare loads.
+ * The plugin that miniflare loads.
  * @public
  */
 export const plugins = {

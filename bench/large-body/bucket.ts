@@ -1,4 +1,4 @@
-/** An R2 bucket in the memory of this process, on the wire of workerd's own binding: the simulator would share the gateway's thread. */
+/** An R2 bucket in this process's memory with the protocol of workerd's binding: the simulator would share the gateway's thread. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,12 +12,12 @@ interface File {
 export interface Bucket {
   /** Host and port. */
   address: string;
-  /** What lies in the bucket now, by key. */
+  /** The stored objects by key. */
   files: ReadonlyMap<string, File>;
   close: () => void;
 }
 
-/** What the gateway asks of its bucket: no conditions, ranges, or uploads in parts. */
+/** The operations that the gateway uses: no conditions, ranges, or multipart uploads. */
 type BindingRequest =
   | { method: "head" | "get"; object: string }
   | { method: "put"; object: string; httpFields?: object }
@@ -63,7 +63,7 @@ async function answer(files: Map<string, File>, incoming: IncomingMessage, respo
   }
 }
 
-/** A request to read stands in a header; one to write before the bytes, its length in a header. */
+/** The request to read is in a header; the request to write precedes the bytes, with its length in a header. */
 async function read(incoming: IncomingMessage): Promise<{ request: BindingRequest; bytes: Buffer }> {
   const pieces: Buffer[] = [];
   for await (const piece of incoming) pieces.push(piece as Buffer);

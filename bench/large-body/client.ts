@@ -1,11 +1,11 @@
-/** Sends bodies with large images in them, from little memory of its own. */
+/** Sends bodies with large images while using little memory. */
 
 import { request, type IncomingHttpHeaders } from "node:http";
 
 const MiB = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
-/** A body of which nothing is in memory but one image. */
+/** A body that needs only one image in memory. */
 export interface LargeBody {
   length: number;
   pieces: () => Generator<Uint8Array>;
@@ -14,10 +14,10 @@ export interface LargeBody {
 const images = 5;
 const imageBytes = 10 * MiB;
 
-/** A JSON body: `fields`, and `images` with as many and as large ones as the gateway takes, all the same one. */
+/** A JSON body: `fields`, and `images` with the largest number and size that the gateway accepts, all the same image. */
 export function largeBody(fields: Record<string, unknown>): LargeBody {
   const file = new Uint8Array(imageBytes);
-  // Numbers of no pattern (a linear congruential generator, constants of Numerical Recipes): Base64 of every letter.
+  // Numbers without a pattern (a linear congruential generator, constants of Numerical Recipes), so that the Base64 has every letter.
   for (let at = 0, state = 1; at < imageBytes; at++, state = (state * 1664525 + 1013904223) >>> 0) file[at] = state >>> 24;
   file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const image = Buffer.from(`"data:image/png;base64,${Buffer.from(file).toString("base64")}"`);
@@ -44,10 +44,10 @@ export interface Answer {
 }
 
 /**
- * Streams a body to a URL, on a connection of its own.
+ * Streams a body to a URL, on its own connection.
  *
- * @param options.isChunked send it without saying its length.
- * @param options.breakAfter bytes after which the client is gone: the answer is then undefined.
+ * @param options.isChunked send it without a content length.
+ * @param options.breakAfter disconnect after this many bytes: the answer is then undefined.
  */
 export async function send(
   url: string,
@@ -80,7 +80,7 @@ export async function send(
     () => (isAnswered = true),
   );
   for (const piece of body.pieces()) {
-    if (isAnswered) break; // refused before it was read to its end
+    if (isAnswered) break; // the gateway refused the body before reading all of it
     if (breakAfter !== undefined && sent >= breakAfter) {
       outgoing.destroy();
       return answer;

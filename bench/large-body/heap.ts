@@ -1,4 +1,4 @@
-/** What an isolate holds, asked of workerd's inspector while it works: workerd itself limits the heap, and not the buffers behind it. */
+/** The memory of an isolate, measured by workerd's inspector: workerd itself limits only the heap, not the buffers. */
 
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,14 +6,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 const MiB = 1024 * 1024;
 const stepMs = 5;
 
-/** What the inspector tells, in bytes. */
+/** The inspector's values, in bytes. */
 interface HeapUsage {
   usedSize: number;
   embedderHeapUsedSize: number;
   backingStorageSize: number;
 }
 
-/** The most that an isolate holds during `work`, in MiB: objects and buffers, garbage that is not collected yet included. */
+/** The peak memory of an isolate during `work`, in MiB: objects and buffers, uncollected garbage included. */
 export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>): Promise<{ result: T; mostMiB: number }> {
   const socket = new WebSocket(inspectorUrl);
   await once(socket, "open");

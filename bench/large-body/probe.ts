@@ -1,11 +1,11 @@
-/** A process that sends small requests one after the other and tells how long each took: the sender of large bodies must not slow it down. */
+/** A process that sends small requests one after the other and reports their durations, undisturbed by the sender of large bodies. */
 
 import { fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "../load.ts";
 
-/** Where small requests go: the paths in turn. */
+/** The URL and paths of the small requests, used in turn. */
 export interface ProbeOptions {
   url: string;
   headers: Record<string, string>;
@@ -15,7 +15,7 @@ export interface ProbeOptions {
 const file = fileURLToPath(import.meta.url);
 const pauseMs = 5;
 
-/** Sends small requests until `work` is done: the milliseconds each took, in order of length. Throws when one is not answered well. */
+/** Sends small requests until `work` is done: their durations in milliseconds, sorted. Throws if a request fails. */
 export async function probeBeside<T>(options: ProbeOptions, work: () => Promise<T>): Promise<{ result: T; waits: number[] }> {
   const child = fork(file, [JSON.stringify(options)], { execArgv: ["--no-warnings"] });
   const message = () =>

@@ -1,4 +1,4 @@
-/** `npm run bench:large-body`: bodies of 69.9 MB with five images to the gateway in an isolate of 128 MB. Exits 1 when a limit is broken. */
+/** `npm run bench:large-body`: bodies of 69.9 MB with five images to a gateway in an isolate of 128 MB. Exits 1 if a limit is exceeded. */
 
 import { rmSync } from "node:fs";
 import { mkdtemp, readFile } from "node:fs/promises";
@@ -47,7 +47,7 @@ const url = `${server.url}/v1/images/generations`;
 const body = largeBody({ model: "imgA-4", prompt: "Five images as one", n: 1 });
 const probe = { url: server.url, headers, paths: ["/healthz", "/v1/models", "/v1/balance"] };
 
-/** Sends bodies at once and waits for their tasks: the answers, and those of the tasks. */
+/** Sends bodies at once and waits for their tasks: the submissions' answers and the final tasks. */
 async function submit(count: number, options: { isChunked?: boolean } = {}) {
   const answers = (await Promise.all(Array.from({ length: count }, () => send(url, body, { headers, ...options })))) as Answer[];
   const ids = answers.filter(({ status }) => status === 200).map(({ text }) => (JSON.parse(text) as { id: string }).id);
@@ -57,7 +57,7 @@ async function submit(count: number, options: { isChunked?: boolean } = {}) {
   return { answers, tasks };
 }
 
-/** Checks bodies from the first byte to the end of their tasks, and what they cost beyond doing nothing for as long. */
+/** Measures bodies from the first byte to the end of their tasks, minus the idle cost of the same time. */
 async function measure(title: string, work: () => ReturnType<typeof submit>): Promise<void> {
   const idleUs = (await usedIn(() => sleep(1000))).us / 1000;
   const { us, ms, result } = await usedIn(work);
@@ -91,7 +91,7 @@ async function inputsAreGone(title: string): Promise<void> {
   must(inputs() === 0, `${title}: ${inputs()} inputs stay in the bucket`);
 }
 
-/** All isolates, the simulators of queue, database and objects included. */
+/** All isolates, including the simulators of queue, database and objects. */
 async function memoryMB(): Promise<string> {
   const statuses = await Promise.all(server.processes.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
   const sum = (field: string) =>
@@ -99,7 +99,7 @@ async function memoryMB(): Promise<string> {
   return `${sum("VmRSS")} MB, at most ${sum("VmHWM")} MB so far`;
 }
 
-/** How long small requests wait while the work is done. Other programs on the machine delay all of them: it wants a quiet one. */
+/** The durations of small requests during the work. Other programs on the machine delay them too: use a quiet machine. */
 async function probed(title: string, work: () => Promise<unknown>): Promise<void> {
   const { waits } = await probeBeside(probe, work);
   const within = (share: number) => waits[Math.ceil(share * waits.length) - 1] ?? NaN;
@@ -108,7 +108,7 @@ async function probed(title: string, work: () => Promise<unknown>): Promise<void
   must(within(1) < mostWaitMs, `small requests ${title}: one took ${longest}, not below ${mostWaitMs} ms`);
 }
 
-/** What the platform would count against the isolate's 128 MB. */
+/** The memory that the platform counts against the isolate's 128 MB. */
 async function held(count: number): Promise<void> {
   const { mostMiB } = await heapDuring(server.inspectorUrl, () => submit(count));
   console.log(`${count} bodies at once: the isolate holds ${mostMiB} MiB at most, objects and buffers`);
@@ -129,7 +129,7 @@ try {
   must(inputs() > 0, "a client that stopped half-way: nothing had been stored");
   await inputsAreGone("a client that stopped half-way");
   await measure("one body after all that", () => submit(1));
-  // workerd ends when an isolate's heap is full, and miniflare starts another: the same process is the same isolate.
+  // When an isolate's heap is full, workerd ends and miniflare starts another: the same process id means the same isolate.
   must(
     (await processesBelow(process.pid)).filter((pid) => server.processes.includes(pid)).length === server.processes.length,
     "workerd died",

@@ -1,4 +1,4 @@
-/** Reads an account through Cloudflare's API. What a deployment changes, it changes through wrangler. */
+/** Reads an account through Cloudflare's API. Changes are made through wrangler. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -27,7 +27,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** How a call proves who makes it. */
+/** The credentials of a call. */
 export type Credentials = Record<string, string>;
 
 /** Cloudflare's API with one account's credentials. */
@@ -40,12 +40,12 @@ export class CloudflareApi {
     this.#credentials = credentials;
   }
 
-  /** The result of a read. Network faults and 5xx are tried again; throws `ApiRefusal` for what the API refuses. */
+  /** The result of a read. Retries network faults and 5xx; throws `ApiRefusal` if the API refuses the call. */
   async get<T>(path: string, shape: z.ZodMiniType<T>): Promise<T> {
     return shape.parse((await this.call("GET", path)).result);
   }
 
-  /** As `get`; undefined when the API answers 404, or 403 where `mayBeForbidden` says so. */
+  /** Like `get`; undefined if the API answers 404, or 403 where `mayBeForbidden` is set. */
   async find<T>(path: string, shape: z.ZodMiniType<T>, mayBeForbidden = false): Promise<T | undefined> {
     try {
       return await this.get(path, shape);
@@ -55,7 +55,7 @@ export class CloudflareApi {
     }
   }
 
-  /** Any call, for the few things that wrangler has no command for. Only calls that may be repeated. */
+  /** Any other call, where wrangler has no command. Only for calls that may be repeated. */
   async call(method: string, path: string, body?: object): Promise<{ result: unknown; cursor: string | undefined }> {
     for (let attempt = 1; ; attempt++) {
       const response = await fetch(this.#base + path, {
@@ -88,7 +88,7 @@ const reasonOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : String(cause);
 };
 
-/** An error as the operator should read it. */
+/** An error in the operator's words. */
 export const toStop = (error: unknown): Stop =>
   error instanceof Stop
     ? error

@@ -1,10 +1,10 @@
-/** What `npm run deploy` and `npm run destroy` share: an end by signal, errors as sentences, a question on the terminal. */
+/** What `npm run deploy` and `npm run destroy` share: ending by signal, error messages, a question on the terminal. */
 
 import { createInterface } from "node:readline/promises";
 import { stopSignal } from "../support/stop-signal.ts";
 import { toStop } from "./api.ts";
 
-/** Runs a command to its end; a fault is printed as its reason and remedy, and the exit code is 1. */
+/** Runs a command to its end; a fault is printed as its reason and remedy, with exit code 1. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const stopping = stopSignal();
   try {
@@ -17,7 +17,7 @@ export async function runCommand(work: (signal: AbortSignal) => Promise<void>): 
       console.error(`\n${message}\n→ ${remedy}`);
     }
   }
-  // Requests of an interrupted run must not keep the process.
+  // Pending requests of an interrupted run must not keep the process alive.
   if (stopping.aborted) process.exit();
 }
 

@@ -20,13 +20,13 @@ export interface Worker {
   configuration: Configuration;
 }
 
-/** All that a deployment consists of, with its names on the account. */
+/** Everything in a deployment, with its names on the account. */
 export interface Deployment {
-  /** The gateway's name, which stands for the whole. */
+  /** The gateway's name, which identifies the deployment. */
   name: string;
   workers: Worker[];
   databases: { name: string; migrationsDir: string | undefined }[];
-  /** With the binding, by which the bucket's rules are found. */
+  /** The bucket's binding, which selects its lifecycle rules. */
   buckets: { name: string; binding: string }[];
   queues: string[];
 }
@@ -34,7 +34,7 @@ export interface Deployment {
 /** Reads the committed configuration of a Worker. */
 const readConfiguration = (part: Part) => parse(readFileSync(join(root, part.config), "utf8")) as Configuration;
 
-/** A name in an environment: the environment stands at its end. */
+/** A name in an environment: `<name>-<environment>`. */
 const named = (name: string, environment: string) => (environment === "" ? name : `${name}-${environment}`);
 
 /** Builds the deployment of an environment from the committed configurations. Database ids come later (`withDatabaseIds`). */
@@ -61,7 +61,7 @@ export function deployment(environment: string, choices: Choices): Deployment {
   };
 }
 
-/** Stops at an environment whose gateway would have the name of the main environment's console. */
+/** Refuses an environment name that would give its gateway the name of the main environment's console. */
 function checkEnvironment(environment: string): void {
   const names = parts.map((part) => readConfiguration(part).name ?? part.name);
   const taken = names.find((name) => environment !== "" && names.includes(named(name, environment)));
@@ -72,7 +72,7 @@ function checkEnvironment(environment: string): void {
     );
 }
 
-/** Every queue that a Worker sends to, consumes, or hands dead letters to. */
+/** Every queue that a Worker sends to, consumes, or uses for dead letters. */
 const queueNames = ({ queues }: Configuration): string[] => [
   ...(queues?.producers ?? []).map((producer) => producer.queue ?? ""),
   ...(queues?.consumers ?? []).flatMap((consumer) => [
@@ -96,7 +96,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     name: rename(source.name ?? part.name),
     main: join(folder, source.main ?? ""),
     minify: true,
-    // One way in: a host of the operator's, or the workers.dev address.
+    // A Worker has one address: a domain of the operator's, or workers.dev.
     workers_dev: isPublic && !hasDomain(domain),
     preview_urls: false,
     ...(isPublic && hasDomain(domain) && { routes: [{ pattern: domain, custom_domain: true }] }),
@@ -133,7 +133,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
         })),
       },
     }),
-    // A namespace is the account's: two environments would count in one.
+    // A rate limit namespace belongs to the account: two environments with the same id would share a counter.
     ...(source.ratelimits && {
       ratelimits: source.ratelimits.map((one) => ({ ...one, namespace_id: String(Number(one.namespace_id) + offset(environment)) })),
     }),
@@ -148,7 +148,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
 
 export const hasDomain = (domain: string | undefined): domain is string => domain !== undefined && domain !== "none";
 
-/** A number for each environment, 0 for the main one; FNV-1a over its name, in steps that leave room for the ids themselves. */
+/** A number for each environment, 0 for the main one: FNV-1a of its name, in steps that leave room for the ids. */
 function offset(environment: string): number {
   if (environment === "") return 0;
   let hash = 0x811c9dc5;
@@ -156,7 +156,7 @@ function offset(environment: string): number {
   return (((hash >>> 0) % 20_000) + 1) * 10_000;
 }
 
-/** The configuration with the ids that the account gave its databases. */
+/** The configuration with the account's database ids. */
 export const withDatabaseIds = (configuration: Configuration, ids: Map<string, string>): Configuration => ({
   ...configuration,
   ...(configuration.d1_databases && {

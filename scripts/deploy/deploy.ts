@@ -1,4 +1,4 @@
-/** The course of a deployment: preflight, plan, what is missing, migrations, Workers, readiness, an image, the welcome. */
+/** The steps of a deployment: preflight, plan, missing resources, migrations, Workers, readiness, a test image, the welcome text. */
 
 import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
@@ -15,7 +15,7 @@ import { Stop } from "./stop.ts";
 import { AdminClient, smokeTest, waitUntilReady, welcome } from "./verify.ts";
 import { deployWorker, workerDigest, writeConfiguration } from "./workers.ts";
 
-/** Everything that the steps of a run look at. */
+/** The values that the steps of a run use. */
 interface Context {
   run: Run;
   folder: string;
@@ -27,12 +27,12 @@ interface Context {
   host: string;
   /** Providers that will be on. */
   on: string[];
-  /** The first account's address. */
+  /** The first account's e-mail address. */
   email: string;
   signal: AbortSignal;
 }
 
-/** Deploys, or prints the plan of a dry run. Throws `Stop` with what is missing. */
+/** Deploys, or prints the plan of a dry run. Throws `Stop` with the missing precondition. */
 export async function deploy(options: DeployOptions, environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const name = build(options.environment, options.choices).name;
   const folder = folderOf(name);
@@ -119,7 +119,7 @@ async function preflight(
 
 const list = new Intl.ListFormat("en");
 
-/** Prints what will be done; answers how many things will be created or deployed. */
+/** Prints the plan; returns how many things will be created or deployed. */
 function printPlan({ run, deployment, inventory, state, host }: Context): number {
   const lines = [
     ...missing(inventory, deployment, state.choices.region, "").map(({ title }) => title),
@@ -144,7 +144,7 @@ async function confirmed(signal: AbortSignal): Promise<void> {
 
 async function createMissing({ run, account, deployment, inventory, state, values, folder }: Context): Promise<void> {
   const gateway = gatewayOf(deployment);
-  // Ids are not known yet, and none of these commands looks at them.
+  // The ids are not known yet, and none of these commands uses them.
   const { path } = await writeConfiguration(gateway, new Map(), givenTo(gateway, values), state.choices, folder);
   for (const action of missing(inventory, deployment, state.choices.region, path)) await run.step(action.title, () => action.run(run));
   for (const { name } of deployment.databases) {
@@ -158,7 +158,7 @@ async function deployWorkers({ run, deployment, inventory, state, values, folder
   const configurations = new Map<string, { path: string; text: string }>();
   for (const worker of deployment.workers)
     configurations.set(worker.name, await writeConfiguration(worker, inventory.databases, givenTo(worker, values), state.choices, folder));
-  // Before any code that needs them, on a first deployment and on an upgrade.
+  // Migrations run before any code that needs them, on a first deployment and on an upgrade.
   for (const [database, files] of inventory.pendingMigrations) {
     const holder = deployment.workers.find(({ configuration }) =>
       configuration.d1_databases?.some((one) => one.database_name === database && one.migrations_dir !== undefined),
@@ -178,7 +178,7 @@ async function deployWorkers({ run, deployment, inventory, state, values, folder
       if (inventory.workers.has(worker.name) && state.deployed[worker.name] === fingerprint)
         return "already done by the run that broke off";
       await deployWorker(run, worker, path, secrets, folder);
-      // What a repetition would set again: nothing of ours any more.
+      // The digest that a repeated run computes, when our generated secrets are already set.
       const later = await secretsToSet(worker, new Set([...present, ...Object.keys(secrets)]), givenTo(worker, values).secrets, folder);
       state.deployed[worker.name] = await workerDigest(text, later);
       await writeState(folder, state);
@@ -230,7 +230,7 @@ async function endRun({ state, folder }: Context): Promise<void> {
   await writeState(folder, state);
 }
 
-/** Whether an image of this model costs nothing: no provider that is on has a route for it. The operator's routes go over the built-in ones. */
+/** True if an image of this model costs nothing: no active provider has a route for it. The operator's routes override the built-in ones. */
 function servedBySandboxAlone({ deployment, on, values }: Context): (model: string) => boolean {
   const given = values.get("ROUTES");
   const own: unknown = given === undefined ? gatewayOf(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
@@ -238,7 +238,7 @@ function servedBySandboxAlone({ deployment, on, values }: Context): (model: stri
   return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
 }
 
-/** The Worker with the public address, which comes last. */
+/** The Worker with the public address, which is deployed last. */
 const gatewayOf = ({ workers }: Deployment): Worker => workers.at(-1)!;
 
 const idleCost = (choices: Choices): string =>

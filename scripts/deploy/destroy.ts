@@ -1,4 +1,4 @@
-/** Takes a deployment down: first what answers, then what carries messages, last what keeps data. */
+/** Removes a deployment: first the Workers, then the queues, the data last. */
 
 import { rm } from "node:fs/promises";
 import { ask } from "./command.ts";
@@ -9,13 +9,13 @@ import { Run } from "./run.ts";
 import { folderOf, readState } from "./state.ts";
 import { Stop } from "./stop.ts";
 
-/** Destroys the deployment of an environment, after its name was typed or given with `--yes`. Run again, it goes on. */
+/** Destroys the deployment of an environment, after its name was typed or given with `--yes`. A repeated run continues. */
 export async function destroy(
   options: { environment: string; confirmedName: string | undefined },
   environment: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<void> {
-  // Whatever was left out of the last run may be there from an earlier one.
+  // A Worker left out of the last run may exist from an earlier one.
   const deployment = build(options.environment, {});
   const { name } = deployment;
   const folder = folderOf(name);
@@ -40,7 +40,7 @@ export async function destroy(
     await run.wrangler(...args);
     return undefined;
   };
-  // The one that answers first: what it binds is deleted when nothing uses it any more.
+  // The gateway first: the Workers that it binds can be deleted when nothing uses them any more.
   for (const worker of deployment.workers.toReversed())
     if (workers.has(worker.name)) await run.step(`delete the Worker ${worker.name}`, () => none("delete", worker.name, "--force"));
   for (const queue of queues) await run.step(`delete the queue ${queue}`, () => none("queues", "delete", queue));

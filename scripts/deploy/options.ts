@@ -6,7 +6,7 @@ import { Stop } from "./stop.ts";
 
 const regions = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
 
-/** What a deployment keeps from one run to the next, unless a later run says otherwise. */
+/** Choices that a deployment keeps from one run to the next, unless a later run changes them. */
 export interface Choices {
   domain?: string | undefined;
   region?: string | undefined;
@@ -50,7 +50,7 @@ Options other than --secrets, --dry-run and --yes are remembered under .deploy/ 
 const list = (text: string | undefined): string[] | undefined =>
   text === undefined ? undefined : text === "none" ? [] : text.split(",").map((word) => word.trim());
 
-/** Reads the command line of `npm run deploy`; undefined when it asks for help. Throws `Stop` with what is wrong. */
+/** Reads the command line of `npm run deploy`; undefined if it asks for help. Throws `Stop` with the fault. */
 export function readDeployOptions(args: string[]): DeployOptions | undefined {
   const { values } = parsed(args, {
     env: { type: "string" },
@@ -92,7 +92,7 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
   };
 }
 
-/** The command line of `npm run destroy`: the environment, and the name that was given with `--yes`. */
+/** Reads the command line of `npm run destroy`: the environment, and the name given with `--yes`. */
 export function readDestroyOptions(args: string[]): { environment: string; confirmedName: string | undefined } {
   const { values } = parsed(args, { env: { type: "string" }, yes: { type: "string" } });
   return { environment: environment(values.env), confirmedName: values.yes };

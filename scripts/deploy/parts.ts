@@ -1,14 +1,14 @@
-/** What a deployment consists of: the Workers in the order they are deployed in, and what their wrangler.toml cannot say. */
+/** The parts of a deployment: the Workers in their order of deployment, and settings that wrangler.toml cannot contain. */
 
-/** A Worker of the deployment. A new one is an entry here; its queues, buckets and databases are found in its wrangler.toml. */
+/** A Worker of the deployment. Add an entry here for a new one; its queues, buckets and databases are read from its wrangler.toml. */
 export interface Part {
-  /** How `--without` calls it. */
+  /** Its name in `--without`. */
   name: string;
-  /** Its wrangler.toml, from the project's root. */
+  /** Its wrangler.toml, relative to the project's root. */
   config: string;
-  /** Where its variables and secrets are declared, from the project's root. */
+  /** The file that declares its variables and secrets, relative to the project's root. */
   declarations: string;
-  /** Whether a deployment works without it. */
+  /** True if a deployment works without it. */
   isOptional: boolean;
   /** Required secrets that the deployment makes when they are not set, as random text or as a key for signatures. */
   madeSecrets: Record<string, "random" | "ed25519">;
@@ -16,11 +16,11 @@ export interface Part {
   extras: Partial<Record<Extra, Record<string, unknown>>>;
 }
 
-/** Bindings that `--with` adds. */
+/** Bindings that `--with` can add. */
 export const extras = ["ai", "media", "email"] as const;
 export type Extra = (typeof extras)[number];
 
-/** In the order of deployment: a Worker comes after those that it binds, the one with the public address comes last. */
+/** In the order of deployment: a Worker comes after those that it binds, the one with the public address last. */
 export const parts: Part[] = [
   {
     name: "sandbox",
@@ -56,7 +56,7 @@ export const parts: Part[] = [
   },
 ];
 
-/** A day after their creation the bucket itself deletes what the task objects left behind, by binding: see the README, "Deploy". */
+/** Lifecycle rules by binding: a day after creation the bucket deletes files that the task objects left behind; see docs/deploy.md. */
 export const expiringPrefixes: Record<string, string[]> = { ASSETS: ["assets/", "inputs/"] };
 
 /** The secrets that switch each provider on; one complete set is enough. */

@@ -1,4 +1,4 @@
-/** Whether an account can take a deployment: each missing condition is a sentence with its remedy. Changes nothing. */
+/** Checks that an account can take a deployment: each missing condition is reported with its remedy. Changes nothing. */
 
 import * as z from "zod/mini";
 import { ApiRefusal, CloudflareApi, type Credentials } from "./api.ts";
@@ -7,12 +7,12 @@ import type { Choices } from "./options.ts";
 import type { Run } from "./run.ts";
 import { Stop, freePlan, stopFor } from "./stop.ts";
 
-/** The account that is deployed to. */
+/** The account of the deployment. */
 export interface Account {
   id: string;
   name: string;
   api: CloudflareApi;
-  /** The person's e-mail address, where the credentials may read it. */
+  /** The user's e-mail address, if the credentials may read it. */
   email: string | undefined;
 }
 
@@ -23,7 +23,7 @@ const tokens = z.union([
 const named = z.array(z.object({ id: z.string(), name: z.string() }));
 const anything = z.unknown();
 
-/** Finds out who deploys, and to which account. */
+/** Finds the credentials and their account. */
 export async function findAccount(run: Run, environment: NodeJS.ProcessEnv): Promise<Account> {
   const api = new CloudflareApi(await credentials(run, environment));
   const wanted = environment["CLOUDFLARE_ACCOUNT_ID"];
@@ -44,7 +44,7 @@ export async function findAccount(run: Run, environment: NodeJS.ProcessEnv): Pro
 
 const list = (accounts: z.infer<typeof named>) => accounts.map(({ id, name }) => `${id} (${name})`).join(" or ");
 
-/** A token of the environment, or that of `wrangler login`. */
+/** A token from the environment, or that of `wrangler login`. */
 async function credentials(run: Run, environment: NodeJS.ProcessEnv): Promise<Credentials> {
   const token = environment["CLOUDFLARE_API_TOKEN"];
   if (token) run.hide(token);
@@ -68,11 +68,11 @@ function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // wrangler printed something else: no credentials
+    return undefined; // wrangler printed text that is not JSON: no credentials
   }
 }
 
-/** Checks that the services are there and may be used. Answers the public host of the gateway. */
+/** Checks that the required services are enabled and permitted. Returns the gateway's public host. */
 export async function checkServices(account: Account, gateway: string, choices: Choices): Promise<string> {
   const { api, id } = account;
   await allowed(api, `/accounts/${id}/workers/scripts`, "Workers Scripts");
@@ -113,8 +113,8 @@ async function workersDev({ api, id }: Account, gateway: string): Promise<string
 }
 
 /**
- * A host is served when its zone is on the account and nothing else uses the host: wrangler would take it over without a question.
- * Credentials that may not read zones leave the first to wrangler.
+ * Checks that the host's zone is on the account and that nothing else uses the host: wrangler would replace it without asking.
+ * If the credentials may not read zones, the check of the zone is left to wrangler.
  */
 async function ownDomain({ api, id }: Account, gateway: string, domain: string): Promise<string> {
   const uses = await api.find(
@@ -148,7 +148,7 @@ async function ownDomain({ api, id }: Account, gateway: string, domain: string):
   );
 }
 
-/** Which plan the account has, as a line for the operator. Stops on the Free plan unless that was chosen. */
+/** The account's plan, as a line for the operator. Stops on the Free plan unless that was chosen. */
 export async function checkPlan({ api, id }: Account, choices: Choices): Promise<string> {
   const plans = await api.find(
     `/accounts/${id}/subscriptions`,

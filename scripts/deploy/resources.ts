@@ -1,4 +1,4 @@
-/** What an account has of a deployment, and what is still to be created: databases, buckets with their rules, queues. */
+/** The resources of a deployment that an account has, and those still to be created: databases, buckets with their rules, queues. */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,20 +15,20 @@ const rule = z.looseObject({ id: z.string() });
 type Rule = z.infer<typeof rule>;
 const day = 86_400;
 
-/** What there is. */
+/** The existing resources. */
 export interface Inventory {
   /** Ids by name. */
   databases: Map<string, string>;
   /** File names by database. */
   pendingMigrations: Map<string, string[]>;
-  /** Rules by bucket. */
+  /** Lifecycle rules by bucket. */
   buckets: Map<string, Rule[]>;
   queues: Set<string>;
   /** The names of the secrets that are set, by Worker. */
   workers: Map<string, Set<string>>;
 }
 
-/** Looks at everything that the deployment names. */
+/** Reads the state of every resource of the deployment. */
 export async function takeInventory(account: Account, deployment: Deployment): Promise<Inventory> {
   const { api } = account;
   const base = `/accounts/${account.id}`;
@@ -67,12 +67,12 @@ const databaseList = z.array(z.object({ uuid: z.string(), name: z.string() }));
 
 /** The id of a database by its name, or undefined. */
 export async function databaseId({ api, id }: Account, name: string): Promise<string | undefined> {
-  // The filter finds parts of names too.
+  // The API's filter matches parts of names too.
   const found = await api.get(`/accounts/${id}/d1/database?per_page=100&name=${name}`, databaseList);
   return found.find((database) => database.name === name)?.uuid;
 }
 
-/** The migrations that a database says it has. */
+/** The migrations that are recorded in a database. */
 async function appliedMigrations(api: CloudflareApi, path: string): Promise<Set<string>> {
   const rows = z.array(z.object({ results: z.array(z.object({ name: z.string() })) }));
   const ask = async (sql: string) => rows.parse((await api.call("POST", `${path}/query`, { sql })).result)[0]?.results ?? [];
@@ -80,7 +80,7 @@ async function appliedMigrations(api: CloudflareApi, path: string): Promise<Set<
   return new Set(table.length > 0 ? (await ask("SELECT name FROM d1_migrations")).map((row) => row.name) : []);
 }
 
-/** The rules that a bucket should have: ours over those that it has, which stay. */
+/** The rules that a bucket should have: ours in addition to existing rules of the operator. */
 function wantedRules(binding: string, present: Rule[]): Rule[] {
   const ours = (expiringPrefixes[binding] ?? []).map((prefix) => ({
     id: `one-day-${prefix.replaceAll("/", "")}`,
@@ -91,24 +91,24 @@ function wantedRules(binding: string, present: Rule[]): Rule[] {
   return [...present.filter((one) => !ours.some((own) => own.id === one.id)), ...ours];
 }
 
-/** Whether a bucket's rules are as they should be. */
+/** True if a bucket has all of these rules. */
 const hasRules = (binding: string, present: Rule[]): boolean =>
   wantedRules(binding, present).every((wanted) => present.some((one) => isSame(one, wanted)));
 
-/** Whether `present` says all that `wanted` says; the API adds fields of its own. */
+/** True if `present` has every field of `wanted` with the same value; the API adds fields of its own. */
 function isSame(present: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return present === wanted;
   if (typeof present !== "object" || present === null) return false;
   return Object.entries(wanted).every(([name, value]) => isSame((present as Record<string, unknown>)[name], value));
 }
 
-/** One thing to create or to change. */
+/** One resource to create or to change. */
 export interface Action {
   title: string;
   run: (run: Run) => Promise<string | undefined>;
 }
 
-/** What is missing of databases, buckets and queues, in the order of creation. `config` is any derived configuration: wrangler reads the account's from it. */
+/** The missing databases, buckets and queues, in the order of creation. `config` may be any derived configuration: wrangler reads the account from it. */
 export function missing(inventory: Inventory, deployment: Deployment, region: string | undefined, config: string): Action[] {
   const near = region === undefined ? [] : ["--location", region];
   const where = region === undefined ? "" : ` in ${region}`;
@@ -156,7 +156,7 @@ export async function emptyBucket({ api, id }: Account, bucket: string): Promise
   for (let count = 0; ;) {
     const keys = page.parse((await api.call("GET", `${base}?per_page=500`)).result).map(({ key }) => key);
     if (keys.length === 0) return count;
-    // A few at a time: the API counts requests.
+    // A few at a time, because of the API's rate limit.
     for (let at = 0; at < keys.length; at += 8)
       await Promise.all(
         keys.slice(at, at + 8).map((key) =>

@@ -7,14 +7,14 @@ import { root, startWrangler } from "../support/wrangler.ts";
 import { Stop, stopFor } from "./stop.ts";
 
 const commandDeadlineMs = 600_000;
-/** Shapes of secrets that others make: API keys, and the token of an invitation. */
+/** Patterns of secrets that other programs generate: API keys, and the token of an invitation. */
 const secretShapes = /\bsk-[0-9A-Za-z]{40,}|\binvitation=[\w-]+/g;
 
-/** What a run is about. */
+/** The options of a run. */
 export interface RunOptions {
-  /** Where its state is kept, from the root's `.deploy`. */
+  /** Where its state is stored, relative to the root's `.deploy`. */
   folder: string;
-  /** Writes no file. */
+  /** True writes no file. */
   isDry: boolean;
   environment: NodeJS.ProcessEnv;
   signal: AbortSignal;
@@ -33,12 +33,12 @@ export class Run {
     if (!options.isDry) mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
 
-  /** From now on this text is masked in the log and in everything that is printed of other programs' words. */
+  /** Masks this text from now on in the log and in other programs' output. */
   hide(...secrets: string[]): void {
     for (const secret of secrets) if (secret.length >= 6) this.#secrets.add(secret);
   }
 
-  /** The account that wrangler's commands are for. */
+  /** The account of wrangler's commands. */
   useAccount(id: string): void {
     this.#options.environment["CLOUDFLARE_ACCOUNT_ID"] = id;
   }
@@ -54,7 +54,7 @@ export class Run {
     this.log(text);
   }
 
-  /** Does one step and prints its progress line; `work` may return what became of it. A fault is printed with the step and thrown on. */
+  /** Runs one step and prints its progress line; `work` may return a short result. A fault is printed with the step and rethrown. */
   async step(title: string, work: () => Promise<string | undefined>): Promise<void> {
     const since = Date.now();
     if (process.stdout.isTTY) process.stdout.write(`  … ${title}`);
@@ -71,7 +71,7 @@ export class Run {
     }
   }
 
-  /** Runs wrangler; answers what it printed. Throws `Stop` with what is known about its fault. */
+  /** Runs wrangler and returns its output. Throws `Stop` with the known reason of a fault. */
   async wrangler(...args: string[]): Promise<string> {
     this.log(`$ wrangler ${args.join(" ")}`);
     const child = startWrangler(args, this.#options.folder, {
@@ -97,7 +97,7 @@ export class Run {
     );
   }
 
-  /** What `wrangler auth token` prints, which is in no log. */
+  /** The output of `wrangler auth token`, which is not logged. */
   async credentials(): Promise<string> {
     const child = startWrangler(["auth", "token", "--json"], this.#options.folder, this.#options.environment);
     return (await child.exited) === 0 ? child.output() : "";
@@ -111,7 +111,7 @@ export class Run {
   }
 }
 
-/** What wrangler says about a fault, without its banner and advice. */
+/** Wrangler's error message, without its banner and advice. */
 const faultIn = (output: string): string => {
   const [fault = ""] = output.slice(Math.max(0, output.indexOf("✘"))).split(/\n\s*(?:If you think|🪵|Note that)/);
   return fault.trim().slice(0, 2_000);

@@ -1,4 +1,4 @@
-/** Variables and secrets of a deployment: the operator's from the environment and a file, ours made at random. */
+/** Variables and secrets of a deployment: the operator's from the environment and a file, ours generated at random. */
 
 import { join } from "node:path";
 import { parseEnv } from "node:util";
@@ -9,17 +9,17 @@ import { readText, stateRoot, writePrivate } from "./state.ts";
 import { newSigningKey, randomSecret } from "../support/secrets.ts";
 import { Stop } from "./stop.ts";
 
-/** Names of secrets; everything else that a Worker declares is a variable. */
+/** True for the names of secrets; everything else that a Worker declares is a variable. */
 const isSecret = (name: string) => /_(?:KEY|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
 const minSecretLength = 24;
 
-/** What the operator gives to one Worker. */
+/** The operator's values for one Worker. */
 export interface Given {
   secrets: Record<string, string>;
   vars: Record<string, string>;
 }
 
-/** Reads the operator's file and environment. Of the environment only secrets are taken: a shell's variables are for `npm start`. */
+/** Reads the operator's file and environment. Only secrets are read from the environment: a shell's variables are for `npm start`. */
 export async function givenValues(name: string, file: string | undefined, environment: NodeJS.ProcessEnv): Promise<Map<string, string>> {
   const path = file ?? join(stateRoot, `${name}.env`);
   const text = await readText(path);
@@ -68,7 +68,7 @@ export function providersOn(present: ReadonlySet<string>, given: Iterable<string
   return hasAi && !on.includes("cloudflare") ? [...on, "cloudflare"] : on;
 }
 
-/** Stops when nothing would serve a request, or e-mail has no sender. */
+/** Stops if no provider is on, or if e-mail is on without a sender address. */
 export function checkChoices(choices: Choices, on: string[], values: Map<string, string>): void {
   if (on.length === 0 && choices.without?.includes("sandbox"))
     throw new Stop(
@@ -79,7 +79,7 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
     throw new Stop("--with email has no sender.", "Give one with --mail-from, an address of a domain that is set up for sending.");
 }
 
-/** Variables of the choices, which the file may overrule. */
+/** Variables that result from the choices; the file overrides them. */
 export const chosenVars = (worker: Worker, choices: Choices): Record<string, string> =>
   worker.part.extras.email && choices.mailFrom !== undefined && choices.with?.includes("email") ? { MAIL_FROM: choices.mailFrom } : {};
 
@@ -87,14 +87,14 @@ const makers = { random: randomSecret, ed25519: newSigningKey };
 
 const tokenFile = (folder: string) => join(folder, "admin-token");
 
-/** The operator's token where this machine knows it: given, or kept from the run that made it. */
+/** The operator's token if this machine has it: given, or stored by the run that generated it. */
 export async function knownAdminToken(folder: string, values: Map<string, string>): Promise<string | undefined> {
   return values.get("ADMIN_TOKEN") ?? (await readText(tokenFile(folder)))?.trim();
 }
 
 /**
- * The secrets to set with the next version of a Worker: what was given, and what is missing of ours. The operator's token is
- * kept under `.deploy/` before it is used, so that a broken-off run does not lose it.
+ * The secrets to set with the next version of a Worker: the given ones, and the missing ones of ours. The operator's token is
+ * stored under `.deploy/` before it is used, so that an interrupted run does not lose it.
  */
 export async function secretsToSet(
   worker: Worker,
@@ -112,10 +112,10 @@ export async function secretsToSet(
   return secrets;
 }
 
-/** Where the operator's token is kept, for people. */
+/** The path of the operator's token, for display. */
 export const adminTokenFile = tokenFile;
 
-/** A sentence on what will serve. */
+/** A line that lists the active providers. */
 export const servingLine = (deployment: Deployment, on: string[]): string => {
   const hasSandbox = deployment.workers.some(({ part }) => part.name === "sandbox");
   if (on.length === 0) return "no provider is configured: the sandbox will serve every model with images and videos that it draws itself";

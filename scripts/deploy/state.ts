@@ -1,4 +1,4 @@
-/** What a deployment remembers on this machine, under `.deploy/<name>/`: choices, the progress of a broken-off run, the operator's token. */
+/** A deployment's state on this machine, under `.deploy/<name>/`: choices, the progress of an interrupted run, the operator's token. */
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
@@ -20,31 +20,31 @@ const stateShape = z.object({
     email: z.optional(z.string()),
     freePlan: z.optional(z.boolean()),
   }),
-  /** The Workers that the present run has deployed, each with the digest of what it deployed. */
+  /** The Workers that the current run has deployed, each with the digest of its content. */
   deployed: z.record(z.string(), z.string()),
-  /** Whether the first account, its key and the invitation were printed. */
+  /** True once the first account, its key and the invitation were printed. */
   isWelcomed: z.boolean(),
 });
 
-/** What is remembered of a deployment. */
+/** The stored state of a deployment. */
 export type State = Omit<z.infer<typeof stateShape>, "choices"> & { choices: Choices };
 
-/** The folder of everything that deployments remember. */
+/** The folder of all deployments' state. */
 export const stateRoot = join(root, ".deploy");
 export const folderOf = (name: string) => join(stateRoot, name);
 
-/** Reads what is remembered; undefined for a deployment that this machine knows nothing of. */
+/** Reads the state; undefined if this machine has none. */
 export async function readState(folder: string): Promise<State | undefined> {
   const text = await readText(join(folder, "state.json"));
   return text === undefined ? undefined : stateShape.parse(JSON.parse(text));
 }
 
-/** Replaces what is remembered, whole or not at all. */
+/** Replaces the state atomically. */
 export async function writeState(folder: string, state: State): Promise<void> {
   await writePrivate(join(folder, "state.json"), `${JSON.stringify(state, undefined, 2)}\n`);
 }
 
-/** Writes a file that only this user can read; never half of it. */
+/** Writes a file atomically, readable only by this user. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   await mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
   const temporary = `${path}.new`;
@@ -63,7 +63,7 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** SHA-256 over every file of the folders and over the texts: changes when what would be deployed changes. */
+/** SHA-256 over every file of the folders and over the texts: changes when a deployment would change something. */
 export async function digest(folders: string[], ...texts: string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const folder of folders) {

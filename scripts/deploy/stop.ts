@@ -1,6 +1,6 @@
-/** Why a deployment stops, and what the operator can do about it. */
+/** Why a deployment stops, and what the operator can do. */
 
-/** Ends the run: a sentence with the reason, and one with the remedy. */
+/** Ends the run with a reason and a remedy. */
 export class Stop extends Error {
   override readonly name = "Stop";
   readonly remedy: string;
@@ -21,7 +21,7 @@ const isRefused = [
 
 const isFree = ["The account is on the Workers Free plan, which ends requests after 10 ms of CPU time.", paidPlan] as const;
 
-/** Sentences for codes of Cloudflare's API that a fresh account meets. */
+/** Messages for the API's error codes that a new account meets. */
 const known: Record<number, readonly [reason: string, remedy: string]> = {
   10042: [
     "R2, Cloudflare's file storage, is not enabled on this account.",

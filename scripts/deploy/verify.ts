@@ -1,4 +1,4 @@
-/** Asks a deployed gateway, as its callers and its operator do: is it ready, does it make an image, who may use it. */
+/** Checks a deployed gateway as its callers and its operator use it: readiness, a test image, the first account. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -7,13 +7,13 @@ import { ApiClient } from "../support/api-client.ts";
 import type { Run } from "./run.ts";
 import { Stop } from "./stop.ts";
 
-/** A new host name takes its time to be known, and its certificate to be made. */
+/** A new host name needs time for DNS and its certificate. */
 const readyDeadlineMs = 300_000;
 const requestMs = 30_000;
 const smokeDeadlineMs = 120_000;
 const checkKeyName = "deployment check";
 const firstKeyName = "first key";
-/** Balance units of the first account: enough to try everything, and a limit for what goes wrong. */
+/** Balance units of the first account: enough to try everything, and a limit on misuse. */
 const firstQuota = 100;
 
 const account = z.object({ id: z.string(), admin: z.boolean() });
@@ -76,7 +76,7 @@ export class AdminClient {
     return id;
   }
 
-  /** A new key of this name; an earlier one of the same name, which was never shown, goes. */
+  /** Creates a key of this name, and deletes an earlier one of the same name, which was never shown. */
   async replaceKey(accountId: string, name: string): Promise<{ id: string; key: string }> {
     const { data } = await this.#ask(z.object({ data: z.array(key) }), "GET", `/accounts/${accountId}/keys`);
     for (const old of data.filter((one) => one.name === name)) await this.deleteKey(old.id);
@@ -87,20 +87,20 @@ export class AdminClient {
     await this.#ask(z.unknown(), "DELETE", `/keys/${id}`);
   }
 
-  /** A link with which the person of this account signs up. */
+  /** A link with which the user of this account signs up. */
   async invitation(accountId: string): Promise<string> {
     return (await this.#ask(z.object({ url: z.string() }), "POST", `/accounts/${accountId}/invitations`)).url;
   }
 }
 
-/** What the operator gets at the end of a first deployment. */
+/** The output of a first deployment for the operator. */
 export interface Welcome {
   email: string;
   apiKey: string;
   invitation: string | undefined;
 }
 
-/** Makes the first account with its key, and where the console is deployed an invitation for its owner. May be repeated until the answer was shown. */
+/** Creates the first account with its key and, where the console is deployed, an invitation for its owner. May be repeated until the result was shown. */
 export async function welcome(admin: AdminClient, email: string, hasConsole: boolean): Promise<Welcome> {
   const id = await admin.operatorAccount(email);
   const { key: apiKey } = await admin.replaceKey(id, firstKeyName);
@@ -108,8 +108,8 @@ export async function welcome(admin: AdminClient, email: string, hasConsole: boo
 }
 
 /**
- * Has the sandbox draw an image and looks at its file, with a key that is deleted afterwards. `isFree` says whether the sandbox
- * alone serves a model. Answers what was done.
+ * Makes an image with the sandbox and checks its file, with a key that is deleted afterwards. `isFree` returns true for models that only
+ * the sandbox serves. Returns a line about the result.
  */
 export async function smokeTest(
   run: Run,
@@ -144,7 +144,7 @@ async function makeImage(api: ApiClient, model: string): Promise<string> {
   });
   const url = status.result?.images[0]?.url[0] ?? "";
   const file = await api.download(url);
-  // Only here: its readers of images and videos take longer to load than the whole preflight.
+  // Imported only here: the readers of images and videos load longer than the whole preflight takes.
   const { digestFaults, pngFaults } = await import("../support/file-checks.ts");
   const faults = [...digestFaults(file), ...pngFaults(file, { width: 1024, height: 1024 })];
   if (faults.length > 0) throw new Error(`the image is not as it should be: ${faults.join("; ")}`);

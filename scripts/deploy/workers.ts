@@ -1,4 +1,4 @@
-/** Puts the Workers of a deployment on the account: their derived configurations, migrations, secrets and code. */
+/** Deploys the Workers: their derived configurations, migrations, secrets and code. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { Run } from "./run.ts";
 import { chosenVars, type Given } from "./secrets.ts";
 import { digest, writePrivate } from "./state.ts";
 
-/** Writes the configuration that wrangler reads, with the operator's variables over the committed ones; answers its path. */
+/** Writes the configuration that wrangler reads, where the operator's variables override the committed ones; returns its path. */
 export async function writeConfiguration(
   worker: Worker,
   ids: Map<string, string>,
@@ -24,7 +24,7 @@ export async function writeConfiguration(
   return { path, text };
 }
 
-/** Changes when another deployment of this Worker would change something: its code, its configuration, a secret to be set. */
+/** A digest that changes with the Worker's code, its configuration or the secrets to set. */
 export const workerDigest = (text: string, secrets: Record<string, string>) =>
   digest(["src"], text, JSON.stringify(Object.keys(secrets).sort()));
 

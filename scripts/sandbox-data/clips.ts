@@ -47,7 +47,7 @@ async function makeClip(name: string, ratio: string, shortSide: number): Promise
   const closed = endOf(encoder);
   const frames = LOOP_S * FRAME_RATE;
   for (let frame = 0; frame < frames; frame++) {
-    // The same seed for every frame: only the phase moves.
+    // The same seed for every frame: only the phase changes.
     const random = await randomFrom(["film", name]);
     const palette = choosePalette(random);
     const canvas = createCanvas(size.width, size.height);
@@ -94,7 +94,7 @@ async function makeTone(): Promise<void> {
   );
   await endOf(encoder);
 
-  // The middle one of three loops: there the encoder has settled, and its end fits its beginning.
+  // Encodes three loops and takes the middle one: there the encoder has settled, and the end fits the beginning.
   const input = new Input({ source: new FilePathSource(loops), formats: [MP4] });
   const track = await input.getPrimaryAudioTrack();
   const decoderConfig = await track?.getDecoderConfig();

@@ -28,7 +28,7 @@ for (const line of readFileSync(HEX, "utf8").trim().split("\n")) {
   glyphs.set(parseInt(code, 16), columns(Buffer.from(hex, "hex")));
 }
 
-// The emoji come only as outlines of the same bitmaps: drawn at 16 pixels they are the bitmaps again.
+// The emoji exist only as outlines of the same bitmaps: drawn at 16 pixels they give the bitmaps.
 const emoji = Array.from({ length: 0x1fb00 - 0x1f000 }, (_, index) => 0x1f000 + index).filter((code) =>
   /\p{Emoji}/u.test(String.fromCodePoint(code)),
 );

@@ -1,10 +1,10 @@
-/** The run's accounts, through the operator's API: one with room, one whose account and one whose key is always near its end. */
+/** The run's accounts, through the admin API: one with a large quota, one with a small account quota, one with a small key quota. */
 
 import { audit, newKey, wallet, walletList, type Audit, type Wallet } from "./answers.ts";
-import type { Account } from "./journal.ts";
-import { read, type Traffic } from "./traffic.ts";
+import type { Account } from "./history.ts";
+import { read, type HttpClient } from "./http-client.ts";
 
-/** What a tight wallet gets at the start and again with each addition, in balance units: some images, or one video. */
+/** The amount that a tight wallet gets at the start and with each addition, in balance units: some images, or one video. */
 const tightQuota = 3;
 const plans = [
   { name: "roomy", quota: 1_000_000, keyQuota: null },
@@ -12,20 +12,20 @@ const plans = [
   { name: "tight-key", quota: null, keyQuota: 4 * tightQuota },
 ];
 
-/** An account's wallet and its key's. */
+/** The wallets of an account and its key. */
 export interface Wallets {
   account: Wallet;
   key: Wallet;
 }
 
-/** What the operator does. The gateway has to be up. */
+/** The operator's requests. The gateway must be up. */
 export class Operator {
-  readonly #traffic: Traffic;
+  readonly #http: HttpClient;
   readonly #token: string;
   #additions = 0;
 
-  constructor(traffic: Traffic, token: string) {
-    this.#traffic = traffic;
+  constructor(http: HttpClient, token: string) {
+    this.#http = http;
     this.#token = token;
   }
 
@@ -40,7 +40,7 @@ export class Operator {
     return accounts;
   }
 
-  /** Gives the tight account some more, so that its clients meet the edge again and again. Said as a sum: a repeat adds nothing. */
+  /** Raises the tight account's quota, so that its clients reach it again and again. Sent as a total: a repeat adds nothing. */
   async addToTight(accounts: readonly Account[]): Promise<void> {
     this.#additions++;
     for (const { id, name } of accounts) {
@@ -56,13 +56,13 @@ export class Operator {
     return { account, key };
   }
 
-  /** The books. */
+  /** The audit. */
   async audit(): Promise<Audit> {
     return read(audit, await this.#ask("GET", "/audit"));
   }
 
   async #ask(method: "GET" | "POST" | "PATCH", path: string, body?: object) {
-    const answer = await this.#traffic.ask(method, `/admin${path}`, this.#token, { body });
+    const answer = await this.#http.ask(method, `/admin${path}`, this.#token, { body });
     if (!answer) throw new Error(`${method} /admin${path} got no answer from a running gateway`);
     return answer;
   }

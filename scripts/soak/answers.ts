@@ -1,4 +1,4 @@
-/** The gateway's answers as the soak reads them: what it needs to compare, and no more. */
+/** The gateway's answers with the fields that the soak compares. */
 
 import * as z from "zod/mini";
 
@@ -36,7 +36,7 @@ export const taskList = z.object({ data: z.array(taskData), has_more: z.boolean(
 export const kindStatus = z.object({ id: z.string(), status, progress: z.int() });
 /** `GET /v1/characters`. */
 export const characterList = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean() });
-/** A wallet as the operator sees it, in balance units. */
+/** A wallet in the admin API, in balance units. */
 export const wallet = z.object({
   id: z.string(),
   quota: z.nullable(z.number()),
@@ -51,11 +51,11 @@ export const newKey = z.object({ id: z.string(), key: z.string() });
 /** `GET /admin/audit`. */
 export const audit = z.object({ accounts: z.int(), tasks_open: z.int(), reserved: z.number(), drift: z.array(z.unknown()) });
 
-/** A task as any answer shows it. */
+/** A task in any answer. */
 export type TaskData = z.infer<typeof taskData>;
 /** A wallet in balance units. */
 export type Wallet = z.infer<typeof wallet>;
-/** The books as the operator sees them. */
+/** The audit's answer. */
 export type Audit = z.infer<typeof audit>;
-/** What all status answers have. */
+/** Fields that all status answers have. */
 export type StatusWord = z.infer<typeof status>;

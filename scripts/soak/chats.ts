@@ -1,15 +1,15 @@
-/** Chats, whole and streamed, some left half-way, and what each must have cost. */
+/** Chats, whole and streamed, some interrupted by the client, and what each must have cost. */
 
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
-import type { Dice } from "./dice.ts";
-import type { Account, Journal } from "./journal.ts";
-import { read, type Traffic } from "./traffic.ts";
+import type { Random } from "./random.ts";
+import type { Account, History } from "./history.ts";
+import { read, type HttpClient } from "./http-client.ts";
 
 const model = "textA-1";
 const path = "/v1/chat/completions";
-// All chats are of one size, so that all hold the same and cost the same. With this many tokens at most, the hold is no
-// multiple of anything that a task costs: what is held can be told apart.
+// All chats have the same size, so that all reserve and cost the same. With this token limit the reservation is no
+// multiple of a task's price, so that reserved chats can be distinguished.
 const maxTokens = 211;
 const promptLength = 64;
 const directives = { "": 88, "sandbox:fail": 6, "sandbox:flaky": 6 };
@@ -18,27 +18,27 @@ const directives = { "": 88, "sandbox:fail": 6, "sandbox:flaky": 6 };
 export interface ChatAccount {
   /** Millionths that are certainly charged, or will be. */
   charged: number;
-  /** Chats whose end nobody saw: charged, held or never begun. */
+  /** Chats whose end no client saw: charged, reserved or never started. */
   uncertain: number;
 }
 
 /** All chats of a run. */
 export class Chats {
-  /** Millionths for one chat, once one was answered. */
+  /** Millionths for one chat, known after the first answer. */
   cost: number | undefined;
-  /** The ids of those that are certainly charged. */
+  /** The ids of the chats that are certainly charged. */
   readonly chargedIds = new Set<string>();
   readonly #hungUp: { account: Account; id: string; from: number; to: number }[] = [];
   readonly #accounts = new Map<Account, ChatAccount>();
   readonly #prices: PriceList;
-  readonly #journal: Journal;
-  readonly #traffic: Traffic;
+  readonly #history: History;
+  readonly #http: HttpClient;
   #number = 0;
 
-  constructor(prices: PriceList, journal: Journal, traffic: Traffic) {
+  constructor(prices: PriceList, history: History, http: HttpClient) {
     this.#prices = prices;
-    this.#journal = journal;
-    this.#traffic = traffic;
+    this.#history = history;
+    this.#http = http;
   }
 
   /** What is known of the account's chats. */
@@ -48,23 +48,23 @@ export class Chats {
     return known;
   }
 
-  /** One chat, answered whole. */
-  async whole(account: Account, dice: Dice): Promise<void> {
-    const content = this.#content(dice);
-    const answer = await this.#traffic.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
+  /** One chat with a whole answer. */
+  async whole(account: Account, random: Random): Promise<void> {
+    const content = this.#content(random);
+    const answer = await this.#http.ask("POST", path, account.apiKey, { body: toBody(content, false) });
     if (!answer) return this.#lost(account);
     if (answer.status !== 200) return this.#refused(account, content, answer);
-    this.#charge(account, idIn(answer.text), read(chatAnswer, answer).usage);
-    this.#journal.count("chats answered whole");
+    this.#charge(account, readId(answer.text), read(chatAnswer, answer).usage);
+    this.#history.count("chats answered whole");
   }
 
-  /** One chat in pieces; its caller may hang up after the first. What was begun is paid for all the same. */
-  async streamed(account: Account, dice: Dice, hangsUp: boolean): Promise<void> {
+  /** One streamed chat; its client may disconnect after the first event. A started chat is charged in any case. */
+  async streamed(account: Account, random: Random, hangsUp: boolean): Promise<void> {
     const hangUp = new AbortController();
-    const content = this.#content(dice);
+    const content = this.#content(random);
     const begun = Date.now();
-    const end = await this.#traffic.attempt(`POST ${path} streamed`, async (signal) => {
-      const response = await this.#traffic.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
+    const end = await this.#http.attempt(`POST ${path} streamed`, async (signal) => {
+      const response = await this.#http.open(path, account.apiKey, toBody(content, true), AbortSignal.any([signal, hangUp.signal]));
       if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
       if (response.status !== 200) return { status: response.status, text: await response.text() };
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -73,23 +73,23 @@ export class Chats {
         text += next.value;
         if (hangsUp && text.includes("\n\n")) return { status: 0, text };
       }
-      // A stream that just stops is broken, however politely.
+      // A stream that ends without [DONE] is broken, even if the connection was closed properly.
       if (!text.includes("data: [DONE]")) throw new Error("the stream ended before [DONE]");
       return { status: 200, text };
     });
     if (end?.status === 0) {
       hangUp.abort();
-      this.#hungUp.push({ account, id: idIn(end.text), from: begun, to: Date.now() });
-      this.#journal.count("chats hung up");
+      this.#hungUp.push({ account, id: readId(end.text), from: begun, to: Date.now() });
+      this.#history.count("chats hung up");
       return;
     }
     if (!end) return this.#lost(account);
     if (end.status !== 200) return this.#refused(account, content, end);
-    this.#charge(account, idIn(end.text), usageIn(end.text));
-    this.#journal.count("chats streamed");
+    this.#charge(account, readId(end.text), readUsage(end.text));
+    this.#history.count("chats streamed");
   }
 
-  /** When all is over: chats that were left while the gateway lived on are charged whole, those of a crash are uncertain. */
+  /** At the end of a run: chats that were interrupted while the gateway kept running are charged in full, those of a crash are uncertain. */
   judgeHungUp(crashes: readonly { at: number }[], settleMs: number): void {
     for (const { account, id, from, to } of this.#hungUp.splice(0)) {
       const crashed = crashes.some(({ at }) => at >= from && at <= to + settleMs);
@@ -102,44 +102,44 @@ export class Chats {
     }
   }
 
-  #content(dice: Dice): string {
-    return `chat-${++this.#number} ${dice.weighted(directives)} `.padEnd(promptLength, ".");
+  #content(random: Random): string {
+    return `chat-${++this.#number} ${random.weighted(directives)} `.padEnd(promptLength, ".");
   }
 
   #charge(account: Account, id: string, usage: Usage | undefined): void {
     this.chargedIds.add(id);
-    if (!usage) return this.#journal.fault("a chat reported no usage");
+    if (!usage) return this.#history.fault("a chat reported no usage");
     const cost = micro(chatCost(this.#prices, model, usage));
     this.cost ??= cost;
-    if (cost !== this.cost) this.#journal.fault(`a chat cost ${cost} millionths, others of its size ${this.cost}`);
+    if (cost !== this.cost) this.#history.fault(`a chat cost ${cost} millionths, others of its size ${this.cost}`);
     this.of(account).charged += cost;
   }
 
   #lost(account: Account): void {
     this.of(account).uncertain++;
-    this.#journal.count("chats lost");
+    this.#history.count("chats lost");
   }
 
   #refused(account: Account, content: string, { status, text }: { status: number; text: string }): void {
-    this.#journal.count(`chats refused ${status}`);
+    this.#history.count(`chats refused ${status}`);
     const isRight =
       (status === 503 && content.includes("sandbox:flaky")) ||
       (status === 402 && account.isTight) ||
       (status === 500 && content.includes("sandbox:fail"));
-    if (!isRight) this.#journal.fault(`a chat was answered ${status}: ${text.slice(0, 300)}`);
+    if (!isRight) this.#history.fault(`a chat was answered ${status}: ${text.slice(0, 300)}`);
   }
 }
 
-const bodyOf = (content: string, stream: boolean): object => ({
+const toBody = (content: string, stream: boolean): object => ({
   model,
   max_tokens: maxTokens,
   messages: [{ role: "user", content }],
   ...(stream && { stream, stream_options: { include_usage: true } }),
 });
 
-const idIn = (text: string): string => /"id":"(chatcmpl-[\w-]+)"/.exec(text)?.[1] ?? "";
+const readId = (text: string): string => /"id":"(chatcmpl-[\w-]+)"/.exec(text)?.[1] ?? "";
 
-function usageIn(events: string): Usage | undefined {
+function readUsage(events: string): Usage | undefined {
   const data = events.split("\n").flatMap((line) => (line.startsWith("data: {") ? [line.slice("data: ".length)] : []));
   return data.map((text) => chatChunk.parse(JSON.parse(text)).usage).findLast((usage) => usage) ?? undefined;
 }

@@ -1,15 +1,15 @@
-/** One client: does one thing after the other, as its dice say, until the load ends. */
+/** One client: performs one action after the other, chosen at random, until the load ends. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chats } from "./chats.ts";
-import type { Dice } from "./dice.ts";
-import type { Account, Journal } from "./journal.ts";
+import type { Random } from "./random.ts";
+import type { Account, History } from "./history.ts";
 import { newOrder } from "./orders.ts";
-import { filesOf, type Queries } from "./queries.ts";
+import { listFiles, type Queries } from "./queries.ts";
 import { conflict, repeat, submit } from "./submitting.ts";
-import type { Traffic } from "./traffic.ts";
+import type { HttpClient } from "./http-client.ts";
 
-const deeds = {
+const actions = {
   image: 18,
   video: 7,
   character: 4,
@@ -26,83 +26,83 @@ const deeds = {
   file: 6,
   cancel: 4,
 };
-/** An account with more open tasks asks for no more: the load is bounded however long an outage lasts. */
-const mostOpen = 12;
+/** A client with more open tasks submits no more, so that the load is bounded during a long outage. */
+const maxOpen = 12;
 const pauseMs = [50, 350] as const;
 
-/** What a client works with; all but the dice is shared. */
+/** The tools of a client; all but the random source are shared. */
 export interface ClientTools {
   account: Account;
-  dice: Dice;
-  journal: Journal;
-  traffic: Traffic;
+  random: Random;
+  history: History;
+  http: HttpClient;
   queries: Queries;
   chats: Chats;
-  /** While the gateway is down nothing new is begun; what was begun goes on. */
+  /** While the gateway is down nothing new is started; started actions continue. */
   gateway: { readonly isUp: boolean };
 }
 
-/** Works until told to stop, and finishes what it has begun then. */
+/** Works until the load ends, and then finishes its current action. */
 export async function runClient(tools: ClientTools, stopping: AbortSignal): Promise<void> {
-  const { dice, journal, account, gateway } = tools;
+  const { random, history, account, gateway } = tools;
   while (!stopping.aborted) {
-    await sleep(dice.between(...pauseMs));
+    await sleep(random.between(...pauseMs));
     if (!gateway.isUp) continue;
-    const deed = dice.weighted(deeds);
+    const action = random.weighted(actions);
     try {
-      await perform(deed, tools);
+      await perform(action, tools);
     } catch (error) {
-      journal.fault(`${account.name}, ${deed}: ${error instanceof Error ? error.message : String(error)}`);
+      history.fault(`${account.name}, ${action}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 }
 
-async function perform(deed: keyof typeof deeds, tools: ClientTools): Promise<void> {
-  const { account, dice, journal, traffic, queries, chats } = tools;
-  const open = journal.open(account);
-  const answered = journal.orders.filter((order) => order.account === account && order.state === "accepted" && order.idempotencyKey);
-  switch (deed) {
+async function perform(action: keyof typeof actions, tools: ClientTools): Promise<void> {
+  const { account, random, history, http, queries, chats } = tools;
+  const open = history.open(account);
+  const answered = history.orders.filter((order) => order.account === account && order.state === "accepted" && order.idempotencyKey);
+  switch (action) {
     case "image":
     case "video":
     case "character":
     case "remix":
-      if (open.length >= mostOpen) return;
-      return submit(newOrder(deed, account, journal, dice), journal, traffic);
+      if (open.length >= maxOpen) return;
+      return submit(newOrder(action, account, history, random), history, http);
     case "twice": {
-      if (open.length >= mostOpen) return;
-      const order = newOrder("image", account, journal, dice);
+      if (open.length >= maxOpen) return;
+      const order = newOrder("image", account, history, random);
       order.idempotencyKey ??= `key-${order.marker}`;
-      // At the same moment: the two meet inside the gateway.
-      await Promise.all([submit(order, journal, traffic), submit(order, journal, traffic)]);
+      // Sent at the same moment, so that both run in the gateway in parallel.
+      await Promise.all([submit(order, history, http), submit(order, history, http)]);
       return;
     }
     case "repeat":
       if (answered.length === 0) return;
-      return dice.chance(0.8) ? repeat(dice.pick(answered), journal, traffic) : conflict(dice.pick(answered), journal, traffic);
+      return random.chance(0.8) ? repeat(random.pick(answered), history, http) : conflict(random.pick(answered), history, http);
     case "chat":
-      return chats.whole(account, dice);
+      return chats.whole(account, random);
     case "stream":
-      return chats.streamed(account, dice, false);
+      return chats.streamed(account, random, false);
     case "hangUp":
-      return chats.streamed(account, dice, true);
+      return chats.streamed(account, random, true);
     case "poll":
-      if (open.length > 0) await queries.taskOfKind(dice.pick(open));
+      if (open.length > 0) await queries.taskOfKind(random.pick(open));
       return;
     case "wait":
-      if (open.length > 0) await queries.task(dice.pick(open), dice.pick([1, 2, 3]));
+      if (open.length > 0) await queries.task(random.pick(open), random.pick([1, 2, 3]));
       return;
     case "list":
       return void (await queries.list(account));
     case "balance":
       return queries.balances(account);
     case "file": {
-      const completed = journal.completed(account);
-      const task = completed.length > 0 ? dice.pick(completed) : undefined;
+      const completed = history.completed(account);
+      const task = completed.length > 0 ? random.pick(completed) : undefined;
       const data = task && (await queries.task(task));
-      if (data) await queries.file(dice.pick(filesOf(data)), data.id);
+      if (data) await queries.file(random.pick(listFiles(data)), data.id);
       return;
     }
     case "cancel":
-      if (open.length > 0) await queries.cancel(dice.pick(open));
+      if (open.length > 0) await queries.cancel(random.pick(open));
   }
 }

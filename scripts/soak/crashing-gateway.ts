@@ -1,14 +1,14 @@
-/** The real gateway on one state, killed and started again as often as asked. */
+/** The real gateway on one state, killed and restarted repeatedly. */
 
 import { join } from "node:path";
 import { startGateway, type Gateway } from "../support/gateway.ts";
 import { claimPort } from "../support/port.ts";
-import type { Dice } from "./dice.ts";
+import type { Random } from "./random.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { killDescendants } from "./processes.ts";
 
-// Below the range from which systems take the ports of outgoing connections: who connects to a port of that range while
-// nobody listens may be connected to himself, and then hold the port.
+// Below the range of ephemeral ports: a client that connects to a port of that range while
+// the gateway is down may connect to itself, and then block the port.
 const lowestPort = 20_000;
 const highestPort = 29_999;
 const portAttempts = 20;
@@ -21,18 +21,18 @@ export interface Crash {
 
 /** Settings of the gateway. */
 export interface CrashingGatewayOptions {
-  /** Holds the state and the log. */
+  /** The directory of the state and the log. */
   directory: string;
-  dice: Dice;
+  random: Random;
   signal: AbortSignal;
 }
 
-/** A gateway that always listens at the same address, when it does. */
+/** A gateway that always uses the same address while it runs. */
 export class CrashingGateway {
   readonly baseUrl: string;
   readonly log: LogKeeper;
   readonly crashes: Crash[] = [];
-  /** How many times it ended although nobody asked. */
+  /** How many times it ended without being asked to. */
   unaskedEnds = 0;
   readonly #options: CrashingGatewayOptions;
   readonly #port: number;
@@ -47,19 +47,19 @@ export class CrashingGateway {
 
   /** Starts it for the first time. */
   static async start(options: CrashingGatewayOptions): Promise<CrashingGateway> {
-    // A killed runtime leaves its temporary files: they go with ours.
+    // A killed runtime leaves temporary files: they are deleted with the run's directory.
     process.env["TMPDIR"] = options.directory;
-    const gateway = new CrashingGateway(options, await freePort(options.dice));
+    const gateway = new CrashingGateway(options, await freePort(options.random));
     await gateway.#start();
     return gateway;
   }
 
-  /** Where everything that lasts is kept. */
+  /** The directory of the persistent state. */
   get stateDir(): string {
     return join(this.#options.directory, "state");
   }
 
-  /** Whether it is there to be asked. */
+  /** True while it accepts requests. */
   get isUp(): boolean {
     return this.#running !== undefined;
   }
@@ -69,7 +69,7 @@ export class CrashingGateway {
     return this.#running?.adminToken ?? "";
   }
 
-  /** Kills everything that belongs to it, in the middle of whatever it does. */
+  /** Kills all of its processes at once. */
   async kill(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -78,14 +78,14 @@ export class CrashingGateway {
     await running?.stop();
   }
 
-  /** Starts it again on what the crash left. */
+  /** Restarts it on the state after the crash. */
   async restart(): Promise<void> {
     await this.#start();
     const crash = this.crashes.at(-1);
     if (crash) crash.upAt = Date.now();
   }
 
-  /** Ends it in peace. */
+  /** Stops it cleanly. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -105,10 +105,10 @@ export class CrashingGateway {
   }
 }
 
-async function freePort(dice: Dice): Promise<number> {
+async function freePort(random: Random): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await claimPort(Math.floor(dice.between(lowestPort, highestPort)));
+      return await claimPort(Math.floor(random.between(lowestPort, highestPort)));
     } catch (error) {
       if (attempt === portAttempts) throw error;
     }

@@ -1,15 +1,15 @@
-/** What the ledger says of chats, row by row: the audit's sums cannot tell one chat from another. Read with the project's own tool. */
+/** The ledger's rows of chats: the audit's sums cannot distinguish single chats. Read with wrangler. */
 
 import * as z from "zod/mini";
 import { startWrangler } from "../support/wrangler.ts";
 
-// One text for each: the output is short however long the run was.
+// One string per group, so that the output is short however long the run was.
 const question = `SELECT
   (SELECT group_concat(task_id) FROM entry r WHERE step = 'reserve' AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')) AS held,
   (SELECT group_concat(task_id) FROM entry WHERE step = 'close' AND kind = 'chat' AND charged = 0) AS free`;
 const shape = z.array(z.object({ results: z.array(z.object({ held: z.nullable(z.string()), free: z.nullable(z.string()) })) }));
 
-/** Ids of what is still held, and of chats that were closed without a charge. */
+/** Ids of rows that are still held, and of chats that were settled without a charge. */
 export interface ChatRows {
   held: string[];
   free: string[];
@@ -26,12 +26,12 @@ export async function readChatRows(stateDir: string): Promise<ChatRows> {
     .parse(JSON.parse(output.slice(output.indexOf("["), output.lastIndexOf("]") + 1)))
     .at(0)
     ?.results.at(0);
-  return { held: idsIn(row?.held), free: idsIn(row?.free) };
+  return { held: readIds(row?.held), free: readIds(row?.free) };
 }
 
-const idsIn = (text: string | null | undefined) => text?.split(",") ?? [];
+const readIds = (text: string | null | undefined) => text?.split(",") ?? [];
 
-/** Chats that were answered, or left while the gateway lived on, and are not charged; and holds that are nobody's. */
+/** Chats that were answered, or interrupted while the gateway kept running, but are not charged; and holds that belong to no chat. */
 export function rowFaults({ held, free }: ChatRows, charged: ReadonlySet<string>): string[] {
   return [
     ...held.filter((id) => charged.has(id)).map((id) => `${id} was answered and is still held`),

@@ -1,13 +1,13 @@
-/** Keeps the whole log of a gateway over all its lives: what a process says last is the evidence of how it died. */
+/** Collects the whole log of a gateway over all its restarts: a process's last lines show why it ended. */
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 
 const readMs = 250;
-/** Enough of the end to find the place again. */
+/** Length of the end that is enough to find the position again. */
 const anchorLength = 400;
 
-/** Copies a log of which only the end can be read into a file, before that end moves on. */
+/** Copies a log, of which only the end can be read, into a file before older lines disappear. */
 export class LogKeeper {
   readonly path: string;
   #read: () => string = () => "";
@@ -19,7 +19,7 @@ export class LogKeeper {
     this.#timer = setInterval(() => this.keep(), readMs).unref();
   }
 
-  /** A new life of the gateway, with a log of its own. */
+  /** The gateway was restarted, with a new log. */
   follow(title: string, read: () => string): void {
     this.keep();
     appendFileSync(this.path, `\n=== ${title} (${new Date().toISOString()})\n`);
@@ -27,7 +27,7 @@ export class LogKeeper {
     this.#anchor = "";
   }
 
-  /** Copies what is new. */
+  /** Copies the new lines. */
   keep(): void {
     const log = this.#read();
     const at = this.#anchor ? log.lastIndexOf(this.#anchor) : -1;
@@ -37,18 +37,18 @@ export class LogKeeper {
     this.#anchor = log.slice(-anchorLength);
   }
 
-  /** No more copies. */
+  /** Stops copying. */
   close(): void {
     this.keep();
     clearInterval(this.#timer);
   }
 
-  /** What was done with this task: the Worker's own lines that name it, without those of status queries. */
+  /** The log lines of the Worker that name this task, except those of status queries. */
   linesAbout(taskId: string): string[] {
     return this.#lines().filter((line) => line.includes(taskId) && line.includes('{"unit"') && !line.includes('"path":"GET '));
   }
 
-  /** How often each kind of line for the operator stands in the log: unit and outcome, not what went well. */
+  /** How often each kind of operator's log line occurs, by unit and outcome, without successes. */
   troubles(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const line of this.#lines()) {

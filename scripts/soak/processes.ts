@@ -1,4 +1,4 @@
-/** The processes below this one, and their sudden end. */
+/** The descendants of this process, and killing them. */
 
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,19 +9,19 @@ const goneWithinMs = 5_000;
 interface Process {
   pid: number;
   parent: number;
-  /** Ended, and waiting for its parent to hear of it. */
+  /** Ended, but not yet reaped by its parent. */
   isZombie: boolean;
   command: string;
 }
 
-/** Kills every process that descends from this one, all at once and without warning, and waits until they are gone. Answers how many there were. */
+/** Kills every descendant of this process at once with SIGKILL, and waits until they have ended. Returns their number. */
 export async function killDescendants(): Promise<number> {
   const doomed = descendants();
   for (const { pid } of doomed) {
     try {
       process.kill(pid, "SIGKILL");
     } catch (error) {
-      // It died with its parent.
+      // It ended together with its parent.
       if (errorCode(error) !== "ESRCH") throw error;
     }
   }
@@ -44,7 +44,7 @@ function descendants(): Process[] {
   return all.filter(({ pid, command, isZombie }) => pid !== process.pid && found.has(pid) && !isZombie && !command.startsWith("ps "));
 }
 
-/** Orphans have another parent now: they are known by their number and command. */
+/** Orphans have a new parent: they are identified by their id and command. */
 function survivors(doomed: readonly Process[]): Process[] {
   const now = new Map(processes().map((one) => [one.pid, one]));
   return doomed.filter(({ pid, command }) => {

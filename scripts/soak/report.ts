@@ -1,20 +1,20 @@
-/** What a run was like, in a few lines. */
+/** A short report of a run. */
 
 import type { Crash } from "./crashing-gateway.ts";
-import type { Journal, KnownTask } from "./journal.ts";
-import type { Loss } from "./traffic.ts";
+import type { History, KnownTask } from "./history.ts";
+import type { Loss } from "./http-client.ts";
 
-// An outage shows a little longer at both ends: requests break as the processes die, and the first answers are slow.
+// An outage lasts a little longer at both ends: requests break while the processes end, and the first answers are slow.
 const beforeMs = 250;
 const afterMs = 5_000;
 
-/** How long an open task took from the restart after a crash to its end. */
+/** The time from the restart after a crash to the end of a task that was open then. */
 export interface Recovery {
   task: KnownTask;
   seconds: number;
 }
 
-/** For every task that was open at a crash: from the last restart before its end to that end. Slowest first. */
+/** For every task that was open at a crash: the time from the last restart before its end. Slowest first. */
 export function recoveries(tasks: Iterable<KnownTask>, crashes: readonly Crash[]): Recovery[] {
   const found: Recovery[] = [];
   for (const task of tasks) {
@@ -25,17 +25,17 @@ export function recoveries(tasks: Iterable<KnownTask>, crashes: readonly Crash[]
   return found.sort((a, b) => b.seconds - a.seconds);
 }
 
-/** Requests that were lost although the gateway was up all the time. */
+/** Requests that were lost while the gateway was running. */
 export const lossesWithoutCrash = (losses: readonly Loss[], crashes: readonly Crash[]): Loss[] =>
   losses.filter(({ from, to }) => !crashes.some((crash) => to >= crash.at - beforeMs && from <= crash.upAt + afterMs));
 
-/** The report. */
+/** Formats the report. */
 export function report(
-  journal: Journal,
+  history: History,
   crashes: readonly Crash[],
   facts: { requests: number; losses: number; files: number; held: number },
 ): string {
-  const tasks = [...journal.tasks.values()];
+  const tasks = [...history.tasks.values()];
   const ends = new Map<string, number>();
   for (const { order, final } of tasks) {
     const name = `${order.kind} ${final?.status ?? "open"}${final?.error ? ` (${final.error})` : ""}`;
@@ -48,19 +48,19 @@ export function report(
     .slice(0, 3)
     .map(({ task, seconds }) => `${seconds.toFixed(1)} s (${task.order.kind}, ${task.final?.error ?? "completed"})`);
   const longest = Math.max(0, ...tasks.map(({ acceptedAt, final }) => ((final?.at ?? acceptedAt) - acceptedAt) / 1000));
-  const keyed = journal.orders.filter(({ idempotencyKey }) => idempotencyKey !== undefined).length;
+  const keyed = history.orders.filter(({ idempotencyKey }) => idempotencyKey !== undefined).length;
   return [
-    `${facts.requests} requests, ${facts.losses} of them lost; ${journal.orders.length} submissions (${keyed} with a key), ${tasks.length} accepted`,
+    `${facts.requests} requests, ${facts.losses} of them lost; ${history.orders.length} submissions (${keyed} with a key), ${tasks.length} accepted`,
     `${crashes.length} kills; down for ${starts.map((seconds) => seconds.toFixed(1)).join(", ")} s`,
-    `tasks: ${listOf(ends)}`,
-    `also: ${listOf(journal.counts)}`,
+    `tasks: ${formatList(ends)}`,
+    `also: ${formatList(history.counts)}`,
     `open at a kill: ${recovered.length} tasks; final after the restart within 10 s ${within(0, 10)}, 40 s ${within(10, 40)}, 80 s ${within(40, 80)}, longer ${within(80, Infinity)}`,
     `slowest recoveries: ${slowest.join(", ") || "none"}; longest task ${longest.toFixed(1)} s from its acceptance`,
     `${facts.files} files compared with their digests; ${facts.held} chats of killed Workers still held`,
   ].join("\n");
 }
 
-const listOf = (counts: Map<string, number>) =>
+const formatList = (counts: Map<string, number>) =>
   [...counts]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, count]) => `${name} ${count}`)

@@ -1,64 +1,64 @@
-/** Submissions as careful callers make them: with a key they are repeated until there is an answer, without one they are sent once. */
+/** Submissions of careful callers: with a key they are repeated until there is an answer, without one they are sent once. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { submission } from "../support/api-answers.ts";
-import type { Journal, Order } from "./journal.ts";
-import { type Answer, read, type Traffic } from "./traffic.ts";
+import type { History, Order } from "./history.ts";
+import { type Answer, read, type HttpClient } from "./http-client.ts";
 
 const repeatPauseMs = 400;
-/** An outage is over long before. */
+/** Longer than any outage. */
 const patienceMs = 120_000;
 
-/** Sends the order, and sends it again with its key while the answer is missing or "not now". */
-export async function submit(order: Order, journal: Journal, traffic: Traffic): Promise<void> {
+/** Sends the order, and repeats it with its key while there is no answer or a temporary refusal. */
+export async function submit(order: Order, history: History, http: HttpClient): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
   for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await sleep(repeatPauseMs)) {
     const wasAccepted = order.state === "accepted";
-    const answer = await traffic.ask("POST", path, account.apiKey, { body, idempotencyKey });
-    if (answer?.status === 503) journal.count("submissions answered 503");
-    if (answer && (answer.status !== 503 || idempotencyKey === undefined)) return take(order, answer, wasAccepted, journal);
+    const answer = await http.ask("POST", path, account.apiKey, { body, idempotencyKey });
+    if (answer?.status === 503) history.count("submissions answered 503");
+    if (answer && (answer.status !== 503 || idempotencyKey === undefined)) return take(order, answer, wasAccepted, history);
     if (idempotencyKey === undefined) {
       order.state = "lost";
       return;
     }
-    journal.count("submissions repeated");
+    history.count("submissions repeated");
   }
-  journal.fault(`${order.marker} with the key ${idempotencyKey} got no answer for ${patienceMs / 1000} s`);
+  history.fault(`${order.marker} with the key ${idempotencyKey} got no answer for ${patienceMs / 1000} s`);
 }
 
-/** Sends an answered order once more: the same task, and it is said that this is a repeat. */
-export async function repeat(order: Order, journal: Journal, traffic: Traffic): Promise<void> {
+/** Repeats an answered order: the task must be the same, and the answer marked as a replay. */
+export async function repeat(order: Order, history: History, http: HttpClient): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
-  const answer = await traffic.ask("POST", path, account.apiKey, { body, idempotencyKey });
+  const answer = await http.ask("POST", path, account.apiKey, { body, idempotencyKey });
   if (!answer || answer.status === 503) return;
-  take(order, answer, true, journal);
+  take(order, answer, true, history);
   if (answer.status === 200 && answer.headers.get("idempotent-replayed") !== "true")
-    journal.fault(`${order.marker}: a repeat of ${order.id} was not called one`);
+    history.fault(`${order.marker}: a repeat of ${order.id} was not called one`);
 }
 
-/** The same key with another body is refused. */
-export async function conflict(order: Order, journal: Journal, traffic: Traffic): Promise<void> {
+/** The same key with another body must be refused. */
+export async function conflict(order: Order, history: History, http: HttpClient): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
-  const answer = await traffic.ask("POST", path, account.apiKey, { body: { ...body, user: "another" }, idempotencyKey });
+  const answer = await http.ask("POST", path, account.apiKey, { body: { ...body, user: "another" }, idempotencyKey });
   if (answer && answer.status !== 409 && answer.status !== 503)
-    journal.fault(`${order.marker}: its key with another body was answered ${answer.status}`);
+    history.fault(`${order.marker}: its key with another body was answered ${answer.status}`);
 }
 
-/** `wasAccepted`: before this was asked; answers to one order that was sent twice at the same moment come in any order. */
-function take(order: Order, answer: Answer, wasAccepted: boolean, journal: Journal): void {
+/** `wasAccepted` is the state before the request; answers to an order that was sent twice at once arrive in any order. */
+function take(order: Order, answer: Answer, wasAccepted: boolean, history: History): void {
   if (answer.status === 200) {
     const { id, metadata } = read(submission, answer);
-    if (metadata.kind !== order.kind) journal.fault(`${id} is a ${metadata.kind}, asked was for a ${order.kind}`);
-    journal.accept(order, id, Date.now());
+    if (metadata.kind !== order.kind) history.fault(`${id} is a ${metadata.kind}, asked was for a ${order.kind}`);
+    history.accept(order, id, Date.now());
     return;
   }
-  journal.count(`submissions refused ${answer.status}`);
-  if (wasAccepted) journal.fault(`${order.marker} was accepted as ${order.id}, its repeat answered ${answer.status}`);
-  else if (!isRight(order, answer.status)) journal.fault(`${order.marker} was answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+  history.count(`submissions refused ${answer.status}`);
+  if (wasAccepted) history.fault(`${order.marker} was accepted as ${order.id}, its repeat answered ${answer.status}`);
+  else if (!isRight(order, answer.status)) history.fault(`${order.marker} was answered ${answer.status}: ${answer.text.slice(0, 300)}`);
   else if (order.state !== "accepted") order.state = "refused";
 }
 
-/** Refusals that are as they should be. */
+/** True for expected refusals. */
 function isRight({ account, body }: Order, status: number): boolean {
   if (status === 402) return account.isTight;
   if (status === 422) return String(body["prompt"]).includes("sandbox:reject");

@@ -1,4 +1,4 @@
-/** The gateway's answers as the demo reads them: a shape that does not fit is an error, not a surprise later. */
+/** The gateway's answers as the demo reads them: an answer that does not match is an error. */
 
 import * as z from "zod/mini";
 
@@ -13,7 +13,7 @@ export const submission = z.object({
   metadata: z.object({ kind: z.string(), reserved: z.number() }),
 });
 
-/** What every status query tells of a task. */
+/** Fields of every status query. */
 const status = z.object({
   id: z.string(),
   status: z.enum(["queued", "submitted", "in_progress", "completed", "failed"]),
@@ -46,10 +46,10 @@ export const characterStatus = z.extend(status, {
   result: z.optional(z.object({ type: z.literal("character"), data: z.object({ characters: z.array(character) }) })),
 });
 
-/** Either balance; `remain_balance` is -1 where there is no limit. */
+/** Either balance; `remain_balance` is -1 without a limit. */
 export const balance = z.object({ remain_balance: z.number(), used_balance: z.number(), unlimited_quota: z.boolean() });
 
-/** `GET /v1/models`, as far as it is the price list of text models. */
+/** `GET /v1/models`, with the fields that the price list of text models needs. */
 export const priceList = z.object({
   data: z.array(
     z.object({
@@ -61,7 +61,7 @@ export const priceList = z.object({
 
 const usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() });
 
-/** A chat answer in one piece. */
+/** A whole chat answer. */
 export const chatAnswer = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })), usage });
 
 /** One event of a chat stream. */
@@ -70,7 +70,7 @@ export const chatChunk = z.object({
   usage: z.nullish(usage),
 });
 
-/** What all status answers share. */
+/** Fields of all status answers. */
 export type Status = z.infer<typeof status>;
 /** The token counts of a chat answer. */
 export type Usage = z.infer<typeof usage>;

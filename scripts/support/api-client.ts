@@ -1,4 +1,4 @@
-/** A small client of the gateway's public API: submit, follow to the end, chat, balances, download. */
+/** A small client of the gateway's public API: submit, poll, chat, balances, download. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as z from "zod/mini";
@@ -15,7 +15,7 @@ export interface Download {
   digest: string | null;
 }
 
-/** A client for one gateway and key. Everything it waits for is bounded. */
+/** A client for one gateway and key. Every wait has a timeout. */
 export class ApiClient {
   readonly #baseUrl: string;
   readonly #apiKey: string;
@@ -30,7 +30,7 @@ export class ApiClient {
     return this.#json(submission, path, body);
   }
 
-  /** Asks for the status until the task is completed; `read` finds it in the answer, `tell` hears of each one. A failed task is an error. */
+  /** Polls the status until the task is completed; `read` gets it from the answer, `tell` is called with each one. A failed task is an error. */
   async follow<A, S extends Status>(path: string, shape: z.ZodMiniType<A>, read: (answer: A) => S, options: FollowOptions): Promise<S> {
     for (const deadline = Date.now() + options.withinMs; Date.now() < deadline; await sleep(pollMs)) {
       const status = read(await this.#json(shape, path));
@@ -41,18 +41,18 @@ export class ApiClient {
     throw new Error(`not completed within ${options.withinMs / 1000} s`);
   }
 
-  /** Both balances as they are now. */
+  /** Both balances. */
   async balances(): Promise<Balances> {
     const [key, account] = await Promise.all([this.#json(balance, "/v1/balance"), this.#json(balance, "/v1/user/balance")]);
     return { key, account };
   }
 
-  /** The models on offer and what they cost. */
+  /** The available models and their prices. */
   async prices(): Promise<PriceList> {
     return this.#json(priceList, "/v1/models");
   }
 
-  /** A chat answer in one piece. */
+  /** A whole chat answer. */
   async chat(model: string, prompt: string): Promise<{ text: string; usage: Usage }> {
     const { choices, usage } = await this.#json(chatAnswer, "/v1/chat/completions", {
       model,
@@ -61,7 +61,7 @@ export class ApiClient {
     return { text: choices[0]?.message.content ?? "", usage };
   }
 
-  /** A chat answer in pieces, and whether the stream ended as it should. */
+  /** A streamed chat answer in pieces, and whether the stream ended with [DONE]. */
   async streamChat(model: string, prompt: string): Promise<{ pieces: string[]; usage: Usage | undefined; done: boolean }> {
     const body = { model, stream: true, stream_options: { include_usage: true }, messages: [{ role: "user", content: prompt }] };
     const response = await this.#ask("/v1/chat/completions", body);
@@ -97,7 +97,7 @@ export class ApiClient {
     return data;
   }
 
-  /** One request; a limit or an overload is waited out, twice at most. */
+  /** One request; a rate limit or an overload is waited for, at most twice. */
   async #ask(path: string, body?: object): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const response = await fetch(this.#baseUrl + path, {
@@ -115,7 +115,7 @@ export class ApiClient {
   }
 }
 
-/** How to follow a task. */
+/** The options of polling. */
 export interface FollowOptions {
   withinMs: number;
   tell: (status: Status) => void;

@@ -1,4 +1,4 @@
-/** The bill: what a chat costs by the price list, and whether the balances moved by exactly what things cost. */
+/** The bill: what a chat costs by the price list, and whether the balances changed by exactly the costs. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Balances, PriceList, Usage } from "./api-answers.ts";
@@ -6,10 +6,10 @@ import type { ApiClient } from "./api-client.ts";
 
 const settleDeadlineMs = 10_000;
 
-/** Balance units come as floats: they are added and compared in whole millionths. */
+/** Balance units are floats: they are added and compared in whole millionths. */
 export const micro = (amount: number): number => Math.round(amount * 1e6);
 
-/** What a chat costs in balance units: its tokens at the listed price, rounded up to a millionth once. */
+/** A chat's cost in balance units: its tokens at the listed price, rounded up once to a millionth. */
 export function chatCost(prices: PriceList, model: string, usage: Usage): number {
   const price = prices.data.find((entry) => entry.id === model)?.price;
   if (!price) throw new Error(`${model} is not in the price list`);
@@ -18,7 +18,7 @@ export function chatCost(prices: PriceList, model: string, usage: Usage): number
   return Math.ceil(cost / 1e6) / 1e6;
 }
 
-/** Waits until the bill is right, and answers the balances then; or, as a charge may follow its task only by moments, those after some seconds. */
+/** Waits until the bill is right and returns the balances; gives up after some seconds, because charges may follow their tasks by a moment. */
 export async function settledBalances(api: ApiClient, before: Balances, cost: number): Promise<Balances> {
   const deadline = Date.now() + settleDeadlineMs;
   for (;;) {
@@ -28,7 +28,7 @@ export async function settledBalances(api: ApiClient, before: Balances, cost: nu
   }
 }
 
-/** What is wrong with the bill: the key has used exactly the cost, and where there is a limit nothing stays reserved. */
+/** The faults of the bill: the key must have used exactly the cost, and nothing may stay reserved. */
 export function billFaults(before: Balances, after: Balances, cost: number): string[] {
   const faults: string[] = [];
   const used = micro(after.key.used_balance) - micro(before.key.used_balance);

@@ -1,9 +1,9 @@
-/** The browser of this machine, for tests and screenshots: Debian's Chromium without a window. */
+/** This machine's browser for tests and screenshots: Debian's Chromium without a window. */
 
 import { existsSync } from "node:fs";
 import type { LaunchOptions } from "playwright-core";
 
-/** How to launch it; throws a sentence for people where it is missing. */
+/** The launch options; throws a message for the user if it is not installed. */
 export function chromiumOptions(): LaunchOptions {
   const executablePath = process.env["CHROMIUM"] || "/usr/bin/chromium";
   if (!existsSync(executablePath))

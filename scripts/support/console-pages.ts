@@ -1,4 +1,4 @@
-/** The console's pages, how a browser gets to each, and the looks in which each has to be good. A new page is a line here. */
+/** The console's pages, how a browser opens each of them, and the looks in which each is checked. Add a line for a new page. */
 
 import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
@@ -6,22 +6,27 @@ import type { Page } from "playwright-core";
 /** A page of the console. */
 export interface ConsolePage {
   name: string;
-  /** Whether nobody is signed in, the demo account, which has the sample tasks, or a person who has just signed up. */
-  as: "nobody" | "demo" | "new";
-  /** What it answers, where that is not 200. */
+  /** The signed-in user: none, the demo account with the sample tasks, or a user who has just signed up. */
+  as: "visitor" | "demo" | "new";
+  /** Its status, if it is not 200. */
   status?: number;
-  /** Leads a browser there. */
+  /** Opens the page in a browser. */
   reach: (page: Page) => Promise<unknown>;
 }
 
 const at = (path: string) => (page: Page) => page.goto(path);
 
 export const consolePages: ConsolePage[] = [
-  { name: "sign-in", as: "nobody", reach: at("/console/sign-in") },
-  { name: "sign-in-refused", as: "nobody", status: 401, reach: (page) => signIn(page, { email: "nobody@example.com", password: "wrong" }) },
-  { name: "sign-up", as: "nobody", reach: at("/console/sign-up") },
-  { name: "forgot", as: "nobody", reach: at("/console/forgot") },
-  { name: "reset", as: "nobody", reach: at("/console/reset?token=unknown") },
+  { name: "sign-in", as: "visitor", reach: at("/console/sign-in") },
+  {
+    name: "sign-in-refused",
+    as: "visitor",
+    status: 401,
+    reach: (page) => signIn(page, { email: "unknown@example.com", password: "wrong" }),
+  },
+  { name: "sign-up", as: "visitor", reach: at("/console/sign-up") },
+  { name: "forgot", as: "visitor", reach: at("/console/forgot") },
+  { name: "reset", as: "visitor", reach: at("/console/reset?token=unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
   { name: "models", as: "demo", reach: at("/console/models") },
@@ -72,30 +77,30 @@ export const consolePages: ConsolePage[] = [
   { name: "nothing-here", as: "demo", status: 404, reach: at("/console/keys/none/delete") },
 ];
 
-/** Languages whose letters are wider or taller than those of English. */
+/** Languages whose letters are wider or taller than English ones. */
 export const otherLanguages = ["zh", "ja"] as const;
 
-/** Opens the page that a browser is on in another language; what a form answered stays as it is. */
+/** Opens the current page in another language; the answer of a form stays as it is. */
 export async function speak(page: Page, language: string): Promise<void> {
   const { pathname, search } = new URL(page.url());
   await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/console" }]);
   await page.goto(pathname + search);
 }
 
-/** What a page is looked at in. */
+/** A combination in which pages are checked. */
 export const looks = [
   { name: "light", colorScheme: "light", viewport: { width: 1280, height: 800 } },
   { name: "dark", colorScheme: "dark", viewport: { width: 1280, height: 800 } },
   { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 } },
 ] as const;
 
-/** Shows a page that is open in another look. */
+/** Shows the current page in another look. */
 export async function show(page: Page, { colorScheme, viewport }: (typeof looks)[number]): Promise<void> {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
 }
 
-/** Fills the sign-in form, in whatever language it is. */
+/** Fills in the sign-in form, in any language. */
 export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.goto("/console/sign-in");
   await page.locator("[name=email]").fill(email);
@@ -103,7 +108,7 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await submit(page);
 }
 
-/** Signs a new person up. */
+/** Signs up a new user. */
 export async function signUp(page: Page): Promise<void> {
   await page.goto("/console/sign-up");
   await page.locator("[name=name]").fill("Ann Example");
@@ -112,37 +117,37 @@ export async function signUp(page: Page): Promise<void> {
   await submit(page);
 }
 
-/** Creates a key with the form: the browser is on the page that shows it, the only time. */
+/** Creates a key with the form: afterwards the browser shows its secret, the only time. */
 async function createKey(page: Page, name: string): Promise<void> {
   await page.goto("/console/keys");
   await page.locator("main [name=name]").fill(name);
   await submit(page);
 }
 
-/** Opens an account as its operator: the browser is on its page. */
+/** Opens an account as the operator: afterwards the browser is on its page. */
 async function openAccount(page: Page, email: string): Promise<void> {
   await page.goto("/console/admin/accounts");
   await page.locator("main [name=email]").fill(email);
   await press(page, 'main form[method="post"] button');
 }
 
-/** The demo account as its operator sees it. */
+/** The demo account's page for the operator. */
 async function ownAccount(page: Page): Promise<void> {
   await follow(page, "/console/admin/accounts?q=demo@example.com", "main th a");
 }
 
-/** Presses the button of the page's own form and waits for what it answers. */
+/** Presses the button of the page's main form and waits for the answer. */
 async function submit(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent("load"), page.locator("main form[method=post] button.primary").click()]);
 }
 
-/** Opens a page and follows the first such link on it. */
+/** Opens a page and follows the first matching link on it. */
 async function follow(page: Page, from: string, link: string): Promise<void> {
   await page.goto(from);
   await press(page, link);
 }
 
-/** Presses the first such link or button and waits for the next page. */
+/** Presses the first matching link or button and waits for the next page. */
 async function press(page: Page, what: string): Promise<void> {
   await Promise.all([page.waitForEvent("load"), page.locator(what).first().click()]);
 }

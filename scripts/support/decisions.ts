@@ -9,12 +9,12 @@ export const indexFile = `${folder}README.md`;
 
 const introduction = `# Decisions
 
-What was decided where the specification leaves room, and why. One record each: context, decision, consequence. A decision that no longer
-holds is not edited away: a newer record replaces it and says so. \`npm run decisions\` writes this index.
+Design decisions where the specification leaves room, with their reasons. Each record has context, decision and consequence. A decision that no longer
+applies is not edited: a newer record replaces it and says so. \`npm run decisions\` writes this index.
 
 `;
 
-/** The index as Markdown, a row for each record. Throws with the file's name when a record has no title or date. */
+/** The index as Markdown, one row per record. Throws with the file's name if a record has no title or date. */
 export function decisionsIndex(): string {
   const records = readdirSync(folder).filter((name) => /^\d{4}-.*\.md$/.test(name));
   const rows = records.toSorted().map((name) => {

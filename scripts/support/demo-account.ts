@@ -1,17 +1,17 @@
-/** The demo account: found or created through the admin API, with a fresh key on every start. */
+/** The demo account: found or created through the admin API, with a new key on every start. */
 
 import * as z from "zod/mini";
 
 const email = "demo@example.com";
-/** For a gateway on this machine alone. */
+/** Only for a local gateway. */
 const password = "demo-password";
-/** Balance units, also of everybody else who signs up on this machine. */
+/** Balance units, also for every other user who signs up on this machine. */
 export const demoQuota = 100;
 
-/** Who the demo is, and what it may still spend. */
+/** The demo account and its remaining balance. */
 export interface DemoAccount {
   email: string;
-  /** Of the console. */
+  /** Its login for the console. */
   password: string;
   apiKey: string;
   /** In balance units; null is unlimited. */
@@ -22,7 +22,7 @@ const account = z.object({ id: z.string(), remaining: z.nullable(z.number()) });
 const accounts = z.object({ data: z.array(account) });
 const createdKey = z.object({ key: z.string() });
 
-/** Signs the demo's person up, who gets an account with that. Not the first time it is refused, and that is fine. */
+/** Signs up the demo user, which creates the account. On later starts this is refused, which is ignored. */
 export async function signUpDemo(baseUrl: string): Promise<void> {
   const response = await fetch(`${baseUrl}/console/sign-up`, {
     method: "POST",
@@ -34,7 +34,7 @@ export async function signUpDemo(baseUrl: string): Promise<void> {
   if (response.status >= 500) throw new Error(`POST /console/sign-up answered ${response.status}`);
 }
 
-/** Makes sure that the demo account exists and sees the operator's pages, and creates a key for it. */
+/** Makes sure that the demo account exists and has the admin role, and creates a key for it. */
 export async function createDemoKey(baseUrl: string, adminToken: string): Promise<DemoAccount> {
   const ask = async <T>(shape: z.ZodMiniType<T>, method: string, path: string, body?: object): Promise<T> => {
     const response = await fetch(`${baseUrl}/admin${path}`, {

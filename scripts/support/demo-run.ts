@@ -1,4 +1,4 @@
-/** The steps of the demo: makes one thing each, follows it, saves its files, checks them and notes the cost. */
+/** The steps of the demo: each makes one thing, polls it, saves its files, checks them and notes the cost. */
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { chatCost } from "./bill.ts";
 import { digestFaults, mp4Faults, pngFaults } from "./file-checks.ts";
 import type { ProgressBoard } from "./progress-board.ts";
 
-/** What a step made. */
+/** The result of a step. */
 export interface Made {
   name: string;
   model: string;
@@ -25,13 +25,13 @@ export interface DemoRunOptions {
   prices: PriceList;
   board: ProgressBoard;
   outputDir: string;
-  /** How long an asset lives, in seconds. */
+  /** The lifetime of an asset in seconds. */
   assetTtl: number;
   /** The longest wait for one task. */
   taskDeadlineMs: number;
 }
 
-/** A request body; only what the checks need is named. */
+/** A request body; only fields that the checks need are declared. */
 type Body<Known extends object = object> = { model: string; [field: string]: unknown } & Known;
 
 interface Step {
@@ -40,10 +40,10 @@ interface Step {
   made: Made;
 }
 
-/** Files that a run writes. Others in the directory belong to somebody else. */
+/** The names of files that a run writes. Other files in the directory are not touched. */
 const ownFile = /^(chat|image|video|character|remix)[a-z0-9-]*\.(txt|png|jpg|mp4)$/;
 
-/** One run of the demo. `made` and `faults` grow as its steps end; a step resolves to undefined when it failed. */
+/** One run of the demo. `made` and `faults` grow as its steps end; a step resolves to undefined if it failed. */
 export class DemoRun {
   readonly made: Made[] = [];
   readonly faults: string[] = [];
@@ -53,7 +53,7 @@ export class DemoRun {
     this.#options = options;
   }
 
-  /** Makes the output directory and takes an earlier run's files out of it. */
+  /** Creates the output directory and removes an earlier run's files from it. */
   async prepare(): Promise<void> {
     const { outputDir } = this.#options;
     await mkdir(outputDir, { recursive: true });
@@ -74,7 +74,7 @@ export class DemoRun {
     });
   }
 
-  /** One image or several of these pixels; resolves to how many. */
+  /** One or more images of this size; resolves to their number. */
   images(name: string, body: Body<{ n?: number }>, pixels: { width: number; height: number }): Promise<number | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(step, "/v1/images/generations", body, "/v1/tasks", imageTask, (answer) => answer.data);
@@ -105,7 +105,7 @@ export class DemoRun {
     });
   }
 
-  /** A character from a video; resolves to its user name. */
+  /** A character from a video; resolves to its username. */
   character(name: string, body: Body): Promise<string | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(
@@ -123,7 +123,7 @@ export class DemoRun {
     });
   }
 
-  /** Runs one step; whatever goes wrong in it is a fault of the run, and the other steps go on. */
+  /** Runs one step; a fault in it is recorded, and the other steps continue. */
   async #step<T>(name: string, model: string, work: (step: Step) => Promise<T>): Promise<T | undefined> {
     const line = this.#options.board.begin(name);
     const started = Date.now();
@@ -151,7 +151,7 @@ export class DemoRun {
     return { text: pieces.join(""), usage };
   }
 
-  /** Submits, waits for the end, and notes the cost of what was completed: the rest costs nothing. */
+  /** Submits, polls until the end, and notes the cost of a completed task: other tasks cost nothing. */
   async #complete<A, S extends Status>(
     step: Step,
     path: string,

@@ -1,4 +1,4 @@
-/** Preloaded into wrangler (`node --import`): ends it when whoever holds its standard input is gone, however that came about. */
+/** Preloaded into wrangler (`node --import`): ends it when the process that holds its standard input ends, for whatever reason. */
 
 import { Socket } from "node:net";
 import { isMainThread } from "node:worker_threads";
@@ -7,6 +7,6 @@ if (isMainThread) {
   process.stdin.on("end", () => process.kill(process.pid, "SIGTERM"));
   process.stdin.on("error", () => process.kill(process.pid, "SIGTERM"));
   process.stdin.resume();
-  // Watching is no reason to live on: a command that is done ends.
+  // Watching must not keep a finished command alive.
   if (process.stdin instanceof Socket) process.stdin.unref();
 }

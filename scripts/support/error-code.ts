@@ -1,4 +1,4 @@
-/** What kind of system error something thrown is. */
+/** Classifies a thrown system error. */
 
 /** The code of a system error (`ENOENT`, `EADDRINUSE`), or undefined. */
 export const errorCode = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);

@@ -1,4 +1,4 @@
-/** Looks into the files that the gateway made: are they what their answers say? */
+/** Checks that the gateway's files match their status answers. */
 
 import { createHash } from "node:crypto";
 import { decode } from "fast-png";
@@ -7,13 +7,13 @@ import type { Download } from "./api-client.ts";
 
 const durationTolerance = 0.1;
 
-/** Every way in which the bytes differ from what was announced; empty when all is well. */
+/** Every difference between the bytes and the declared digest; empty if there is no fault. */
 export function digestFaults({ bytes, digest }: Download): string[] {
   const expected = `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
   return digest === expected ? [] : [`Repr-Digest is ${digest}, the bytes have ${expected}`];
 }
 
-/** Faults of an image: it decodes, and has these pixels where they are known. */
+/** Faults of an image: it must decode, and have the expected size if that is known. */
 export function pngFaults({ bytes, type }: Download, expected?: { width: number; height: number }): string[] {
   const faults = type === "image/png" ? [] : [`content type is ${type}, not image/png`];
   try {
@@ -28,7 +28,7 @@ export function pngFaults({ bytes, type }: Download, expected?: { width: number;
   return faults;
 }
 
-/** Faults of a video: H.264 with AAC sound, of the size and duration that the status answer gives. */
+/** Faults of a video: H.264 with AAC sound, with the size and duration of the status answer. */
 export async function mp4Faults(
   { bytes, type }: Download,
   status: { duration?: number | undefined; size?: string | undefined },

@@ -1,4 +1,4 @@
-/** A gateway on this machine: state prepared, its Workers running, a demo account with a fresh key. */
+/** A gateway on this machine: prepared state, running Workers, a demo account with a new key. */
 
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -13,36 +13,36 @@ import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 const migrationDeadlineMs = 60_000;
 const startDeadlineMs = 60_000;
 
-/** How to run a gateway. */
+/** The options of a gateway. */
 export interface GatewayOptions {
-  /** The port to listen on; 0 or none picks a free one. */
+  /** The port to listen on; 0 or undefined picks a free one. */
   port?: number;
-  /** Where everything that lasts is kept. */
+  /** The directory of the persistent state. */
   stateDir: string;
-  /** The Worker's variables and secrets; `ADMIN_TOKEN` empty switches the admin API off. */
+  /** The Worker's variables and secrets; an empty `ADMIN_TOKEN` switches the admin API off. */
   env?: Variables;
-  /** Keep the running gateway's log to oneself. */
+  /** True does not print the running gateway's log. */
   quiet?: boolean;
-  /** Gives up starting. */
+  /** Aborts the start. */
   signal?: AbortSignal;
 }
 
-/** A gateway that answers. */
+/** A running gateway. */
 export interface Gateway {
   baseUrl: string;
   adminToken: string;
-  /** The demo account's fresh key; undefined where the admin API is off. */
+  /** The demo account's new key; undefined if the admin API is off. */
   apiKey: string | undefined;
   account: DemoAccount | undefined;
-  /** Resolves with the exit code when the gateway has ended, asked or not. */
+  /** Resolves with the exit code when the gateway has ended for any reason. */
   exited: Promise<number>;
   /** The end of the gateway's log. */
   log(): string;
-  /** Ends the gateway and all its processes. */
+  /** Stops the gateway and all its processes. */
   stop(): Promise<void>;
 }
 
-/** Starts a gateway and waits until it answers. What it started is ended again when that fails. */
+/** Starts a gateway and waits until it answers. If that fails, everything that was started is stopped. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stateDir = resolve(options.stateDir);
   const port = await claimPort(options.port ?? 0);
@@ -54,7 +54,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     RECEIPT_SIGNING_KEY: options.env?.["RECEIPT_SIGNING_KEY"] || (await keptSecret(stateDir, "receipt-signing-key", newSigningKey)),
     ENVIRONMENT: "local",
   };
-  // The Worker's variables reach it through the file alone.
+  // The Worker gets its variables only through this file.
   const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables)));
   const state = ["--persist-to", stateDir];
 
@@ -92,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** A Worker's settings for this machine: `defaults`, and of the variables those that it reads. Wrangler hands variables to the first of several Workers alone. */
+/** A Worker's local settings: `defaults`, and those of the variables that it reads. Wrangler passes variables only to the first of several Workers. */
 async function localConfig(name: string, stateDir: string, defaults: Variables, variables: Variables): Promise<string> {
   const source = join(root, `src/${name}/wrangler.toml`);
   const isOwn = ([variable]: [string, string]) => isVariableOf(name, variable);
@@ -107,7 +107,7 @@ async function localConfig(name: string, stateDir: string, defaults: Variables, 
   return path;
 }
 
-/** Made once and kept, so that signed URLs and sessions outlive a restart. */
+/** Generated once and stored, so that signed URLs and sessions stay valid after a restart. */
 async function keptSecret(stateDir: string, name: string, make = randomSecret): Promise<string> {
   const path = join(stateDir, name);
   try {
@@ -134,7 +134,7 @@ async function answering(baseUrl: string, wrangler: Wrangler, signal?: AbortSign
   for (const deadline = Date.now() + startDeadlineMs; Date.now() < deadline; await sleep(100)) {
     signal?.throwIfAborted();
     if (ended) break;
-    // Refused until the runtime listens; a first answer may take its time.
+    // Connections are refused until the runtime listens; the first answer may be slow.
     const response = await fetch(`${baseUrl}/healthz`, { signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
     await response?.body?.cancel();
     if (response?.ok) return;

@@ -1,9 +1,9 @@
-/** What `/v1/models` says of each model's parameters: JSON Schema out of the catalog's schemas. */
+/** The parameters of each model in `/v1/models`: JSON Schema from the catalog's schemas. */
 
 import * as z from "zod/mini";
 import { allModels } from "../../src/catalog/models.ts";
 
-/** Each different schema once, and for each model and action which one it is. `model` itself is not among the properties. */
+/** Each distinct schema once, and for each model and action the index of its schema. `model` itself is not among the properties. */
 export function parameterSchemas() {
   const texts: string[] = [];
   const indexOf = (schema: z.ZodMiniType) => {

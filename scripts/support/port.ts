@@ -1,12 +1,12 @@
-/** Ports of this machine. */
+/** Local ports. */
 
 import { createServer } from "node:net";
 import { errorCode } from "./error-code.ts";
 
-/** Where everything listens: never beyond this machine. */
+/** The address of every listener: only reachable from this machine. */
 export const host = "127.0.0.1";
 
-/** The port itself when it is free, or any free one for 0. Somebody else's server would otherwise be taken for ours. */
+/** Returns the port if it is free, or any free one for 0. Otherwise another program's server could be mistaken for ours. */
 export async function claimPort(port: number): Promise<number> {
   const server = createServer();
   return new Promise((done, fail) => {

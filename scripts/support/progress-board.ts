@@ -1,14 +1,14 @@
-/** Shows how several steps get on: bars that move on a terminal, one line for each change elsewhere. */
+/** Shows the progress of several steps: bars that move on a terminal, one line per change elsewhere. */
 
 const barWidth = 24;
 
 /** One step on the board. */
 export interface Step {
-  /** Where the step is now. */
+  /** Updates the step's state. */
   tell(status: string, progress: number): void;
 }
 
-/** A board with a line for each step, in the order in which they begin. */
+/** A board with a line for each step, in the order of their start. */
 export class ProgressBoard {
   readonly #out: NodeJS.WriteStream;
   readonly #lines: { name: string; status: string; progress: number; since: number; seconds: number }[] = [];
@@ -36,7 +36,7 @@ export class ProgressBoard {
       const filled = Math.round((barWidth * progress) / 100);
       return `${name.padEnd(24)} ${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ${String(progress).padStart(3)}% ${seconds.toFixed(1)} s ${status}\x1b[K\n`;
     });
-    // Back to the first line of the last drawing: the board is drawn over itself.
+    // Moves to the first line of the last drawing, to draw over it.
     this.#out.write((this.#drawn ? `\x1b[${this.#drawn}A` : "") + lines.join(""));
     this.#drawn = lines.length;
   }

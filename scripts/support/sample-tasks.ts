@@ -1,11 +1,11 @@
-/** What an account has done before its pages are looked at: images, a video and a character from it, a failure. */
+/** The sample tasks of an account: images, a video and a character from it, a failure. */
 
 import { ApiClient } from "./api-client.ts";
 
 const videos = "/v1/videos/generations";
 const images = "/v1/images/generations";
 
-/** Has the sample tasks made and waits for their ends, whatever they are. */
+/** Submits the sample tasks and waits until all are final. */
 export async function makeSamples(baseUrl: string, apiKey: string): Promise<void> {
   const api = new ApiClient(baseUrl, apiKey);
   const make = async (path: string, body: object): Promise<string> => {

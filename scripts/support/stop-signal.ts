@@ -1,4 +1,4 @@
-/** When a script should end: asked by a signal, or because the npm that runs it is gone. */
+/** Detects when a script should end: by a signal, or because the npm process that runs it has ended. */
 
 import { execFileSync } from "node:child_process";
 import { errorCode } from "./error-code.ts";
@@ -9,8 +9,8 @@ const watchMs = 300;
 export function stopSignal(): AbortSignal {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
-  // Npm hands a signal to its shell, which dies of it without telling us; a killed npm tells nobody. Run without npm, a
-  // script may well outlive its shell.
+  // Npm sends a signal to its shell, which ends without informing us; a killed npm sends no signal at all. Without npm, a
+  // script may outlive its shell.
   if (process.env["npm_lifecycle_event"]) {
     const parent = process.ppid;
     const npm = npmBehind(parent);
@@ -21,7 +21,7 @@ export function stopSignal(): AbortSignal {
   return stopping.signal;
 }
 
-/** The process of npm: our parent, or the parent of the shell between us (some shells replace themselves by the command). */
+/** The npm process: our parent, or the parent of the shell between us (some shells replace themselves by the command). */
 function npmBehind(parent: number): number {
   try {
     const [grandparent, command] = execFileSync("ps", ["-o", "ppid=,comm=", "-p", String(parent)], { encoding: "utf8" })
@@ -29,7 +29,7 @@ function npmBehind(parent: number): number {
       .split(/\s+/);
     return command?.endsWith("sh") ? Number(grandparent) : parent;
   } catch {
-    // No `ps` here: the parent alone is watched.
+    // There is no `ps` on this system: only the parent is watched.
     return parent;
   }
 }

@@ -1,4 +1,4 @@
-/** The Worker's variables and secrets: which of the environment are meant, and the file through which wrangler gets them. */
+/** The Worker's variables and secrets: which ones are read from the environment, and the file that passes them to wrangler. */
 
 import { readFileSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
@@ -10,13 +10,13 @@ import { root } from "./wrangler.ts";
 /** Variables and secrets by name. */
 export type Variables = Record<string, string>;
 
-/** Secrets of upstreams follow a pattern; everything else the Worker knows is declared. */
+/** Secrets of upstreams follow a pattern; everything else that the Worker reads is declared. */
 const upstream = /^[A-Z][A-Z0-9_]*_(API_KEY|BASE_URL)$/;
 const declaration = /^\s+([A-Z][A-Z0-9_]*)\??: (?:string|unknown);/gm;
-/** Names that look alike but belong to the tool that runs the Worker. */
+/** Names that match the pattern but belong to wrangler. */
 const tools = /^(CLOUDFLARE|CF|WRANGLER)_/;
 
-/** Whether one of the Workers reads a variable of this name: its `env.d.ts` declares it, or it is an upstream's secret or address. */
+/** True if one of the Workers reads a variable of this name: declared in its `env.d.ts`, or a secret or URL of an upstream. */
 export function isWorkerVariable(name: string): boolean {
   return (
     declared("src/env.d.ts").has(name) || behind.some((worker) => isVariableOf(worker, name)) || (upstream.test(name) && !tools.test(name))
@@ -26,7 +26,7 @@ export function isWorkerVariable(name: string): boolean {
 /** The Workers behind the gateway that have variables of their own. */
 const behind = ["console", "openai"];
 
-/** Whether the Worker of the folder `worker` reads a variable of this name. */
+/** True if the Worker in the folder `worker` reads a variable of this name. */
 export const isVariableOf = (worker: string, name: string): boolean => declared(`src/${worker}/env.d.ts`).has(name);
 
 const names = new Map<string, Set<string>>();
@@ -36,7 +36,7 @@ function declared(file: string): Set<string> {
   return known;
 }
 
-/** All that a developer has set for the Worker: the file `.dev.vars`, and over it the environment. */
+/** A developer's settings for the Worker: the file `.dev.vars`, overridden by the environment. */
 export async function developerVariables(environment: NodeJS.ProcessEnv): Promise<Variables> {
   const variables: Variables = {};
   const file = await readFile(join(root, ".dev.vars"), "utf8").catch((error: unknown) => {
@@ -52,15 +52,15 @@ export async function developerVariables(environment: NodeJS.ProcessEnv): Promis
   return variables;
 }
 
-/** Writes the variables where only this user can read them; secrets have no place in a command line, which everybody sees. */
+/** Writes the variables to a file that only this user can read; other users could read secrets on a command line. */
 export async function writeVariables(path: string, variables: Variables): Promise<void> {
   const lines = Object.entries(variables).map(([name, value]) => `${name}=${quoted(name, value)}\n`);
-  // A file that is there would keep its mode.
+  // An existing file would keep its mode.
   await rm(path, { force: true });
   await writeFile(path, lines.join(""), { mode: 0o600 });
 }
 
-/** A value as wrangler's reader takes it: literal between quotes of a kind that it does not contain, `$` kept from being expanded. */
+/** Quotes a value for wrangler's parser: literal, with a kind of quote that it does not contain, and `$` protected from expansion. */
 function quoted(name: string, value: string): string {
   const quote = ["'", "`", '"'].find((mark) => !value.includes(mark) && !(mark === '"' && /\\[nr]/.test(value)));
   if (!quote || value.endsWith("\\"))

@@ -1,4 +1,4 @@
-/** Runs wrangler as a child process, quietly, and ends it together with everything it started. */
+/** Runs wrangler as a child process, without its output, and stops it with all of its processes. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { createRequire } from "node:module";
@@ -13,19 +13,19 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 const keptOutput = 64 * 1024;
 const graceMs = 5_000;
 
-/** A wrangler that runs. */
+/** A running wrangler. */
 export interface Wrangler {
   /** Resolves with the exit code when the process has ended; a signal counts as 1. */
   readonly exited: Promise<number>;
-  /** The end of what it has printed so far. */
+  /** The end of its output so far. */
   output(): string;
-  /** From now on its output goes to ours. */
+  /** Prints its output from now on. */
   forward(): void;
-  /** Ends it and its children: politely first, then by force. Resolves when they are gone. */
+  /** Stops it and its children: first with a signal, then by force. Resolves when they have ended. */
   stop(): Promise<void>;
 }
 
-// The command-line file itself: the launcher in `bin` would be one process more to look after.
+// The CLI file itself: the launcher in `bin` would be one more process to manage.
 const commandLine = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "wrangler-dist/cli.js");
 const preload = new URL("end-with-parent.ts", import.meta.url).href;
 
@@ -34,9 +34,9 @@ export function startWrangler(args: string[], stateDir: string, env: NodeJS.Proc
   const child = spawn(process.execPath, ["--no-warnings", "--import", preload, commandLine, ...args], {
     cwd: root,
     env: { ...env, ...quietSettings(stateDir) },
-    // A pipe that nobody writes to: it closes when this process ends, killed or not (see end-with-parent.ts).
+    // A pipe that is never written to: it closes when this process ends, killed or not (see end-with-parent.ts).
     stdio: ["pipe", "pipe", "pipe"],
-    // A process group of its own, so that a Ctrl-C in the terminal reaches us alone and we end the group.
+    // Its own process group, so that a Ctrl-C in the terminal reaches only this process, which then stops the group.
     detached: process.platform !== "win32",
   });
   let kept = "";
@@ -57,9 +57,9 @@ export function startWrangler(args: string[], stateDir: string, env: NodeJS.Proc
       resolve(1);
     });
   });
-  // Wrangler that was killed leaves its runtime processes behind: the group dies with its leader.
+  // A killed wrangler leaves its runtime processes behind: they are killed as a group.
   void exited.then(() => signalGroup(child, "SIGKILL"));
-  // Writing to a wrangler that has just died is no news: `exited` tells.
+  // Writing to a wrangler that has just ended fails; `exited` reports that.
   child.stdin.on("error", () => undefined);
 
   return {
@@ -100,7 +100,7 @@ const quietSettings = (stateDir: string) => ({
   WRANGLER_WRITE_LOGS: "false",
   // Two gateways on one machine must not find each other's Workers.
   WRANGLER_REGISTRY_PATH: join(stateDir, "registry"),
-  // The runtime would ask the network for a sample request otherwise.
+  // Otherwise the runtime would fetch a sample request from the network.
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
   CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: "true",
 });

@@ -14,7 +14,7 @@ export async function sourceFromTask(c: AppContext, taskId: string, param: "vide
   const { kind, parameters } = task.submission;
   if (kind !== "video" && kind !== "remix") throw invalid(param, "task_not_video");
   if (task.status !== "completed" || task.result?.kind !== "video") throw invalid(param, "task_not_completed");
-  if (task.expiresAt! <= Date.now()) throw invalid(param, "task_expired");
+  if (task.expiresAt <= Date.now()) throw invalid(param, "task_expired");
   if (param === "video_id" && parameters.private === true) throw invalid(param, "task_private");
   return { taskId: task.id, asset: task.result.video, provider: currentRoute(task).provider, operation: task.operation };
 }

@@ -1,22 +1,22 @@
-/** What each family of upstream text models takes of a chat: `chat-families.json`, over which `[vars.CHAT_FAMILIES]` lies. Pure. */
+/** The fields of a chat that each family of upstream text models supports: `chat-families.json`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
 
 import builtIn from "./chat-families.json";
 
-/** The settings of a family. Without any, a model takes every field and calls its limit `max_tokens`. */
+/** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */
 export interface ChatFamily {
   /** A regular expression that its upstream model ids match; the first family that matches counts. */
   models: string;
-  /** What it calls the limit of the answer. */
+  /** The name of its field for the limit of the answer. */
   limit: "max_tokens" | "max_completion_tokens";
-  /** Fields that it cannot honour: the route is passed over. */
+  /** Fields that it cannot honour: its routes are skipped. */
   refuses?: string[];
-  /** Fields that it does not know, and that change neither the price nor the kind of output: not sent. */
+  /** Fields that it does not support, and that change neither the price nor the kind of output: not sent. */
   drops?: string[];
-  /** Fields that it refuses unless `reasoning_effort` is "none", which is sent with them where the caller gave no effort. */
+  /** Fields that it refuses unless `reasoning_effort` is "none", which is sent with them if the caller gave no effort. */
   refuses_while_reasoning?: string[];
   /** Values of `reasoning_effort` that it refuses. */
   refuses_efforts?: string[];
-  /** Its context window, where the operator states it: a prompt too long for one route is tried on one that is larger. */
+  /** Its context window, if the operator states it: a prompt too long for one route is tried on a larger one. */
   context_tokens?: number;
 }
 
@@ -24,7 +24,7 @@ export type ChatFamilies = Record<string, ChatFamily>;
 
 const isNames = (value: unknown) => value === undefined || (Array.isArray(value) && value.every((name) => typeof name === "string"));
 
-/** Checks `[vars.CHAT_FAMILIES]`; throws a sentence that names the entry. Its families come before the built-in ones, and replace those of the same name. */
+/** Checks `[vars.CHAT_FAMILIES]`; throws a message that names the entry. Its families come before the built-in ones, and replace those of the same name. */
 export function checkFamilies(configured: unknown): ChatFamilies {
   if (configured !== undefined && (typeof configured !== "object" || configured === null))
     throw new TypeError("CHAT_FAMILIES is not a table");
@@ -60,11 +60,11 @@ function isPattern(text: string): boolean {
 
 const plain: ChatFamily = { models: "", limit: "max_tokens" };
 
-/** The family of an upstream's model id. */
+/** The family of an upstream model id. */
 export const findFamily = (model: string, families: ChatFamilies): ChatFamily =>
   Object.values(families).find((family) => new RegExp(family.models).test(model)) ?? plain;
 
-/** Values that ask for what comes anyway: they may be left out where a family refuses the field. */
+/** Values equal to the default: they are left out where a family refuses the field. */
 const neutral: Record<string, unknown> = {
   temperature: 1,
   top_p: 1,
@@ -76,7 +76,7 @@ const neutral: Record<string, unknown> = {
   function_call: "auto",
 };
 
-/** A chat as a family takes it, with the names of what was left out; or the caller's field that it cannot honour. */
+/** A chat that fits a family, with the names of the dropped fields; or the caller's field that the family cannot honour. */
 export type Fitted = { body: Record<string, unknown>; dropped: string[] } | { unsupported: string };
 
 /** Fits the forwarded fields of a chat to a family, with the limit of its answer in tokens. */

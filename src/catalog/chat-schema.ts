@@ -1,4 +1,4 @@
-/** The body of a chat completion: one table with every field of OpenAI's client types (openai 7.55.0) and what becomes of it. */
+/** The body of a chat completion: one table with every field of OpenAI's client types (openai 7.55.0) and how it is handled. */
 
 import * as z from "zod/mini";
 import type { Violation } from "../errors.ts";
@@ -38,7 +38,7 @@ const message = z
     const { content, role, tool_calls: calls, function_call: called, refusal, audio } = value;
     const mayBeEmpty = role === "function" || (role === "assistant" && [calls, called, refusal, audio].some((one) => one !== undefined));
     if (content === undefined && !mayBeEmpty) issues.push(custom(["content"], "required"));
-    // A file's id would name what another caller, or the operator, has stored at the upstream.
+    // A file's id would refer to a file that another caller, or the operator, has stored at the upstream.
     if (Array.isArray(content))
       content.forEach((one, at) => {
         if (one.type !== "file") return;
@@ -51,7 +51,7 @@ const between = (low: number, high: number) => z.optional(z.number().check(z.gte
 const tokens = () => z.optional(z.int().check(z.gte(1), z.lte(1_000_000)));
 const maxBiases = 1024;
 
-/** Goes to the upstream. */
+/** Sent to the upstream. */
 const forwarded = {
   messages: z.array(message).check(z.minLength(1), z.maxLength(2048)),
   temperature: between(0, 2),
@@ -79,7 +79,7 @@ const forwarded = {
   verbosity: z.optional(z.enum(["low", "medium", "high"])),
 };
 
-/** Means something to the gateway, which sends its own value where the upstream needs one. */
+/** Handled by the gateway, which sends its own value where the upstream needs one. */
 const handled = {
   stream: z.optional(z.boolean()),
   stream_options: z.optional(z.object({ include_usage: z.optional(z.boolean()) })),
@@ -88,9 +88,9 @@ const handled = {
   n: z.optional(z.literal(1)),
 };
 
-/** Changes neither the price nor the kind of output: taken, not sent, and named in `x-dropped-params`. */
+/** Changes neither the price nor the kind of output: accepted, not sent, and named in `x-dropped-params`. */
 const dropped = [
-  "audio", // how a spoken answer sounds; only with `modalities`, which is refused then
+  "audio", // the voice of a spoken answer; only with `modalities`, which is refused then
   "metadata",
   "prediction",
   "prompt_cache_key",
@@ -102,14 +102,14 @@ const dropped = [
   "user",
 ] as const;
 
-/** Changes the kind of output and cannot be honoured: refused, unless the value asks for what comes anyway. */
+/** Changes the kind of output and cannot be honoured: refused, unless the value is equal to the default. */
 const refused = {
   modalities: (value: unknown) => Array.isArray(value) && value.every((one) => one === "text"),
   moderation: () => false,
   web_search_options: () => false,
 } satisfies Record<string, (value: unknown) => boolean>;
 
-/** All of them; `model` is the gateway's own. A test compares it with the client's types. */
+/** All fields; `model` is the gateway's own. A test compares them with the client's types. */
 export type ChatField = "model" | keyof typeof forwarded | keyof typeof handled | (typeof dropped)[number] | keyof typeof refused;
 
 export const chatBody = z.object({ ...forwarded, ...handled });
@@ -122,19 +122,19 @@ export const refusedFields = (body: Record<string, unknown>): Violation[] =>
     .filter(([field, isFine]) => body[field] !== undefined && !isFine(body[field]))
     .map(([param]) => ({ param, rule: "unsupported_parameter" }));
 
-/** The names of what a raw body has that is taken but not sent. */
+/** The names of the fields of a raw body that are accepted but not sent. */
 export function droppedFields(body: Record<string, unknown>): string[] {
   const names: string[] = dropped.filter((field) => body[field] !== undefined);
   const { stream_options: options, messages } = body;
   if (typeof options === "object" && options !== null && "include_obfuscation" in options && options.include_obfuscation === true)
     names.push("stream_options.include_obfuscation");
-  // Names a spoken answer of an earlier turn, which the gateway never gave.
+  // The id of a spoken answer in an earlier turn, which the gateway never returns.
   if (Array.isArray(messages) && messages.some((one: unknown) => typeof one === "object" && one !== null && "audio" in one && one.audio))
     names.push("messages.audio");
   return names;
 }
 
-/** What of a parsed body goes to an upstream. Empty lists say nothing, and makers refuse them. */
+/** The fields of a parsed body that are sent to an upstream. Empty lists are left out, because makers refuse them. */
 export function toForwarded(body: ChatBody): Record<string, unknown> {
   const fields = Object.entries(body).filter(([name, value]) => name in forwarded && !(Array.isArray(value) && value.length === 0));
   const messages = body.messages.map(({ audio, ...one }) => ({

@@ -1,27 +1,27 @@
-/** How many tokens a chat may use at most: what its reservation is made from. Pure. */
+/** The maximum number of tokens of a chat, from which its reservation is computed. Pure. */
 
 import { type ChatBody, type ChatPart, toForwarded } from "./chat-schema.ts";
 import type { Price } from "./models.ts";
 import { chatPrice } from "./prices.ts";
 
-/** What one answer may be long when the caller sets no limit, in tokens. */
+/** The longest answer in tokens if the caller sets no limit. */
 const defaultMaxTokens = 4096;
 
-/** The answer's limit in tokens; the upstream gets this very number. */
+/** The answer's limit in tokens; exactly this number is sent to the upstream. */
 function maxTokens({ max_completion_tokens: limit, max_tokens: older }: ChatBody): number {
   return limit === undefined && older === undefined ? defaultMaxTokens : Math.min(limit ?? Infinity, older ?? Infinity);
 }
 
 /**
- * A picture by its detail: makers scale to 512 pixels (low), 2.56 megapixels (high) or 10.24 (original, and where the maker
+ * Tokens of an image by its detail: makers scale to 512 pixels (low), 2.56 megapixels (high) or 10.24 (original, and if the maker
  * chooses), cut into squares of 32 pixels, which small models count 1.62 times (platform.openai.com, images and vision).
  */
 const imageTokens = { low: 512, high: 4_096, auto: 16_384, original: 16_384 };
-/** A file may unfold to any length (a PDF is compressed): only the largest context window limits what it becomes. */
+/** A compressed file (a PDF) may contain any amount of text: only the largest context window limits its tokens. */
 const fileTokens = 1_050_000;
-/** Of Base64 characters of audio. Makers count at most 50 tokens a second, and a second has at least 1,000 bytes (MP3 of 8 kbit/s). */
+/** Tokens per Base64 character of audio. Makers count at most 50 tokens a second, and a second has at least 1,000 bytes (MP3 of 8 kbit/s). */
 const audioCharactersPerToken = 8;
-/** What chat templates write around a message, around tools and schemas, and around each tool. */
+/** Tokens that chat templates add to a message, to tools and schemas, and to each tool. */
 const messageOverhead = 16;
 const toolsOverhead = 512;
 const toolOverhead = 32;
@@ -45,8 +45,8 @@ function partTokens(part: ChatPart): number {
 }
 
 /**
- * An upper bound of the prompt's tokens. A token of a byte-level vocabulary is at least one byte, so every byte of text that
- * goes to the upstream counts as one; pictures, audio and files have bounds of their own.
+ * An upper bound of the prompt's tokens. A token of a byte-level vocabulary has at least one byte, so every byte of text that
+ * is sent to the upstream counts as one; images, audio and files have their own bounds.
  */
 function estimatePromptTokens(body: ChatBody): number {
   const { messages: _, ...settings } = toForwarded(body);

@@ -1,8 +1,8 @@
-/** The fields that models share, as schemas: one builder for each, so that a limit is written once. */
+/** The schemas of fields that models share: one builder per field, so that a limit is written once. */
 
 import * as z from "zod/mini";
 
-/** A cross-field or text rule that the message table has a sentence for. */
+/** A cross-field or text rule with a message in the message table. */
 const rule = (name: string, values?: Record<string, string | number>) => ({ params: { rule: name, values } });
 
 const codePoints = (text: string) => {
@@ -11,7 +11,7 @@ const codePoints = (text: string) => {
   return count;
 };
 
-/** Text that is more than white space, at most `maximum` Unicode code points. */
+/** Text with other characters than white space, at most `maximum` Unicode code points. */
 export const prompt = (maximum: number) =>
   z.string().check(
     z.refine((text) => text.trim() !== "", rule("blank")),
@@ -33,21 +33,21 @@ export const imagePixels: Record<string, readonly [number, number]> = {
 /** One of these ratios; the first is the default. */
 export const size = (ratios: readonly string[]) => z._default(z.enum(ratios as [string, ...string[]]), ratios[0]!);
 
-/** One of these numbers of seconds; the default is named. */
+/** One of these numbers of seconds; the default is given. */
 export const seconds = (allowed: readonly number[], fallback: number) => z._default(z.literal([...allowed]), fallback);
 
-/** One of these words; the default, if there is one, is named. */
+/** One of these words; the default, if there is one, is given. */
 export const word = <const T extends string>(allowed: readonly [T, ...T[]]) => z.optional(z.enum(allowed));
 
 export const flag = () => z.optional(z.boolean());
 
-/** An image of a caller, decoded: the interface's "10MB". */
+/** The size limit of a caller's image after decoding: the interface's "10MB". */
 export const maxImageBytes = 10 * 1024 * 1024;
 
 const imageReference = (kinds: string) => z.string().check(z.meta({ description: kinds }));
 const urlOrDataUri = "Public http(s) URL or data:image/{format};base64,{data}; at most 10 MiB; PNG, JPEG or WebP";
 
-/** Pictures that guide the generation, at most `maximum`. */
+/** Images that guide the generation, at most `maximum`. */
 export const images = (maximum: number) => z.optional(z.array(imageReference(urlOrDataUri)).check(z.maxLength(maximum)));
 
 const imageRoles = ["first_frame", "last_frame", "reference"] as const;
@@ -80,13 +80,13 @@ export const timestamps = () =>
 
 const timestampsForm = /^\s*(\d{1,6}(?:\.\d{1,6})?)\s*,\s*(\d{1,6}(?:\.\d{1,6})?)\s*$/;
 
-/** The two ends of a range in seconds, or undefined when the text is no range. */
+/** The two ends of a range in seconds, or undefined if the text is not a range. */
 export function parseTimestamps(text: string): { start: number; end: number } | undefined {
   const match = timestampsForm.exec(text);
   return match ? { start: Number(match[1]), end: Number(match[2]) } : undefined;
 }
 
-/** Compared in whole microseconds: 0.1 + 1 is one second long, whatever floating point says. */
+/** Compared in whole microseconds, so that floating point rounding does not make 0.1 to 1.1 longer than one second. */
 function isRangeAllowed(range: { start: number; end: number } | undefined): boolean {
   if (!range) return false;
   const length = Math.round(range.end * 1e6) - Math.round(range.start * 1e6);

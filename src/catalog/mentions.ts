@@ -1,13 +1,13 @@
-/** Characters named in a prompt. Pure. */
+/** Characters mentioned in a prompt. Pure. */
 
-/** The word that means the account's newest character. */
+/** The name of the account's newest character. */
 export const newestCharacter = "character";
 
 /**
- * An @ that does not follow what an e-mail address has before it, then a name that ends in a letter or digit. Chinese,
- * Japanese and Korean set no space between a word and a name.
+ * An @ that is not preceded by a character of an e-mail address, then a name that ends in a letter or digit. Chinese,
+ * Japanese and Korean write no space between a word and a name.
  */
 const mention = /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_.+@-])@([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?)/gu;
 
-/** The user names mentioned in a prompt, in lower case, each once, in their order. */
+/** The usernames mentioned in a prompt, in lower case, each once, in their order. */
 export const mentionsIn = (prompt: string): string[] => [...new Set([...prompt.matchAll(mention)].map((match) => match[1]!.toLowerCase()))];

@@ -1,4 +1,4 @@
-/** The models that callers name: what each accepts, costs and usually takes. Data only. */
+/** The models that callers name: the fields, price and usual duration of each. Data only. */
 
 import type * as z from "zod/mini";
 import { chatBody } from "./chat-schema.ts";
@@ -10,14 +10,14 @@ export type Family = "chat" | "image" | "video";
 
 /** Prices in millionths of a balance unit. A name with `_x` is a factor. */
 export interface Price {
-  /** an image; `hd` costs `hd_x` as much */
+  /** per image; `hd` costs `hd_x` times as much */
   image?: number;
   hd_x?: number;
-  /** a second of film; 1080p costs `1080p_x` as much */
+  /** per second of video; 1080p costs `1080p_x` times as much */
   second?: number;
   "1080p_x"?: number;
   character?: number;
-  /** a million tokens */
+  /** per million tokens */
   input?: number;
   output?: number;
 }
@@ -28,7 +28,7 @@ export interface Model {
   aliases?: string[];
   actions: Partial<Record<Action, z.ZodMiniType>>;
   price: Price;
-  /** Seconds a task usually takes: what `estimated_time` and synthesised progress are made from. */
+  /** The usual duration of a task in seconds: the basis of `estimated_time` and of progress that the upstream does not report. */
   typicalSeconds: number;
 }
 
@@ -74,7 +74,7 @@ const models: Model[] = [
 
 const byName = new Map(models.flatMap((model) => [model.id, ...(model.aliases ?? [])].map((name) => [name, model] as const)));
 
-/** The model of a name or alias, or undefined. */
+/** The model with this name or alias, or undefined. */
 export const modelNamed = (name: string): Model | undefined => byName.get(name);
 
 /** Every name and alias. */
@@ -82,8 +82,8 @@ export const modelNames: readonly string[] = [...byName.keys()];
 
 export const allModels = (): readonly Model[] => models;
 
-/** The most seconds a task may take from its submission; then it ends as `deadline_exceeded`. */
+/** The time limit of a task in seconds from its submission; then it fails as `deadline_exceeded`. */
 export const deadlineSeconds: Record<Kind, number> = { image: 120, character: 300, video: 600, remix: 600 };
 
-/** Seconds a caller is asked to wait before the next status query. */
+/** Seconds a caller should wait before the next status query. */
 export const pollSeconds: Record<Kind, number> = { image: 3, video: 10, remix: 10, character: 5 };

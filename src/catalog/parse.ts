@@ -1,4 +1,4 @@
-/** From a JSON body to what is asked for: model, action and resolved parameters, or every rule it violates. */
+/** Parses a JSON body into model, action and resolved parameters, or into every rule it violates. */
 
 import type * as z from "zod/mini";
 import { type ErrorCode, maxViolations, type Violation } from "../errors.ts";
@@ -8,7 +8,7 @@ import { chatBody, refusedFields } from "./chat-schema.ts";
 import * as schemas from "./schemas.ts";
 import { findOversized } from "./sizes.ts";
 
-/** Every parameter a submission can have, its defaults filled in; those of the body's `metadata` stand beside the others. */
+/** Every parameter that a submission can have, with defaults filled in; those of the body's `metadata` are on the same level. */
 export interface Parameters {
   prompt?: string;
   size?: string;
@@ -33,7 +33,7 @@ export interface Parameters {
 
 export type Endpoint = "chat" | "image" | "video" | "remix";
 
-/** `code` says which of the two refusals it is; `violations` is empty when the body is fine. */
+/** `code` is one of the two refusals; `violations` is empty for a valid body. */
 export interface Parsed {
   model: Model | undefined;
   action: Action;
@@ -45,7 +45,7 @@ export interface Parsed {
 
 const families: Record<Endpoint, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
 
-/** What can be checked while the model is not known. */
+/** The schemas that are used while the model is not known. */
 const fallback: Record<Endpoint, z.ZodMiniType> = {
   chat: chatBody,
   image: schemas.image,
@@ -87,7 +87,7 @@ function findModel(name: unknown, endpoint: Endpoint): { model?: Model; violatio
   return { model, code: "invalid_request" };
 }
 
-/** A vidA body that names a source film creates a character (mode B). */
+/** A vidA body that names a source video creates a character (mode B). */
 function detectAction(body: Record<string, unknown>, endpoint: Endpoint, model: Model | undefined): Action {
   if (endpoint !== "video") return endpoint;
   return (!model || model.actions.character) && isCharacterBody(body) ? "character" : "video";
@@ -95,10 +95,10 @@ function detectAction(body: Record<string, unknown>, endpoint: Endpoint, model: 
 
 const isCharacterBody = (body: Record<string, unknown>) => ["url", "from_task", "timestamps"].some((field) => body[field] !== undefined);
 
-/** Whether the model takes `image_with_roles`. */
+/** True if the model accepts `image_with_roles`. */
 export const takesRoles = (model: string) => /^vid[ABC]/.test(model);
 
-/** Rules that bind two fields; they look at the raw body, so that they are told beside the others. */
+/** Rules between two fields; they read the raw body, so that their violations are reported beside the others. */
 function crossRules(body: Record<string, unknown>, action: Action, model: Model | undefined): Violation[] {
   const violations: Violation[] = action === "chat" ? refusedFields(body) : [];
   if (action === "character") {
@@ -140,14 +140,14 @@ const valueAt = (body: unknown, path: PropertyKey[]) =>
     body,
   );
 
-/** What a schema found wrong with a body: the first that is wrong with each field, as many as an answer lists. */
+/** The violations that a schema found in a body: the first one of each field, at most as many as an answer lists. */
 export function toViolations(error: z.core.$ZodError, body: unknown): Violation[] {
   const found = new Map<string, Violation>();
   for (const issue of error.issues) {
     const violation = toViolation(issue, body);
     const earlier = found.get(violation.param);
     if (!earlier && found.size === maxViolations) break;
-    // The library's own limit of integers says less than the field's, which follows it.
+    // The library's own limit of integers is less helpful than the field's limit, which is the next issue.
     const isOwnLimit = Object.values(earlier?.values ?? {}).some((limit) => Math.abs(Number(limit)) === Number.MAX_SAFE_INTEGER);
     if (!earlier || isOwnLimit) found.set(violation.param, violation);
   }

@@ -1,4 +1,4 @@
-/** What a submission costs, in whole millionths of a balance unit. Pure. */
+/** The price of a submission, in whole millionths of a balance unit. Pure. */
 
 import { type Action, allModels, type Model, type Price } from "./models.ts";
 import type { Parameters } from "./parse.ts";
@@ -7,8 +7,8 @@ import type { Parameters } from "./parse.ts";
 export type PriceOverrides = Record<string, Partial<Price>>;
 
 /**
- * Checks `[vars.PRICES]`. A wrong table is the operator's mistake and must not sell at a wrong price: it throws a
- * sentence that names the entry.
+ * Checks `[vars.PRICES]`. A wrong table must not lead to a wrong price: throws a
+ * message that names the entry.
  */
 export function checkPrices(overrides: unknown): PriceOverrides {
   if (overrides === undefined) return {};
@@ -26,7 +26,7 @@ export function checkPrices(overrides: unknown): PriceOverrides {
 
 export const effectivePrice = (model: Model, overrides: PriceOverrides): Price => ({ ...model.price, ...overrides[model.id] });
 
-/** The full price of a task: n pictures, seconds of film, or a character. */
+/** The full price of a task: n images, seconds of video, or a character. */
 export function taskPrice(price: Price, action: Exclude<Action, "chat">, parameters: Parameters): number {
   switch (action) {
     case "image":
@@ -39,15 +39,15 @@ export function taskPrice(price: Price, action: Exclude<Action, "chat">, paramet
   }
 }
 
-/** The price of one picture. */
+/** The price of one image. */
 export const imagePrice = (price: Price, parameters: Parameters) =>
   (price.image ?? 0) * (parameters.quality === "hd" ? (price.hd_x ?? 1) : 1);
 
-/** The price of a chat: tokens at so many millionths a million, rounded up to a whole millionth once. */
+/** The price of a chat: tokens times millionths per million tokens, rounded up once to a whole millionth. */
 export const chatPrice = (price: Price, inputTokens: number, outputTokens: number) =>
   Math.ceil((inputTokens * (price.input ?? 0) + outputTokens * (price.output ?? 0)) / 1_000_000);
 
-/** The price as `/v1/models` shows it, in balance units. */
+/** The price in `/v1/models`, in balance units. */
 export function shownPrice(price: Price): Record<string, number> {
   const units = (millionths: number) => millionths / 1_000_000;
   const { image, hd_x, second, "1080p_x": factor1080p, character, input, output } = price;
@@ -61,7 +61,7 @@ export function shownPrice(price: Price): Record<string, number> {
   };
 }
 
-/** The price that `shownPrice` showed, for who knows it only from `/v1/models`. Its factors are whole, and so the way back is exact. */
+/** The inverse of `shownPrice`, for clients that only have `/v1/models`. Its factors are whole numbers, so the inverse is exact. */
 export function priceFromShown(shown: Record<string, number>): Price {
   const price: Price = {};
   const millionths = (name: string) => Math.round(shown[name]! * 1_000_000);

@@ -1,4 +1,4 @@
-/** The part that each image of a submission plays, and the video ratio that follows from it. Resolved once, before a route is chosen. Pure. */
+/** The role of each image of a submission, and the video ratio that follows from it. Resolved once, before a route is chosen. Pure. */
 
 import type { ImageRole } from "./fields.ts";
 import type { Kind } from "./models.ts";
@@ -13,6 +13,6 @@ export function resolveRoles<T extends MaybeWithRole>(kind: Kind, images: T[]): 
   return images.map((image) => ({ ...image, role: image.role ?? plain }));
 }
 
-/** The ratio of a video whose submission names no `size`: that of its first frame, `auto`, or the model's default. */
+/** The ratio of a video without `size`: that of its first frame, `auto`, or the model's default. */
 export const resolveSize = (fallback: string | undefined, images: MaybeWithRole[]): string | undefined =>
   images.some(({ role }) => role === "first_frame") ? "auto" : fallback;

@@ -1,22 +1,22 @@
-/** Which provider serves which model: `routes.json`, single models overridden by the operator's `[vars.ROUTES]`. Pure. */
+/** The providers of each model: `routes.json`, where the operator's `[vars.ROUTES]` overrides single models. Pure. */
 
 import { allModels } from "./models.ts";
 import builtIn from "./routes.json";
 
-/** One way to serve a model: a provider's name and the model id it knows. */
+/** One way to serve a model: a provider's name and the upstream model id. */
 export interface Route {
   provider: string;
   model: string;
-  /** What the provider's adapter has to know about this model. */
+  /** Settings of this model for the provider's adapter. */
   settings?: Record<string, string | number | boolean | string[]>;
 }
 
-/** Model -> its routes in the order they are tried. */
+/** Model -> its routes in the order in which they are tried. */
 export type Routes = Record<string, Route[]>;
 
 const sandbox = "sandbox";
 
-/** Checks `[vars.ROUTES]` and puts it over `routes.json`, model by model. Throws a sentence that names a wrong entry. */
+/** Checks `[vars.ROUTES]` and merges it over `routes.json`, model by model. Throws a message that names a wrong entry. */
 export function checkRoutes(configured: unknown): Routes {
   if (configured === undefined) return builtIn;
   if (typeof configured !== "object" || configured === null) throw new TypeError("ROUTES is not a table");
@@ -35,13 +35,13 @@ function isRoute(value: unknown): value is Route {
   return typeof provider === "string" && typeof model === "string" && isTable;
 }
 
-/** The routes of a model as they are configured. */
+/** The configured routes of a model. */
 export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? [];
 
-/** The routes of a model whose providers are switched on; without any it cannot be asked for. */
+/** The routes of a model whose providers are switched on; a model without any is not available. */
 export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean): Route[] {
   const routes = configuredRoutes(model, configured).filter((route) => isOn(route.provider));
-  // The sandbox is never a fallback of a real provider: a caller who pays for the real thing must not get a sandbox image.
+  // The sandbox is never a fallback of a real provider: a caller who pays for a real image must not get a sandbox image.
   const real = routes.filter((route) => route.provider !== sandbox);
   return real.length > 0 ? real : routes;
 }

@@ -5,7 +5,7 @@ import { flag, imagePixels, images, imagesWithRoles, imageUrl, prompt, seconds, 
 
 const imagePrompt = prompt(1000);
 const videoPrompt = prompt(4000);
-/** Metadata may be left out whole; its defaults apply then too. */
+/** Metadata may be absent as a whole; its defaults apply then too. */
 const metadata = <T extends z.core.$ZodLooseShape>(shape: T) => z.prefault(z.object(shape), {} as never);
 
 /** imgA, imgB, imgC */
@@ -74,7 +74,7 @@ export const vidD = z.object({
   }),
 });
 
-/** Remix of an earlier film */
+/** Remix of an earlier video */
 export const remix = (durations: readonly number[], fallback: number) =>
   z.object({
     prompt: videoPrompt,
@@ -82,5 +82,5 @@ export const remix = (durations: readonly number[], fallback: number) =>
     duration: seconds(durations, fallback),
   });
 
-/** What every film has in common: enough to say what else is wrong when the model is not known. */
+/** The fields that all videos have: used to report other violations when the model is not known. */
 export const anyVideo = z.object({ prompt: videoPrompt });

@@ -1,19 +1,19 @@
-/** How long lists and how large records in a body may be, found before a schema looks at each of their elements. Pure. */
+/** The limits of lists and records in a body, checked before a schema looks at their elements. Pure. */
 
 import type { Violation } from "../errors.ts";
 
-/** Fields of a body whose limit is not the general one (contract, section 1). */
+/** Fields of a body whose limit differs from the general one (contract, section 1). */
 const listLimits: Record<string, number> = { tools: 512 };
 const maxListLength = 2_048;
 const maxRecordSize = 1_024;
-/** Elements of all lists together: lists within a list would otherwise multiply. */
+/** The elements of all lists together, because lists within lists would otherwise multiply. */
 const maxElements = 8_192;
-/** As deep as schemas look: `messages[0].content[0]`. What lies deeper is passed on as the caller wrote it. */
+/** The depth that schemas check: `messages[0].content[0]`. Deeper values are passed on as the caller wrote them. */
 const maxLevels = 4;
 
 /**
- * The lists and records of a body that are too large: their elements need not be looked at. Stops at the first that is, for it may hold
- * hundreds of thousands of elements, and an error for each would be many times as large as the body.
+ * Finds the first list or record that is too large. The search stops there, because it may have hundreds of thousands of
+ * elements, and one error for each would be many times as large as the body.
  */
 export function findOversized(body: object): Violation | undefined {
   let elements = 0;

@@ -1,4 +1,4 @@
-/** What can be asked of the chat: the fields of OpenAI's request that the sandbox honours. The others are ignored. */
+/** The fields of OpenAI's chat request that the sandbox honours. Other fields are ignored. */
 
 import * as z from "zod";
 import { Fault } from "./fault.ts";
@@ -70,7 +70,7 @@ export type ChatOrder = z.infer<typeof chatOrder>;
 export type ChatMessage = ChatOrder["messages"][number];
 export type Tool = z.infer<typeof tool>;
 
-/** Checking a body goes as deep as the body does: deeper ones would be too much for the stack. */
+/** Validation recurses as deep as the body: deeper bodies could exhaust the stack. */
 const MAX_DEPTH = 100;
 
 /** Checks the body of a chat. Throws `Fault` "invalid_request" that names every violation. */
@@ -88,7 +88,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return true;
 }
 
-/** The text of a message, its parts of text on lines of their own; what it holds besides text is left out. */
+/** The text of a message, one line per text part; parts of other types are left out. */
 export function textOf({ content }: ChatMessage): string {
   if (typeof content === "string") return content;
   return (content ?? []).flatMap(({ text }) => text ?? []).join("\n");

@@ -1,12 +1,12 @@
-/** The sandbox's tokens: how it counts prompts and cuts answers. */
+/** The sandbox's tokens: counting prompts and cutting answers. */
 
 import type { ChatOrder } from "./chat-order.ts";
 import { textOf } from "./chat-order.ts";
 
-/** An image, a file, a recording: any part of a message that is no text. */
+/** An image, a file or a recording: any part of a message that is not text. */
 const PART_TOKENS = 85;
 
-/** Text cut as a tokenizer might: each Chinese, Japanese or Korean character alone, everything else by fours. */
+/** Cuts text like a tokenizer: each Chinese, Japanese or Korean character alone, other text into groups of four characters. */
 export function toTokens(text: string): string[] {
   return (
     text.match(
@@ -15,7 +15,7 @@ export function toTokens(text: string): string[] {
   );
 }
 
-/** The tokens of everything that a model would read: three to begin with, four and its content for each message, tools, a format. */
+/** The tokens of the whole prompt: three for the start, four and its content for each message, plus tools and format. */
 export function countPromptTokens(order: ChatOrder): number {
   const messages = order.messages.map((message) => {
     const parts = Array.isArray(message.content) ? message.content.filter(({ text }) => typeof text !== "string").length : 0;

@@ -1,4 +1,4 @@
-/** Which tools the sandbox calls, and with what: arguments that satisfy each tool's schema. */
+/** Chooses the tools that the sandbox calls, and makes arguments that satisfy each tool's schema. */
 
 import type { ChatMessage, ChatOrder, Tool } from "./chat-order.ts";
 import { textOf } from "./chat-order.ts";
@@ -11,15 +11,15 @@ export interface Call {
   id: string;
   type: Tool["type"];
   name: string;
-  /** A function's arguments as JSON, a custom tool's text. */
+  /** A function's arguments as JSON, or a custom tool's text. */
   input: string;
 }
 
 /**
- * The calls to answer with; none where the answer is to be text. `auto` calls the tools that the last user message names, as
- * `get_weather` or "get weather"; a choice that forces one calls those, else the first. What a tool has answered is never followed by
- * another call, whatever the choice: so every agent's loop ends.
- * Throws `Fault` "invalid_request" for a choice of no tool that is there, and for a schema that the sandbox has no value for.
+ * The calls of an answer; empty if the answer is text. `auto` calls the tools that the last user message names, as
+ * `get_weather` or "get weather"; a choice that forces a call uses those, else the first tool. After a tool result there is never
+ * another call, whatever the choice, so that every agent's loop ends.
+ * Throws `Fault` "invalid_request" for a choice of a tool that does not exist, and for a schema without a value.
  */
 export function callTools(order: ChatOrder): Call[] {
   const { candidates, mode } = choose(order);
@@ -39,7 +39,7 @@ export function callTools(order: ChatOrder): Call[] {
 
 export const isToolResult = ({ role }: ChatMessage) => role === "tool" || role === "function";
 
-/** The tools that may be called, and whether one has to be. */
+/** The tools that may be called, and whether a call is required. */
 function choose({ tools, tool_choice: choice }: ChatOrder): { candidates: readonly Tool[]; mode: "none" | "auto" | "required" } {
   const all = tools ?? [];
   if (all.length === 0 && choice && choice !== "none" && choice !== "auto")
@@ -60,7 +60,7 @@ function pick(tools: readonly Tool[], wanted: ToolName): Tool {
   return found;
 }
 
-/** Whether a text names a tool: its words in a row, in whatever case and however they are joined. */
+/** True if a text names a tool: its words in sequence, in any case and joined in any way. */
 function names(text: string, name: string): boolean {
   const words = (from: string) =>
     ` ${from
@@ -84,7 +84,7 @@ function inputFor(tool: Tool, index: number): string {
   return withField(field, () => new Pattern(definition).sample(0, 0));
 }
 
-/** A value for a caller's schema. Throws `Fault` "invalid_request" that names the field the schema stands in. */
+/** A value for a caller's schema. Throws `Fault` "invalid_request" that names the schema's field. */
 export function valueFor(schema: Schema, field: string): Json {
   return withField(field, () => makeValue(schema));
 }

@@ -1,14 +1,14 @@
-/** Chat completions as OpenAI shapes them: an answer that quotes the question, a value of a schema, or calls of tools. */
+/** Chat completions in OpenAI's format: an answer that quotes the question, a value of a schema, or tool calls. */
 
 import { type ChatMessage, type ChatOrder, lastMessage, textOf } from "./chat-order.ts";
 import { countPromptTokens, toTokens } from "./chat-tokens.ts";
 import { type Call, callTools, isToolResult, valueFor } from "./chat-tools.ts";
 
-/** A part of an answer, cut into tokens as far as the limit lets it. */
+/** A part of an answer, as tokens cut at the limit. */
 export type Part = { kind: "reasoning" | "content"; tokens: string[] } | { kind: "call"; index: number; call: Call; tokens: string[] };
 
 export interface Answer {
-  /** What all chunks and the whole answer begin with. */
+  /** The first fields of all chunks and of the whole answer. */
   head: { id: string; created: number; model: string; service_tier: string; system_fingerprint: string };
   parts: Part[];
   finishReason: "stop" | "length" | "tool_calls";
@@ -17,7 +17,7 @@ export interface Answer {
 
 const QUOTE_CHARACTERS = 400;
 
-/** Composes the answer. Throws `Fault` "invalid_request" for schemas and choices of tools that it cannot honour. */
+/** Composes the answer. Throws `Fault` "invalid_request" for schemas and tool choices that it cannot honour. */
 export function compose(order: ChatOrder, now: number): Answer {
   const { parts, isCut } = cut(partsFor(order), Math.min(order.max_completion_tokens ?? Infinity, order.max_tokens ?? Infinity));
   const reasoning = countTokens(parts.filter(({ kind }) => kind === "reasoning"));
@@ -65,12 +65,12 @@ export function toCompletion({ head, parts, finishReason, usage }: Answer, order
   return { ...head, object: "chat.completion", choices: [{ index: 0, message, logprobs, finish_reason: finishReason }], usage };
 }
 
-/** A call as OpenAI writes it, with as much of its input as there is. */
+/** A call in OpenAI's format, with the part of its input that fits the limit. */
 export function toCall({ id, type, name }: Call, input: string): object {
   return { id, type, ...(type === "function" ? { function: { name, arguments: input } } : { custom: { name, input } }) };
 }
 
-/** The probabilities of tokens where they are asked for. The sandbox is always certain. */
+/** The logprobs of tokens, if requested. The sandbox is always certain. */
 export function toLogprobs(tokens: readonly string[], order: ChatOrder): object | null {
   if (!order.logprobs) return null;
   const encoder = new TextEncoder();
@@ -78,7 +78,7 @@ export function toLogprobs(tokens: readonly string[], order: ChatOrder): object 
   return { content, refusal: null };
 }
 
-/** The answer before its cut. */
+/** The answer before it is cut. */
 function partsFor(order: ChatOrder): Part[] {
   const reasoning: Part[] = isReasoning(order) ? [{ kind: "reasoning", tokens: toTokens(reason(order)) }] : [];
   const calls = callTools(order);
@@ -87,7 +87,7 @@ function partsFor(order: ChatOrder): Part[] {
   return [...reasoning, { kind: "content", tokens: toTokens(stopBefore(write(order), order.stop)) }];
 }
 
-/** A call's name counts beside its input, and is the first thing that has no more room. */
+/** A call's name counts too, and is dropped first when the limit is reached. */
 const nameTokens = (part: Part) => (part.kind === "call" ? toTokens(part.call.name).length : 0);
 const countTokens = (parts: readonly Part[]) => parts.reduce((sum, part) => sum + nameTokens(part) + part.tokens.length, 0);
 
@@ -120,7 +120,7 @@ function write(order: ChatOrder): string {
   return format?.type === "json_object" ? JSON.stringify({ answer: text }) : text;
 }
 
-/** What the tools answered, where the conversation ends with that. */
+/** The tools' results, if they end the conversation. */
 function resultsIn(messages: readonly ChatMessage[]): string[] {
   const last = messages.slice(messages.findLastIndex((message) => !isToolResult(message)) + 1);
   const calls = messages.flatMap(({ tool_calls: calls }) => calls ?? []);
@@ -150,7 +150,7 @@ const EFFORTS: readonly string[] = ["minimal", "low", "medium", "high"];
 
 const isReasoning = ({ reasoning_effort: effort }: ChatOrder) => Boolean(effort) && effort !== "none";
 
-/** Stands in for a model's thoughts: a sentence more for each effort. */
+/** Imitates a model's reasoning: one more sentence for each level of effort. */
 function reason(order: ChatOrder): string {
   const thoughts = [
     "This is the sandbox, so nothing is thought here.",

@@ -1,4 +1,4 @@
-/** The clips that videos are looped from, made by `scripts/sandbox-data/clips.ts`: two seconds of image for each size, and one sound. */
+/** The clips that videos are looped from, made by `scripts/sandbox-data/clips.ts`: two seconds of video track for each size, and one sound. */
 
 import c16x9at1080 from "./data/16x9-1080.mp4";
 import c16x9at480 from "./data/16x9-480.mp4";
@@ -34,7 +34,7 @@ const CLIPS: Record<string, Record<number, ArrayBuffer>> = {
   "21:9": { 480: c21x9at480, 720: c21x9at720, 1080: c21x9at1080 },
 };
 
-/** The clip of a ratio at a short side. Throws `RangeError` where there is none. */
+/** The clip of a ratio with a short side. Throws `RangeError` if it does not exist. */
 export function readClip(ratio: string, shortSide: number): ArrayBuffer {
   const clip = CLIPS[ratio]?.[shortSide];
   if (!clip) throw new RangeError(`no clip for ${ratio} at ${shortSide}`);

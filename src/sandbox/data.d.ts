@@ -1,4 +1,4 @@
-/** What an import of a data file gives: its bytes. */
+/** The type of an imported data file: its bytes. */
 
 declare module "*.gz" {
   const bytes: ArrayBuffer;

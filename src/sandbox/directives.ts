@@ -1,15 +1,15 @@
-/** Words in a prompt that make the sandbox misbehave on purpose, so that every way a task can end can be tried. */
+/** Words in a prompt that make the sandbox fail on purpose, so that every way a task can end can be tested. */
 
 const DIRECTIVES = ["reject", "flag", "fail", "flaky", "slow", "hang", "break"] as const;
 
 /**
- * - `reject`: refused when it is submitted
- * - `flag`: fails at its normal time, the content being against the rules
- * - `fail`: fails at its normal time, the sandbox being at fault
- * - `flaky`: the first submission and the first status query meet a fault that is gone when they are repeated
+ * - `reject`: refused at submission
+ * - `flag`: fails at its normal time because of the content
+ * - `fail`: fails at its normal time as the sandbox's fault
+ * - `flaky`: the first submission and the first status query fail, and succeed when they are repeated
  * - `slow`: takes a minute
  * - `hang`: never ends
- * - `break`: a streamed chat ends half-way with an error event; a whole one fails; nothing else minds
+ * - `break`: a streamed chat ends half-way with an error event; a whole one fails; no effect elsewhere
  */
 export type Directive = (typeof DIRECTIVES)[number];
 

@@ -1,4 +1,4 @@
-/** Everything the sandbox refuses, as one error with the status and the code that go to the wire. */
+/** Every refusal of the sandbox, as one error with its status and code. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
@@ -21,20 +21,20 @@ const STATUS: Record<FaultCode, ContentfulStatusCode> = {
   temporarily_unavailable: 503,
 };
 
-/** Thrown anywhere in a request; answered in the shape of OpenAI's errors, a temporary one with `Retry-After: 1`. */
+/** Thrown anywhere in a request; answered in OpenAI's error format, temporary ones with `Retry-After: 1`. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly code: FaultCode;
   readonly #param: string | null;
 
-  /** `param` is the field that is wrong, dotted and indexed: `tools[0].function.name`. */
+  /** `param` is the invalid field, dotted and indexed: `tools[0].function.name`. */
   constructor(code: FaultCode, message: string, param: string | null = null) {
     super(message);
     this.code = code;
     this.#param = param;
   }
 
-  /** `{error: {message, type, param, code}}`, as in a body and in an event of a stream. */
+  /** `{error: {message, type, param, code}}`, in a body or in an event of a stream. */
   toBody(): { error: object } {
     const type = STATUS[this.code] < 500 ? "invalid_request_error" : "server_error";
     return { error: { message: this.message, type, param: this.#param, code: this.code } };

@@ -1,4 +1,4 @@
-/** The names of made characters: an adjective and an animal, `Amber Fox`, told apart by a number in the username. */
+/** The names of characters: an adjective and an animal, `Amber Fox`, with a number in the username. */
 
 const ADJECTIVES =
   "amber bold brave bright calm clever coral crisp daring eager fancy gentle golden happy humble ivory jolly keen kind lively lucky mellow merry misty noble proud quick quiet rosy silver sunny swift".split(
@@ -9,7 +9,7 @@ const ANIMALS =
     " ",
   );
 
-/** The name of the character an operation makes; always the same for the same id (`op_` and hexadecimal digits). */
+/** The name of the character that an operation makes; always the same for the same id (`op_` and hexadecimal digits). */
 export function nameOf(id: string): { username: string; display_name: string } {
   const digits = (from: number, length: number) => parseInt(id.slice(3 + from, 3 + from + length), 16);
   const adjective = ADJECTIVES[digits(0, 4) % ADJECTIVES.length] ?? "amber";

@@ -1,4 +1,4 @@
-/** One operation: a Durable Object that keeps its record and forgets it after two hours. */
+/** One operation: a Durable Object that stores its record and deletes it after two hours. */
 
 import { DurableObject } from "cloudflare:workers";
 import { cancelled, LIFETIME_MS, type OperationRecord } from "./operations.ts";
@@ -11,7 +11,7 @@ const RECORD = "record";
 const REFUSALS = "refusals";
 
 export class OperationObject extends DurableObject<SandboxEnv> {
-  /** Keeps the record unless there is one already, and returns the one kept; "fault" when this submission is to meet a fault. */
+  /** Stores the record unless there is one already, and returns the stored one; "fault" if this submission should fail. */
   async create(record: OperationRecord): Promise<OperationRecord | "fault"> {
     if (!this.#read()) {
       this.ctx.storage.kv.put(RECORD, record);
@@ -21,12 +21,12 @@ export class OperationObject extends DurableObject<SandboxEnv> {
     return this.#read() ?? record;
   }
 
-  /** The record for a status query; "fault" when this query is to meet one, undefined where nothing was created. */
+  /** The record for a status query; "fault" if this query should fail, undefined if the operation does not exist. */
   status(): OperationRecord | "fault" | undefined {
     return this.#takeFault("status") ? "fault" : this.#read();
   }
 
-  /** The record, without faults: for downloads. */
+  /** The record for downloads, without faults. */
   record(): OperationRecord | undefined {
     return this.#read();
   }

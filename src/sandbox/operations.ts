@@ -1,4 +1,4 @@
-/** The record of an operation, and what it shows at a time. Pure: the record never changes by itself, time alone moves it. */
+/** The record of an operation, and its state at a time. Pure: a stored record does not change, its state follows from the time. */
 
 import { directivesIn } from "./directives.ts";
 import { pixelsOf, type Order } from "./orders.ts";
@@ -10,28 +10,28 @@ export interface Failure {
   message: string;
 }
 
-/** All that is stored of an operation: its outputs are made anew from this at each download. */
+/** Everything stored of an operation: its outputs are generated from this at each download. */
 export interface OperationRecord {
   order: Order;
   /** Milliseconds since 1970, like all times here. */
   createdAt: number;
-  /** When it ends; null is never. */
+  /** The time at which it ends; null for never. */
   readyAt: number | null;
-  /** How it ends; null is well. */
+  /** The failure with which it ends; null for success. */
   failure: Failure | null;
-  /** Faults that are still to be met once each: by a submission, by a status query. */
+  /** Faults that are still to occur once each: at a submission, at a status query. */
   faults: ("submission" | "status")[];
 }
 
 export type Status = "queued" | "running" | "succeeded" | "failed";
 
-/** A record is forgotten this long after its creation. */
+/** A record is deleted this long after its creation. */
 export const LIFETIME_MS = 2 * 60 * 60 * 1000;
 
 const TIMES_MS = { image: 2000, character: 3000, video: 6000, remix: 6000 };
 const SLOW_MS = 60_000;
 
-/** The record of a new operation; `failure` where its end is known from the start. */
+/** The record of a new operation; `failure` if it is known to fail. */
 export function newRecord(order: Order, now: number, failure: Failure | null = null): OperationRecord {
   const directives = directivesIn("prompt" in order ? order.prompt : "");
   let end = failure;
@@ -47,7 +47,7 @@ export function newRecord(order: Order, now: number, failure: Failure | null = n
   };
 }
 
-/** The record as cancelled at `now`; unchanged when it had ended before. */
+/** The record as cancelled at `now`; unchanged if it had already ended. */
 export function cancelled(record: OperationRecord, now: number): OperationRecord {
   if (isOver(record, now)) return record;
   return { ...record, readyAt: now, failure: { code: "provider_error", message: "the operation was cancelled" } };
@@ -59,8 +59,8 @@ export function statusAt(record: OperationRecord, now: number): Status {
 }
 
 /**
- * When to ask again, in milliseconds: thirds of the time, but never more often than every two seconds or less often than every five,
- * and the last time right after the end. A video is asked for three times, an image once.
+ * Milliseconds until the next poll: a third of the duration, but between two and five seconds,
+ * and the last poll right after the end. A video is polled three times, an image once.
  */
 export function pollAfterMs(record: OperationRecord, now: number): number {
   if (record.readyAt === null) return 5000;
@@ -69,7 +69,7 @@ export function pollAfterMs(record: OperationRecord, now: number): number {
   return left <= step * 1.25 ? left + 20 : Math.round(step);
 }
 
-/** The operation as a caller sees it. */
+/** The operation in its wire format. */
 export function viewOf(id: string, record: OperationRecord, now: number) {
   const status = statusAt(record, now);
   if (status === "succeeded") return { id, status, progress: 100, outputs: outputsOf(id, record.order), ...characterOf(id, record.order) };
@@ -97,7 +97,7 @@ function isOver(record: OperationRecord, now: number): boolean {
 
 function progressAt(record: OperationRecord, now: number): number {
   const elapsed = Math.max(0, now - record.createdAt);
-  // One that never ends comes ever closer to 90.
+  // An operation that never ends approaches 90.
   if (record.readyAt === null) return Math.floor(90 * (1 - Math.exp(-elapsed / SLOW_MS)));
   return Math.min(99, Math.floor((100 * elapsed) / Math.max(1, record.readyAt - record.createdAt)));
 }

@@ -1,4 +1,4 @@
-/** What can be asked for: the bodies of requests, checked, with every default filled in. */
+/** The bodies of requests, validated, with every default filled in. */
 
 import * as z from "zod";
 import { Fault } from "./fault.ts";
@@ -72,12 +72,12 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new Fault("invalid_request", text.slice(0, MAX_ERROR_CHARACTERS), violations[0]?.field || null);
 }
 
-/** A path as fields are named: `messages[1].role`. */
+/** A path in the notation of fields: `messages[1].role`. */
 function fieldAt(path: readonly PropertyKey[]): string {
   return path.map((part, at) => (typeof part === "number" ? `[${part}]` : at === 0 ? String(part) : `.${String(part)}`)).join("");
 }
 
-/** Width and height of what an order makes; undefined where it is not made in that size. */
+/** Width and height of an order's output; undefined if that size is not supported. */
 export function pixelsOf(order: ImageOrder | VideoOrder): { width: number; height: number } | undefined {
   return order.kind === "image" ? imageSize(order.size, order.quality) : videoSize(order.size, shortSideOf(order));
 }

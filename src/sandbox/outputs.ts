@@ -1,4 +1,4 @@
-/** The files of an operation, made from its record whenever they are asked for: nothing of them is stored. */
+/** The files of an operation, generated from its record at each download: none of them is stored. */
 
 import glyphs from "./data/glyphs.gz";
 import { unpackFont, type Font } from "./drawing/glyphs.ts";
@@ -14,11 +14,11 @@ export interface File {
   type: "image/png" | "video/mp4";
 }
 
-// Unpacked once for all requests of an isolate: two megabytes that never change.
+// Unpacked once per isolate: two megabytes that never change.
 let font: Promise<Font> | undefined;
 const loadFont = () => (font ??= unpackFont(glyphs));
 
-/** Makes an operation's output number `index`, from 0; undefined when it has fewer. */
+/** Makes an operation's output number `index`, from 0; undefined if it has fewer. */
 export async function makeOutput(id: string, { order, createdAt }: OperationRecord, index: number): Promise<File | undefined> {
   if (index >= (order.kind === "image" ? order.n : 1)) return undefined;
   if (order.kind === "image") return makeImage(order, `${index + 1}/${order.n}`);
@@ -28,7 +28,7 @@ export async function makeOutput(id: string, { order, createdAt }: OperationReco
   return { bytes, type: "video/mp4" };
 }
 
-/** Makes the still that stands for a video, of the video's size; undefined where none was asked for. */
+/** Makes the thumbnail of a video, in the video's size; undefined if none was requested. */
 export async function makeThumbnail({ order }: OperationRecord, index: number): Promise<File | undefined> {
   if (order.kind === "image" || order.kind === "character" || !order.thumbnail || index !== 0) return undefined;
   return makeImage(order, `${order.duration} s`);

@@ -1,4 +1,4 @@
-/** What sizes are made: the reference pixels of images, and the videos there are clips for. */
+/** The supported sizes: the reference pixels of images, and the videos with a clip. */
 
 export interface Size {
   width: number;
@@ -15,25 +15,25 @@ const IMAGE_SIZES: Record<string, Size> = {
   "2:3": { width: 1024, height: 1536 },
 };
 
-/** The pixels of an image, twice as many each way for `hd`; undefined for a ratio that is not made. */
+/** The size of an image in pixels, twice the width and height for `hd`; undefined for an unsupported ratio. */
 export function imageSize(ratio: string, quality: "standard" | "hd"): Size | undefined {
   const size = IMAGE_SIZES[ratio];
   const factor = quality === "hd" ? 2 : 1;
   return size && { width: size.width * factor, height: size.height * factor };
 }
 
-/** Frames a second of every video. */
+/** Frames per second of every video. */
 export const FRAME_RATE = 24;
 
 const SIX = ["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"] as const;
 
-/** Every ratio at the common heights, and two heights that only the widescreen ratios know. */
+/** Every ratio at the common heights, and two heights that only the widescreen ratios have. */
 export const VIDEO_SIZES = [
   ...[480, 720, 1080].flatMap((shortSide) => SIX.map((ratio) => ({ ratio, shortSide }))),
   ...[512, 768].flatMap((shortSide) => (["16:9", "9:16"] as const).map((ratio) => ({ ratio, shortSide }))),
 ];
 
-/** The pixels of a video: the short side as asked, the long one rounded to an even number. Undefined where no such video is made. */
+/** The size of a video in pixels: the short side as requested, the long one rounded to an even number. Undefined if it is not supported. */
 export function videoSize(ratio: string, shortSide: number): Size | undefined {
   if (!VIDEO_SIZES.some((video) => video.ratio === ratio && video.shortSide === shortSide)) return undefined;
   const [across = 1, down = 1] = ratio.split(":").map(Number);

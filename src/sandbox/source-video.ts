@@ -1,4 +1,4 @@
-/** Reads the video that a character is taken from as it streams in, and says whether a character can be taken from it. */
+/** Reads the source video of a character as a stream, and checks that a character can be created from it. */
 
 import { Input, MP4, QTFF, ReadableStreamSource } from "mediabunny";
 import { Fault } from "./fault.ts";
@@ -6,14 +6,14 @@ import type { Failure } from "./operations.ts";
 
 const MAX_BYTES = 64 * 2 ** 20;
 const READ_BYTES = 256 * 1024;
-// The index of a video may stand behind its images; what was passed by is not needed again, so little is kept.
+// The index of a video may come after its media data; skipped data is not needed again, so little is cached.
 const KEPT_BYTES = 8 * 2 ** 20;
 // Cut points are often rounded.
 const TOLERANCE_S = 0.1;
 
 /**
- * Judges a video (MP4 or QuickTime): null is good, else why no character can be taken from `range`, in seconds.
- * The stream is always read to its end. Throws `Fault` "too_large" beyond 64 MiB, and what the stream throws.
+ * Checks a video (MP4 or QuickTime): null if a character can be created from `range` (in seconds), else the failure.
+ * The stream is always read to its end. Throws `Fault` "too_large" beyond 64 MiB, and errors of the stream.
  */
 export async function judgeVideo(body: ReadableStream<Uint8Array>, range: { start: number; end: number }): Promise<Failure | null> {
   const meter = metered(body);
@@ -22,7 +22,7 @@ export async function judgeVideo(body: ReadableStream<Uint8Array>, range: { star
   try {
     verdict = await judge(input, range);
   } catch {
-    // A fault of the stream is rethrown below, while draining: what is left are files that are no video.
+    // An error of the stream is rethrown below, while draining: other errors mean that the file is not a video.
     verdict = invalid("the file is not a readable video");
   }
   await meter.drain();
@@ -43,7 +43,7 @@ function invalid(message: string): Failure {
   return { code: "invalid_input", message };
 }
 
-/** The same bytes in large pieces, counted. `drain` reads what nobody read, and throws what broke the stream, if anything did. */
+/** The same bytes in large chunks, counted. `drain` reads the rest, and throws the error that broke the stream, if there was one. */
 function metered(body: ReadableStream<Uint8Array>): { stream: ReadableStream<Uint8Array>; drain(): Promise<void> } {
   const reader = body.getReader({ mode: "byob" });
   let total = 0;

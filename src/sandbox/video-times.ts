@@ -1,4 +1,4 @@
-/** Sets the times inside an MP4 file: the library that writes it puts the present there, and a video made twice would differ. */
+/** Sets the times inside an MP4 file: the library writes the current time, so that two files of the same video would differ. */
 
 const FROM_1904_TO_1970_S = 2_082_844_800;
 const CONTAINERS = new Set(["moov", "trak", "mdia"]);
@@ -11,7 +11,7 @@ export function stampVideo(bytes: Uint8Array<ArrayBuffer>, atMs: number): void {
 
 function stampBoxes(view: DataView, time: number): void {
   for (let at = 0; at + 8 <= view.byteLength;) {
-    // 1 stands for a 64-bit size and 0 for the rest of the file: both mean the media data, behind which no header follows.
+    // Size 1 means a 64-bit size and 0 the rest of the file: both occur only for the media data, after which there is no header.
     const size = view.getUint32(at);
     if (size < 8) return;
     const type = String.fromCharCode(...Array.from({ length: 4 }, (_, index) => view.getUint8(at + 4 + index)));
@@ -22,7 +22,7 @@ function stampBoxes(view: DataView, time: number): void {
   }
 }
 
-/** A header opens with its version and three bytes of flags, then come the two times, 64 bits each in version 1. */
+/** A header begins with its version and three bytes of flags, then come the two times, 64 bits each in version 1. */
 function stampHeader(header: DataView, time: number): void {
   const wide = header.getUint8(0) === 1;
   for (const place of [0, 1]) {

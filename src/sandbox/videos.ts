@@ -1,4 +1,4 @@
-/** Videos of any length: the packets of a short clip and of a sound, written again and again without decoding anything. */
+/** Videos of any length: the packets of a short clip and of a sound are repeated without decoding. */
 
 import {
   BufferSource,
@@ -19,18 +19,18 @@ import { FRAME_RATE } from "./sizes.ts";
 const SOUND_PACKET_S = 1024 / 48_000;
 
 export interface VideoPlan {
-  /** `16:9`, at a short side there is a clip for. */
+  /** `16:9`, with a short side for which there is a clip. */
   ratio: string;
   shortSide: number;
   /** Seconds. */
   duration: number;
-  /** Kept in the file, where players show it. */
+  /** Stored in the file; players show it. */
   title: string;
   /** Milliseconds since 1970. */
   createdAt: number;
 }
 
-/** Makes an MP4 (H.264, AAC) with its index in front; the same plan gives the same bytes. Throws `RangeError` for a size without a clip. */
+/** Makes an MP4 (H.264, AAC) with its index first; the same plan gives the same bytes. Throws `RangeError` for a size without a clip. */
 export async function makeVideo(plan: VideoPlan): Promise<Uint8Array<ArrayBuffer>> {
   const clip = new Input({ source: new BufferSource(readClip(plan.ratio, plan.shortSide)), formats: [MP4] });
   const tone = new Input({ source: new BufferSource(TONE), formats: [MP4] });
@@ -46,7 +46,7 @@ export async function makeVideo(plan: VideoPlan): Promise<Uint8Array<ArrayBuffer
   output.setMetadataTags({ title: plan.title, comment: "sandbox" });
   await output.start();
 
-  // Image and sound second by second, so that a player reads the file from front to back.
+  // Video and sound alternate second by second, so that a player reads the file from front to back.
   const nextFrame = looped(await readPackets(videoTrack), 1 / FRAME_RATE);
   const nextSound = looped(await readPackets(soundTrack), SOUND_PACKET_S);
   const frames = Math.round(plan.duration * FRAME_RATE);
@@ -66,7 +66,7 @@ export async function makeVideo(plan: VideoPlan): Promise<Uint8Array<ArrayBuffer
   return bytes;
 }
 
-/** The whole numbers from `from` up to, not including, `to`. */
+/** The whole numbers from `from` (included) to `to` (excluded). */
 function span(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
 }
@@ -79,7 +79,7 @@ async function readPackets(track: Track): Promise<EncodedPacket[]> {
   return packets;
 }
 
-/** The packet for each place of an endless loop, with the time it has there. */
+/** The packet at each position of an endless loop, with its time there. */
 function looped(packets: readonly EncodedPacket[], step: number): (place: number) => EncodedPacket {
   return (place) => {
     const packet = packets[place % packets.length];

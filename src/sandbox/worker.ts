@@ -1,14 +1,14 @@
 /**
- * The sandbox Worker: an upstream of our own that draws its images and loops its videos itself. Reached by a service binding only.
+ * The sandbox Worker: a built-in upstream that draws images and loops video clips. Reached only by a service binding.
  *
- *   POST   /v1/operations {key, kind, model, prompt, ...}                   202 {id, status, poll_after_ms}; the same key gives the same one
+ *   POST   /v1/operations {key, kind, model, prompt, ...}                   202 {id, status, poll_after_ms}; the same key gives the same operation
  *   POST   /v1/characters?key=&model=&start=&end=  (the video as the body)   202, likewise
  *   GET    /v1/operations/{id}          {id, status, progress, poll_after_ms?, error?, outputs?, character?}
- *   DELETE /v1/operations/{id}          {id, status}: "cancelled", or how it had ended before
+ *   DELETE /v1/operations/{id}          {id, status}: "cancelled", or the status with which it had already ended
  *   GET    /v1/operations/{id}/outputs/{n}[/thumbnail]                      the bytes; 409 before success
  *   POST   /v1/chat/completions         OpenAI's, whole or streamed
  *
- * Errors are `{error: {message, type, param, code}}`; 503 carries Retry-After. What the bodies may hold: `orders.ts`, `chat-order.ts`.
+ * Errors are `{error: {message, type, param, code}}`; 503 carries Retry-After. The bodies' fields: `orders.ts`, `chat-order.ts`.
  */
 
 import { Hono } from "hono";
@@ -96,7 +96,7 @@ app.post("/v1/chat/completions", limited(12 * 1024 * 1024), async (c) => {
   if (directives.has("fail") || (breaks && !order.stream)) throw new Fault("provider_error", "the sandbox failed, as it was told to");
   if (directives.has("flaky") && (await refuses(c.env, JSON.stringify(order)))) throw temporary();
   if (directives.has("slow")) await scheduler.wait(CHAT_PAUSE_MS);
-  // The runtime ends this request when the caller hangs up.
+  // The runtime ends this request when the caller disconnects.
   while (directives.has("hang")) await scheduler.wait(60_000);
   const made = compose(order, Date.now());
   if (!order.stream) return c.json(toCompletion(made, order));
@@ -106,13 +106,13 @@ app.post("/v1/chat/completions", limited(12 * 1024 * 1024), async (c) => {
 
 export default app;
 
-/** The operation of an idempotency key. Its id is the object's own, which is derived from the key and signed by the platform. */
+/** The operation of an idempotency key. Its id contains the object's id, which is derived from the key and signed by the platform. */
 function objectForKey(env: SandboxEnv, key: string) {
   const objectId = env.OPERATIONS.idFromName(`operation:${key}`);
   return { id: `op_${objectId.toString()}`, object: env.OPERATIONS.get(objectId) };
 }
 
-/** The operation of an id. Throws "not_found" for an id that was never given out, before any object is woken for it. */
+/** The operation of an id. Throws "not_found" for an id that was never issued, without waking an object. */
 function objectOf(env: SandboxEnv, id: string) {
   if (!id.startsWith("op_")) throw unknown();
   let objectId: DurableObjectId;
@@ -152,7 +152,7 @@ async function jsonOf(request: Request): Promise<unknown> {
   });
 }
 
-/** A flaky chat has no key: faults are counted for its words. */
+/** A flaky chat has no key: faults are counted per order. */
 async function refuses(env: SandboxEnv, words: string): Promise<boolean> {
   return env.OPERATIONS.getByName(`chat:${await sha256(words)}`).refuseTimes(FLAKY_CHAT_FAULTS);
 }

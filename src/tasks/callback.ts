@@ -1,6 +1,6 @@
 /** Every transition of a final task's callback: what is attempted when, and how it ends. Pure, as `task.ts` is. */
 
-import type { Task } from "./record.ts";
+import type { FinalTask, Task } from "./record.ts";
 
 /** Milliseconds from one failed attempt to the next; after the last one the callback is given up. */
 const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000];
@@ -61,30 +61,31 @@ const dueAtStep: Record<NonNullable<Callback["step"]>["do"], CallbackDue> = { wa
 export const callbackDue = ({ callback }: Task, now: number): CallbackDue | undefined =>
   callback?.step && now >= callback.step.at ? dueAtStep[callback.step.do] : undefined;
 
-const withCallback = (task: Task, change: Partial<Callback>): Task => {
+const withCallback = (task: FinalTask, change: Partial<Callback>): FinalTask => {
   const { step: _step, ...callback } = task.callback ?? { state: "pending", failures: 0, attempts: [] };
   return { ...task, callback: { ...callback, ...change } };
 };
 
 /** The task is final and has an address to call, or its owner asks for another round: a message is about to be sent. A call under way counts. */
-export const callbackBegun = (task: Task, now: number): Task =>
+export const callbackBegun = (task: FinalTask, now: number): FinalTask =>
   task.callback?.step?.do === "calling"
     ? task
     : withCallback(task, { state: "pending", failures: 0, step: { do: "call", at: now + consumerWaitMs } });
 
 /** A waiting attempt is due: a message is about to be sent for it. */
-export const callbackSent = (task: Task, now: number): Task => withCallback(task, { step: { do: "call", at: now + consumerWaitMs } });
+export const callbackSent = (task: FinalTask, now: number): FinalTask =>
+  withCallback(task, { step: { do: "call", at: now + consumerWaitMs } });
 
 /** The queue did not take the message: the object is not left waiting for it. */
-export const callbackNotSent = (task: Task, now: number): Task =>
+export const callbackNotSent = (task: FinalTask, now: number): FinalTask =>
   task.callback?.step?.do === "call" ? withCallback(task, { step: { do: "call", at: now + 2_000 } }) : task;
 
 /** A consumer takes the call, or undefined when none waits for one: a duplicate or late message. */
-export const callbackClaimed = (task: Task, lease: string, now: number): Task | undefined =>
+export const callbackClaimed = (task: FinalTask, lease: string, now: number): FinalTask | undefined =>
   task.callback?.step?.do === "call" ? withCallback(task, { step: { do: "calling", at: now + leaseMs, lease } }) : undefined;
 
 /** Takes the report of a call made under `lease`; undefined when the lease is no longer valid. */
-export function callbackReported(task: Task, lease: string, report: CallbackReport, now: number): Task | undefined {
+export function callbackReported(task: FinalTask, lease: string, report: CallbackReport, now: number): FinalTask | undefined {
   const { step } = task.callback ?? {};
   if (step?.do !== "calling" || step.lease !== lease) return undefined;
   switch (report.outcome) {
@@ -100,10 +101,10 @@ export function callbackReported(task: Task, lease: string, report: CallbackRepo
 }
 
 /** The lease ran out: the receiver may or may not have been called, which counts as a failed attempt. */
-export const callLapsed = (task: Task, now: number): Task =>
+export const callLapsed = (task: FinalTask, now: number): FinalTask =>
   attempted(task, { at: task.callback!.step!.at - leaseMs, ms: leaseMs, fault: "interrupted" }, now);
 
-function attempted(task: Task, attempt: Attempt, now: number): Task {
+function attempted(task: FinalTask, attempt: Attempt, now: number): FinalTask {
   const { failures, attempts: earlier } = task.callback!;
   const attempts = [...earlier, attempt].slice(-maxAttempts);
   const { status = 0, fault } = attempt;

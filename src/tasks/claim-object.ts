@@ -3,7 +3,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../ids.ts";
 import type { Submission } from "./record.ts";
-import type { CreateAnswer } from "./task-object.ts";
+import type { CreateAnswer } from "./creating.ts";
 
 interface Claim {
   taskId: string;

@@ -10,13 +10,13 @@ import { retry } from "../retry.ts";
 import { signMessage } from "../webhook-signature.ts";
 import { type Attempt, callTimeoutMs, type CallbackFault, type CallbackReport } from "./callback.ts";
 import { toEventId, writeEvent } from "./event.ts";
-import type { Task } from "./record.ts";
+import type { FinalTask } from "./record.ts";
 import { logFields } from "./settle.ts";
 
 /** A call to make, under a lease that has to be shown with its report. */
 export interface CallbackWork {
   lease: string;
-  task: Task;
+  task: FinalTask;
 }
 
 /** Works on a message of the callback queue: claims the call, makes it, reports it. */
@@ -38,14 +38,14 @@ export async function handleCallback(message: Message<{ taskId: string }>, env: 
 }
 
 /** Calls the receiver of a final task once. Never throws: whatever goes wrong is part of the report. */
-export async function callReceiver(task: Task, env: Env): Promise<CallbackReport> {
+export async function callReceiver(task: FinalTask, env: Env): Promise<CallbackReport> {
   const report = await callOnce(task, env);
   const outcome = report.outcome === "attempted" ? (report.fault ?? String(report.status)) : report.outcome;
   log("callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
   return report;
 }
 
-async function callOnce(task: Task, env: Env): Promise<CallbackReport> {
+async function callOnce(task: FinalTask, env: Env): Promise<CallbackReport> {
   const { base, callbackUrl, accountId, host } = task.submission;
   try {
     const webhook = await cachedWebhook(env.DB, accountId);

@@ -81,29 +81,29 @@ export type Result =
   | { kind: "video"; video: Asset; thumbnail?: Asset; width: number; height: number; seconds: number }
   | { kind: "character"; id: string; username: string; displayName: string; handle?: string; picture: Asset };
 
-type Status = "queued" | "in_progress" | "completed" | "failed";
-
-/** What happens next, and when. */
-export type Step =
+/** What happens next to a task that has not ended, and when. */
+type OpenStep =
   /** The ledger is being asked; the caller has not been told of the task yet. */
   | { do: "reserve"; at: number }
   /** A message for the consumer is under way; it is sent again at `at`. */
   | { do: "start" | "collect"; at: number; sent: number }
   /** The consumer works under a lease until `at`. */
   | { do: "starting" | "collecting"; at: number; lease: string; repeatable: boolean }
-  | { do: "poll"; at: number }
-  /** The books are owed the end of this task. */
-  | { do: "settle"; at: number }
-  | { do: "erase"; at: number }
-  | { do: "forget"; at: number };
+  | { do: "poll"; at: number };
 
-export interface Task {
+/** What happens next to a task that has ended, and when. */
+type FinalStep =
+  /** The books are owed the end of this task. */
+  { do: "settle"; at: number } | { do: "erase"; at: number } | { do: "forget"; at: number };
+
+export type Step = OpenStep | FinalStep;
+
+/** What every task has. */
+interface TaskBase {
   id: string;
   submission: Submission;
   createdAt: number;
   deadline: number;
-  status: Status;
-  step: Step;
   /** Faults of the current step in a row. */
   faults: number;
   /** Which of the submission's routes is being tried. */
@@ -126,19 +126,51 @@ export interface Task {
   earlier?: EarlierWork[];
   /** A consumer may have stored assets. */
   mayHaveAssets: boolean;
-  finalAt?: number;
-  error?: FailureCode;
-  result?: Result;
-  /** The lease whose holder stored the result: it may tell us twice. */
-  endedBy?: string;
-  /** Millionths to charge; 0 returns everything. Set when final. */
-  charged?: number;
-  expiresAt?: number;
+}
+
+export interface OpenTask extends TaskBase {
+  status: "queued" | "in_progress";
+  step: OpenStep;
+  finalAt?: never;
+  error?: never;
+  result?: never;
+  endedBy?: never;
+  charged?: never;
+  expiresAt?: never;
+  callback?: never;
+}
+
+/** What every task has that has ended. */
+interface FinalBase extends TaskBase {
+  step: FinalStep;
+  finalAt: number;
+  /** Millionths to charge; 0 returns everything. */
+  charged: number;
   /** Set once the task is settled, if there is an address to call back. */
   callback?: Callback;
 }
 
-export const isFinal = (task: Task) => task.status === "completed" || task.status === "failed";
+export interface CompletedTask extends FinalBase {
+  status: "completed";
+  result: Result;
+  expiresAt: number;
+  /** The lease whose holder stored the result and may report it twice. */
+  endedBy?: string;
+  error?: never;
+}
+
+export interface FailedTask extends FinalBase {
+  status: "failed";
+  error: FailureCode;
+  result?: never;
+  expiresAt?: never;
+  endedBy?: never;
+}
+
+export type FinalTask = CompletedTask | FailedTask;
+export type Task = OpenTask | FinalTask;
+
+export const isFinal = (task: Task): task is FinalTask => task.status === "completed" || task.status === "failed";
 
 /** The route that is being tried. */
 export function currentRoute({ submission, route }: Pick<Task, "submission" | "route">): Route {

@@ -10,7 +10,7 @@ import type { Operation } from "../providers/provider.ts";
 import { type Charge, settle, reserve } from "../db/ledger.ts";
 import { insertReference } from "../db/references.ts";
 import { selectEndpoint } from "../db/webhooks.ts";
-import { currentRoute, type Task } from "./record.ts";
+import { currentRoute, type FinalTask, type Task } from "./record.ts";
 
 const cancelTimeoutMs = 10_000;
 
@@ -60,8 +60,8 @@ export async function returnPrice(task: Task, env: Env): Promise<void> {
  * Settles a task that has ended, keeps its character, cancels it at the provider where it may go on, removes the inputs. Returns whether
  * there is an address to call back: the task's own, or its account's endpoint as it stood in the same transaction.
  */
-export async function settleTask(task: Task, env: Env): Promise<boolean> {
-  const { submission, charged = 0, error, result } = task;
+export async function settleTask(task: FinalTask, env: Env): Promise<boolean> {
+  const { submission, charged, error, result } = task;
   const character = result?.kind === "character" ? result : undefined;
   if (character) await copyAsset(env.ASSETS, character.picture, characterPicture(character.id));
   const kept = character && {
@@ -72,7 +72,7 @@ export async function settleTask(task: Task, env: Env): Promise<boolean> {
     model: submission.model,
     provider: currentRoute(task).provider,
     handle: character.handle ?? null,
-    createdAt: task.finalAt!,
+    createdAt: task.finalAt,
   };
   const [endpoint] = await settle(env.DB, toCharge(task), charged, error ?? "completed", [
     selectEndpoint(env.DB, submission.accountId),

@@ -4,7 +4,7 @@ import type { Kind } from "../catalog/models.ts";
 import type { Route } from "../catalog/routes.ts";
 import { addDurations, readDurations } from "../db/typical-times.ts";
 import { alert } from "../log.ts";
-import type { Task } from "./record.ts";
+import type { CompletedTask } from "./record.ts";
 
 /** What can outlive the answer that is given. */
 type Background = Pick<ExecutionContext, "waitUntil">;
@@ -59,10 +59,14 @@ async function refresh(db: Env["DB"]): Promise<void> {
 }
 
 /** Takes note of what a completed task took, from its submission to its end. What an isolate has not told when it ends is lost, and only estimates need it. */
-export function noteDuration(db: Env["DB"], background: Background, { submission, createdAt, finalAt }: Task): void {
+export function noteDuration(
+  db: Env["DB"],
+  background: Background,
+  { submission, createdAt, finalAt }: Pick<CompletedTask, "submission" | "createdAt" | "finalAt">,
+): void {
   const sort = sortOf({ ...submission, route: submission.routes[0]! });
   const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
-  known.seconds.unshift(Math.round((finalAt! - createdAt) / 100) / 10);
+  known.seconds.unshift(Math.round((finalAt - createdAt) / 100) / 10);
   untold.set(sort, known);
   if (known.seconds.length < mostUntold && Date.now() - known.toldAt < tellMs) return;
   untold.set(sort, { seconds: [], toldAt: Date.now() });

@@ -4,7 +4,7 @@ import { pollSeconds } from "../catalog/models.ts";
 import { signedUrl } from "../asset-urls.ts";
 import type { Asset } from "../assets.ts";
 import { toUnits } from "../db/ledger.ts";
-import { isFinal, type Result, type Submission, type Task } from "./record.ts";
+import { type CompletedTask, isFinal, type Result, type Submission, type Task } from "./record.ts";
 import { progressAt, remainingSeconds } from "./task.ts";
 import { type Language, t } from "../messages/index.ts";
 
@@ -51,7 +51,7 @@ export function listAssets(result: Result): Asset[] {
 /** Signs the URLs of all assets of the task, so that the views need not wait. */
 export async function signLinks({ result, expiresAt }: Task, base: string, secret: () => string): Promise<Link> {
   const urls = new Map<string, string>();
-  if (result) for (const asset of listAssets(result)) urls.set(asset.key, await signedUrl(base, secret(), asset, expiresAt!));
+  if (result) for (const asset of listAssets(result)) urls.set(asset.key, await signedUrl(base, secret(), asset, expiresAt));
   return ({ key }) => urls.get(key)!;
 }
 
@@ -79,10 +79,8 @@ export const submissionView = (task: Task) => ({
 
 const toError = (task: Task, language: Language) => task.error && { code: task.error, message: t(language, task.error) };
 
-function toResult(task: Task, link: Link) {
-  const { result } = task;
-  if (!result) return undefined;
-  const expires_at = seconds(task.expiresAt!);
+function toResult({ result, expiresAt }: CompletedTask, link: Link) {
+  const expires_at = seconds(expiresAt);
   switch (result.kind) {
     case "images":
       return { images: result.images.map((image) => ({ url: [link(image)], expires_at })) };
@@ -142,8 +140,8 @@ export function taskData(task: Task, link: Link, language: Language, now: number
     ...(task.submission.reference !== undefined && { reference: task.submission.reference }),
     cost: toCost(task),
     ...(task.status === "completed" && {
-      completed_at: seconds(task.finalAt!),
-      expires_at: seconds(task.expiresAt!),
+      completed_at: seconds(task.finalAt),
+      expires_at: seconds(task.expiresAt),
       result: toResult(task, link),
     }),
     ...(error && { error }),
@@ -156,10 +154,21 @@ function genericView(task: Task, link: Link, language: Language, now: number) {
   return { code: 200, data, ...(data.error && { message: data.error.message }) };
 }
 
+function videoFields({ result, finalAt, expiresAt }: CompletedTask, link: Link) {
+  if (result.kind !== "video") return undefined;
+  return {
+    completed_at: seconds(finalAt),
+    url: link(result.video),
+    ...(result.thumbnail && { thumbnail: link(result.thumbnail) }),
+    duration: Math.round(result.seconds),
+    size: `${result.width}x${result.height}`,
+    expires_at: seconds(expiresAt),
+  };
+}
+
 /** 2.2: the video query. `queued` is called `submitted` there. */
 function videoView(task: Task, link: Link, language: Language, now: number) {
   const estimated = remainingSeconds(task, now);
-  const { result } = task;
   return {
     id: task.id,
     object: "video.generation",
@@ -168,14 +177,7 @@ function videoView(task: Task, link: Link, language: Language, now: number) {
     model: task.submission.model,
     created_at: seconds(task.createdAt),
     ...(estimated !== undefined && { estimated_time: estimated }),
-    ...(result?.kind === "video" && {
-      completed_at: seconds(task.finalAt!),
-      url: link(result.video),
-      ...(result.thumbnail && { thumbnail: link(result.thumbnail) }),
-      duration: Math.round(result.seconds),
-      size: `${result.width}x${result.height}`,
-      expires_at: seconds(task.expiresAt!),
-    }),
+    ...(task.status === "completed" && videoFields(task, link)),
     ...(task.error && { error: { message: t(language, task.error) } }),
   };
 }
@@ -185,7 +187,7 @@ function characterView(task: Task, link: Link, language: Language, now: number) 
   const error = toError(task, language);
   return {
     ...commonFields(task, now),
-    ...(task.status === "completed" && { completed_at: seconds(task.finalAt!), result: toResult(task, link) }),
+    ...(task.status === "completed" && { completed_at: seconds(task.finalAt), result: toResult(task, link) }),
     metadata: toMetadata(task.submission),
     ...(error && { error }),
   };
@@ -211,7 +213,7 @@ export async function answerTo(
     etag: `W/"${task.status}-${progressAt(task, now)}-${task.finalAt ?? task.createdAt}-${language}"`,
     text: JSON.stringify(view(task, await signLinks(task, base, secret), language, now)),
     retryAfter: isOver ? undefined : pollSeconds[task.submission.kind],
-    keptUntil: isOver ? task.finalAt! + recordMs : undefined,
+    keptUntil: isOver ? task.finalAt + recordMs : undefined,
   };
 }
 

@@ -79,7 +79,7 @@ test.each([
   ["404", () => new Response("", { status: 404 })],
   ["announced as larger than a video may be", () => new Response("x", { headers: { "content-length": String(600 * 1024 * 1024) } })],
   ["a redirect to an address nobody may give", () => Response.redirect("ftp://films.example/someone.mp4")],
-])("a URL that cannot be used fails the task as invalid_input at once and costs nothing: %s", async (_, answer) => {
+])("an unusable URL fails the task as invalid_input at once and costs nothing: %s", async (_, answer) => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => answer());
   const account = await newAccount();
   const id = await submit(account, videos, byUrl());
@@ -130,7 +130,7 @@ test.each([
       return Promise.resolve(new Response(body));
     },
   ],
-])("a host that is %s for a moment is asked again", async (_, answer) => {
+])("a host that is %s for a moment is retried", async (_, answer) => {
   const original = setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms?: number) => original(run, ms === 30_000 ? 0 : ms)) as never);
   const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("a video"));

@@ -26,7 +26,7 @@ test.each([
   ["a schema", (text: string) => ({ response_format: { type: "json_schema", json_schema: { name: "s", schema: { const: text } } } })],
   ["stop", (text: string) => ({ stop: text })],
   ["the choice of a tool", (text: string) => ({ tool_choice: { type: "function", function: { name: text } } })],
-])("each byte of %s is a token", (_, body) => {
+])("each byte of %s counts as a token", (_, body) => {
   for (const text of ["x".repeat(9_000_000), "é漢😀".repeat(100_000)])
     expect(reserve(body(text)).promptTokens - reserve(body("")).promptTokens).toBeGreaterThanOrEqual(new TextEncoder().encode(text).length);
 });

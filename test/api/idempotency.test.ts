@@ -64,7 +64,7 @@ test.each([
   ["small", 6_000, ""],
   ["large", 90_000, ""],
   ["small, the repeat large by its white space", 6_000, " ".repeat(70_000)],
-])("the same bytes once with a length and once chunked are the same body: %s", async (_, bytes, space) => {
+])("the same bytes with a length and chunked are the same body: %s", async (_, bytes, space) => {
   const account = await newAccount();
   const data = new Uint8Array(bytes).fill(7);
   data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

@@ -57,7 +57,7 @@ test.each<[string, string, object]>([
     chat,
     talk({ logit_bias: Object.fromEntries(fill(1_000, 0).map((_, at) => [`${at}${"x".repeat(5_000)}`, "y"])) }),
   ],
-])("%s are told in at most 50 violations", async (_, path, body) => {
+])("%s are reported in at most 50 violations", async (_, path, body) => {
   const account = await newAccount();
   const answer = await call(path, { key: account.key, body });
   expect(answer.status).toBe(400);

@@ -37,7 +37,7 @@ test.each<[body: unknown, message: string]>([
   [{ url: "http://hooks.example.com/" }, "url: must be a public https URL"],
   [{ url: "https://user:secret@hooks.example.com/" }, "url: must be a public https URL"],
   [{ url: `https://hooks.example.com/${"a".repeat(9_000)}` }, "url: must be a public https URL"],
-])("the endpoint %j is refused, and the one before it stays", async (body, message) => {
+])("the endpoint %j is refused, and the previous one stays", async (body, message) => {
   const account = await newAccount();
   await setEndpoint(account, hook);
   const answer = await call("/v1/webhook", { key: account.key, method: "PUT", body });

@@ -168,7 +168,7 @@ test("hints exist in every language or in none", () => {
     expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => hintOf(language, name, "video") !== undefined)).size).toBe(1);
 });
 
-test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with what its form shows", async (choice) => {
+test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with the values that its form shows", async (choice) => {
   const { browser, account } = one;
   const typed: Record<string, string> = choice.endsWith(":character")
     ? { from_task: video, timestamps: "1,3" }

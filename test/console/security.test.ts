@@ -278,7 +278,7 @@ test.each([
   [`${part.replace("\r\n\r\n", "\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\n")}--c--\r\n--b--\r\n`, boundary],
   ["name=%FF%FE%00&quota=%ED%A0%80&email=%00", "application/x-www-form-urlencoded"],
   [`name=${"x".repeat(300_000)}`, "application/x-www-form-urlencoded"],
-])("what is no form is refused, not a fault of ours: %o as %s", async (body, type) => {
+])("a body that is not a form is refused without a 500: %o as %s", async (body, type) => {
   const alerts = vi.spyOn(console, "error").mockImplementation(() => undefined);
   for (const path of [
     "/console/forgot",

@@ -141,7 +141,7 @@ test("the login of `wrangler login` is accepted like a token", async () => {
   expect([code, output]).toEqual([0, expect.stringContaining("account: Acme")]);
 });
 
-test("the Free plan is accepted with a warning, and a plan that cannot be read is reported", async () => {
+test("the Free plan is allowed with --free, and a plan that cannot be read is reported", async () => {
   cloud.account.settings.plan = "free";
   const free = await cloud.npm("deploy", ["--dry-run", "--free"]);
   expect([free.code, free.output]).toEqual([0, expect.stringContaining("10,000 queue operations a day")]);

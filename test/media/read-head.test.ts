@@ -18,7 +18,7 @@ test.each([
   ["bytes", (whole: string) => new Blob([whole]).stream()],
   ["small chunks", (whole: string) => chunked(whole, 7)],
   ["one chunk", (whole: string) => chunked(whole, whole.length)],
-])("of a stream of %s", async (_, streamOf) => {
+])("for a stream of %s", async (_, streamOf) => {
   const small = await readHead(streamOf(text(1_000)), 1_000, wait);
   expect([small.isWhole, new TextDecoder().decode(small.head)]).toEqual([true, text(1_000)]);
   for (const length of [1_010, 400_000]) {

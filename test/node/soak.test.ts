@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Audit, Wallet } from "../../scripts/soak/answers.ts";
-import { type AccountFacts, bookFaults } from "../../scripts/soak/books.ts";
-import { Dice } from "../../scripts/soak/dice.ts";
-import { type Account, Journal, type Order } from "../../scripts/soak/journal.ts";
+import { type AccountFacts, balanceFaults } from "../../scripts/soak/accounting.ts";
+import { Random } from "../../scripts/soak/random.ts";
+import { type Account, History, type Order } from "../../scripts/soak/history.ts";
 import { rowFaults } from "../../scripts/soak/ledger.ts";
 import { LogKeeper } from "../../scripts/soak/log-keeper.ts";
 import { lossesWithoutCrash, recoveries } from "../../scripts/soak/report.ts";
-import { endFaults, listFaults } from "../../scripts/soak/verdict.ts";
+import { endFaults, listFaults } from "../../scripts/soak/checks.ts";
 
 const account: Account = { name: "roomy", id: "acc_1", keyId: "key_1", apiKey: "sk-1", isTight: false };
 const order = (marker: string, state: Order["state"] = "asked"): Order => ({
@@ -34,9 +34,9 @@ const facts = (change: Partial<AccountFacts> & { used?: number; reserved?: numbe
 };
 
 test("explained balances have no faults", () => {
-  expect(bookFaults(clean, [facts()], 400)).toEqual([]);
+  expect(balanceFaults(clean, [facts()], 400)).toEqual([]);
   const lost = facts({ reserved: 2 * hold, used: 0.0312, chats: { charged: 400, uncertain: 4 } });
-  expect(bookFaults({ ...clean, tasks_open: 2, reserved: 2 * hold }, [lost], 400)).toEqual([]);
+  expect(balanceFaults({ ...clean, tasks_open: 2, reserved: 2 * hold }, [lost], 400)).toEqual([]);
 });
 
 test("every unexplained millionth is a fault", () => {
@@ -52,7 +52,7 @@ test("every unexplained millionth is a fault", () => {
     [clean, facts({ wallets: { account: wallet(0.0304, 0), key: wallet(0.0604, 0) } })],
     [clean, facts({ wallets: { account: { ...wallet(0.0304, 0), remaining: -1 }, key: wallet(0.0304, 0) } })],
   ];
-  for (const [audit, one] of wrong) expect(bookFaults(audit, [one], 400), JSON.stringify([audit, one])).not.toEqual([]);
+  for (const [audit, one] of wrong) expect(balanceFaults(audit, [one], 400), JSON.stringify([audit, one])).not.toEqual([]);
 });
 
 test("answered chats are charged, and only lost ones are held", () => {
@@ -67,28 +67,28 @@ test("answered chats are charged, and only lost ones are held", () => {
 });
 
 test("a task whose status goes back is a fault, an overtaken answer is not", () => {
-  const journal = new Journal();
-  journal.accept(order("order-1"), "task_1", 0);
-  const [task] = journal.open();
+  const history = new History();
+  history.accept(order("order-1"), "task_1", 0);
+  const [task] = history.open();
   if (!task) throw new Error("not open");
   const early = task.sight;
-  journal.saw(task, early, { status: "in_progress", progress: 40 });
-  journal.saw(task, early, { status: "queued", progress: 0 });
-  expect(journal.faults).toEqual([]);
-  journal.saw(task, task.sight, { status: "in_progress", progress: 39 });
-  expect(journal.faults).toHaveLength(1);
-  journal.saw(task, task.sight, { status: "completed", progress: 100 });
-  expect(journal.open()).toEqual([]);
-  journal.saw(task, task.sight, { status: "failed", progress: 40 });
-  expect(journal.faults.at(-1)).toContain("task_1 went from completed 100 back to failed 40");
+  history.saw(task, early, { status: "in_progress", progress: 40 });
+  history.saw(task, early, { status: "queued", progress: 0 });
+  expect(history.faults).toEqual([]);
+  history.saw(task, task.sight, { status: "in_progress", progress: 39 });
+  expect(history.faults).toHaveLength(1);
+  history.saw(task, task.sight, { status: "completed", progress: 100 });
+  expect(history.open()).toEqual([]);
+  history.saw(task, task.sight, { status: "failed", progress: 40 });
+  expect(history.faults.at(-1)).toContain("task_1 went from completed 100 back to failed 40");
 });
 
 test("an order with two tasks, and tasks that are not or too often listed, are faults", () => {
-  const journal = new Journal();
+  const history = new History();
   const [first, second, third] = [order("order-1"), order("order-2"), order("order-3", "refused")];
-  journal.orders.push(first, second, third);
-  journal.accept(first, "task_1", 0);
-  journal.accept(second, "task_2", 0);
+  history.orders.push(first, second, third);
+  history.accept(first, "task_1", 0);
+  history.accept(second, "task_2", 0);
   const row = (id: string, prompt: string) => ({
     id,
     status: "queued" as const,
@@ -96,24 +96,24 @@ test("an order with two tasks, and tasks that are not or too often listed, are f
     metadata: { kind: "image" as const, reserved: 1, prompt },
   });
   const good = [row("task_1", "order-1"), row("task_2", "order-2 sandbox:slow")];
-  expect(listFaults(journal, new Map([[account, good]]))).toEqual([]);
-  expect(listFaults(journal, new Map([[account, good.slice(1)]]))).toHaveLength(1);
+  expect(listFaults(history, new Map([[account, good]]))).toEqual([]);
+  expect(listFaults(history, new Map([[account, good.slice(1)]]))).toHaveLength(1);
   for (const extra of [row("task_1", "order-1"), row("task_9", "order-1"), row("task_9", "order-3"), row("task_9", "order-9")])
-    expect(listFaults(journal, new Map([[account, [...good, extra]]]))).toHaveLength(1);
-  journal.accept(first, "task_3", 0);
-  expect(journal.faults).toHaveLength(1);
+    expect(listFaults(history, new Map([[account, [...good, extra]]]))).toHaveLength(1);
+  history.accept(first, "task_3", 0);
+  expect(history.faults).toHaveLength(1);
 });
 
 test("a final state that neither the prompt, nor a caller, nor a crash explains is a fault", () => {
   const faultsOf = (prompt: string, error: string | undefined, change: { isCancelAsked?: boolean; crashes?: number[] } = {}) => {
-    const journal = new Journal();
-    journal.accept({ ...order("order-1"), body: { model: "imgA-4", prompt } }, "task_1", 1_000);
-    const [task] = journal.open();
+    const history = new History();
+    history.accept({ ...order("order-1"), body: { model: "imgA-4", prompt } }, "task_1", 1_000);
+    const [task] = history.open();
     if (!task) throw new Error("not open");
     task.final = { status: error ? "failed" : "completed", at: 9_000, error };
     task.isCancelAsked = change.isCancelAsked ?? false;
     return endFaults(
-      journal,
+      history,
       (change.crashes ?? []).map((at) => ({ at })),
     );
   };
@@ -129,9 +129,9 @@ test("a final state that neither the prompt, nor a caller, nor a crash explains 
 });
 
 test("recovery time counts from the last restart before the end, and lost chats are attributed to crashes", () => {
-  const journal = new Journal();
-  journal.accept(order("order-1"), "task_1", 500);
-  const [task] = journal.open();
+  const history = new History();
+  history.accept(order("order-1"), "task_1", 500);
+  const [task] = history.open();
   if (!task) throw new Error("not open");
   task.final = { status: "completed", at: 61_000, error: undefined };
   const crashes = [
@@ -149,8 +149,8 @@ test("recovery time counts from the last restart before the end, and lost chats 
 
 test("the same seed makes the same choices, and the whole log is kept although only its end is shown", async () => {
   const choices = (seed: number) => {
-    const dice = new Dice(seed);
-    return Array.from({ length: 50 }, () => dice.weighted({ a: 3, b: 1, c: 0 }));
+    const random = new Random(seed);
+    return Array.from({ length: 50 }, () => random.weighted({ a: 3, b: 1, c: 0 }));
   };
   expect(choices(7)).toEqual(choices(7));
   expect(choices(7)).not.toEqual(choices(8));

@@ -72,7 +72,7 @@ test.each([
   ["fal", fal({ key: "key" }), { model: "fal-ai/bytedance/seedream/v4" }],
   ["minimax", minimax({ key: "key", base: "https://api.minimax.io" }), video],
   ["modelark", modelark({ key: "key" }), {}],
-])("%s: images are read while they are sent, for together they do not fit into memory", async (_, provider, more) => {
+])("%s: images are read while they are sent, because together they do not fit into memory", async (_, provider, more) => {
   const images = [inputImage(), inputImage(), inputImage(), inputImage()];
   const reads = () => images.reduce((sum, image) => sum + image.reads, 0);
   let before = 0;

@@ -72,7 +72,7 @@ test.each([
     JSON.stringify({ status: "https://queue.fal.run/a", result: "https://queue.fal.run/b", cancel: "https://queue.fal.run/c" }),
     [json({ status: "COMPLETED" }), json({ images: 5 })],
   ],
-])("%s: the end is the end", async (_, provider, operation, answers) => {
+])("%s: the failure is final", async (_, provider, operation, answers) => {
   answering(...answers);
   expect(await provider.poll(operation)).toMatchObject({ status: "failed" });
 });

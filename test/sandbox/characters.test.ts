@@ -1,4 +1,4 @@
-/** Characters: the source video is really read, and judged. */
+/** Characters: the source video is parsed and checked. */
 
 import { decode } from "fast-png";
 import { BufferSource, BufferTarget, EncodedPacketSink, EncodedVideoPacketSource, Input, MP4, Mp4OutputFormat, Output } from "mediabunny";
@@ -12,7 +12,7 @@ async function makeVideo(): Promise<Uint8Array<ArrayBuffer>> {
   return download(outputs?.[0]?.url, "video/mp4");
 }
 
-/** The images of a video in a new file: without sound, its index at the end or in fragments. */
+/** The video track of a video in a new file: without sound, with its index at the end or in fragments. */
 async function silent(bytes: Uint8Array<ArrayBuffer>, fastStart: false | "fragmented" = false): Promise<Uint8Array<ArrayBuffer>> {
   const track = await new Input({ source: new BufferSource(bytes), formats: [MP4] }).getPrimaryVideoTrack();
   const decoderConfig = await track?.getDecoderConfig();
@@ -26,7 +26,7 @@ async function silent(bytes: Uint8Array<ArrayBuffer>, fastStart: false | "fragme
   return new Uint8Array(output.target.buffer ?? new ArrayBuffer());
 }
 
-/** A body of unknown length, in small pieces. */
+/** A body of unknown length, in small chunks. */
 function streamOf(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({
@@ -68,24 +68,24 @@ test("another creation gives another character", async () => {
   expect(one.character?.username).not.toBe(other.character?.username);
 });
 
-test("a video may come as a stream of unknown length", async () => {
+test("a video may be a stream of unknown length", async () => {
   expect((await outcome(streamOf(await makeVideo()))).status).toBe("succeeded");
 });
 
 test.each([
   ["its index at the end", false],
   ["fragments", "fragmented"],
-] as const)("a video with %s is read too, and found to be silent", async (_, fastStart) => {
+] as const)("a video with %s is read too, and has no sound", async (_, fastStart) => {
   const { status, error } = await outcome(await silent(await makeVideo(), fastStart));
   expect({ status, ...error }).toEqual({ status: "failed", code: "invalid_input", message: "the video has no sound track" });
 });
 
-test.each(["start=4&end=6", "start=60&end=62"])("a range outside of the video fails: %s", async (query) => {
+test.each(["start=4&end=6", "start=60&end=62"])("a range outside the video fails: %s", async (query) => {
   const { status, error } = await outcome(await makeVideo(), query);
   expect({ status, ...error }).toEqual({ status: "failed", code: "invalid_input", message: "the range lies outside of the video" });
 });
 
-test("a range up to the last moment is inside", async () => {
+test("a range up to the end of the video is accepted", async () => {
   expect((await outcome(await makeVideo(), "start=2&end=5")).status).toBe("succeeded");
 });
 
@@ -98,12 +98,12 @@ test.each([
   expect({ status, ...error }).toEqual({ status: "failed", code: "invalid_input", message });
 });
 
-test("a video cut short fails", async () => {
+test("a truncated video fails", async () => {
   const whole = await silent(await makeVideo());
   expect((await outcome(whole.slice(0, whole.length / 2))).error?.code).toBe("invalid_input");
 });
 
-test("more than 64 MiB are refused, and nothing is kept", async () => {
+test("more than 64 MiB are refused, and nothing is stored", async () => {
   const piece = new Uint8Array(1024 * 1024);
   let pieces = 0;
   const endless = new ReadableStream({
@@ -117,7 +117,7 @@ test("more than 64 MiB are refused, and nothing is kept", async () => {
   expect(pieces).toBeLessThan(70);
 });
 
-test("the same key gives the same character without reading again", async () => {
+test("the same key gives the same character without reading the video again", async () => {
   const first = await (await create(await makeVideo(), "start=1&end=2", "twice")).json<View>();
   const second = await create(new TextEncoder().encode("not read"), "start=1&end=2", "twice");
   expect(second.status).toBe(202);

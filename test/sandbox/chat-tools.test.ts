@@ -1,4 +1,4 @@
-/** An agent without keys: tools are called, their results quoted, schemas satisfied; whole and streamed, by OpenAI's own client. */
+/** Tools without API keys: tools are called, their results quoted, schemas satisfied; whole and streamed, with OpenAI's own client. */
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ const weatherArguments = '{"city":"city","days":2,"unit":"C"}';
 const ask = (content: string, more: object = {}) =>
   completions.create({ model: "textA-1", messages: [{ role: "user", content }], ...more });
 
-/** The names that were called, and what the message says beside. */
+/** The names of the called tools, and the message's text. */
 async function called(content: string, more: object) {
   const { choices } = await ask(content, more);
   const { message, finish_reason: reason } = choices[0]!;
@@ -43,7 +43,7 @@ test("a forced tool is called with arguments that satisfy its schema", async () 
       },
     },
   ]);
-  // The name by fours, and the arguments.
+  // Tokens of the name, one per four characters, and the arguments.
   expect(usage?.completion_tokens).toBe(3 + Math.ceil(weatherArguments.length / 4));
 });
 
@@ -75,7 +75,7 @@ test.each<[string, string, object, string[]]>([
   expect(answer.content === null).toBe(names.length > 0);
 });
 
-test("an agent's loop ends with an answer that quotes the tool's, even where a tool is required", async () => {
+test("an agent's loop ends with an answer that quotes the tool's result, even where a tool is required", async () => {
   const messages: object[] = [{ role: "user", content: "get_weather in Oslo" }];
   const first = await ask("", { messages, tools, tool_choice: "required" });
   const call = first.choices[0]!.message;
@@ -88,7 +88,7 @@ test("an agent's loop ends with an answer that quotes the tool's, even where a t
   expect(second.choices[0]!.message.tool_calls).toBeUndefined();
 });
 
-test("the client's own runner calls the function and comes to an end", async () => {
+test("the client's own runner calls the function and finishes", async () => {
   const asked: unknown[] = [];
   const runner = completions.runTools({
     model: "textA-1",
@@ -114,7 +114,7 @@ test("the client's own runner calls the function and comes to an end", async () 
   expect(asked).toEqual([{ city: "city", days: 2, unit: "C" }]);
 });
 
-test("a streamed call comes with its name first and its arguments in pieces", async () => {
+test("a streamed call has its name first and its arguments in chunks", async () => {
   const stream = await completions.create({
     model: "textA-1",
     messages: [{ role: "user", content: "get_time, get_weather" }],
@@ -136,7 +136,7 @@ test("a streamed call comes with its name first and its arguments in pieces", as
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
 });
 
-test("the limit cuts the arguments, and then the calls", async () => {
+test("the limit cuts the arguments, or later calls", async () => {
   const { choices, usage } = await ask("get_weather, get_time", { tools, max_completion_tokens: 5 });
   expect(choices[0]).toMatchObject({
     finish_reason: "length",
@@ -146,7 +146,7 @@ test("the limit cuts the arguments, and then the calls", async () => {
   expect(usage?.completion_tokens).toBe(5);
 });
 
-test("a custom tool gets text, and text of a grammar where that is a pattern", async () => {
+test("a custom tool gets text, or text that matches its pattern grammar", async () => {
   const custom = (format?: object) => [{ type: "custom", custom: { name: "run_sql", ...(format && { format }) } }];
   const grammar = (syntax: string) => ({ type: "grammar", grammar: { syntax, definition: "^SELECT [a-z]{3};$" } });
   const input = async (format?: object) => (await ask("run_sql", { tools: custom(format) })).choices[0]!.message.tool_calls?.[0];
@@ -157,7 +157,7 @@ test("a custom tool gets text, and text of a grammar where that is a pattern", a
 
 const format = (schema: Record<string, unknown>) => ({ type: "json_schema" as const, json_schema: { name: "answer", schema } });
 
-test("a response format is satisfied, whole and streamed, after a tool's answer too", async () => {
+test("a response format is satisfied, whole and streamed, also after a tool result", async () => {
   const schema = {
     type: "object",
     properties: { sky: { enum: ["blue"] }, stars: { type: "array", items: { type: "integer" }, minItems: 2 } },
@@ -224,7 +224,7 @@ test.each<[string, object, string, string]>([
   expect((refusal as Error).message).toContain(words);
 });
 
-test("a body that is nested without end is refused", async () => {
+test("a body nested without end is refused", async () => {
   const schema = `${'{"not":'.repeat(20_000)}{}${"}".repeat(20_000)}`;
   const body = `{"model":"textA-1","messages":[{"role":"user","content":"hi"}],"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":${schema}}}}`;
   const response = await exports.default.fetch("http://sandbox/v1/chat/completions", { method: "POST", body });

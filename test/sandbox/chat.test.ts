@@ -1,4 +1,4 @@
-/** Chat as OpenAI's clients know it: whole, streamed, counted, cut. */
+/** Chat in OpenAI's format: whole, streamed, counted, limited. */
 
 import { expect, test } from "vitest";
 import { errorOf, post } from "./support.ts";
@@ -58,7 +58,7 @@ function chunksOf(list: string[]): Promise<Chunk[]> {
   return Promise.all(list.slice(0, -1).map((event) => new Response(event).json<Chunk>()));
 }
 
-test("an answer quotes the last message and says that it is the sandbox's", async () => {
+test("an answer quotes the last message and names the sandbox", async () => {
   const response = await chat("Why is the sky blue?");
   expect(response.status).toBe(200);
   const { object, model, choices, usage } = await response.json<Completion>();
@@ -66,12 +66,12 @@ test("an answer quotes the last message and says that it is the sandbox's", asyn
   expect(choices[0]).toMatchObject({ index: 0, message: { role: "assistant" }, finish_reason: "stop" });
   expect(choices[0]?.message.content).toContain("Why is the sky blue?");
   expect(choices[0]?.message.content).toContain("sandbox");
-  // 9 and 20 characters by fours, four more for each message, three for the answer to come.
+  // 9 and 20 characters at four per token, four more per message, three for the start of the answer.
   expect(usage.prompt_tokens).toBe(3 + 5 + 4 + 3 + 4);
   expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
 });
 
-test("content may come in parts, a Chinese character counts as one token and an image as some", async () => {
+test("content may have parts; a Chinese character counts as one token, an image as 85", async () => {
   const text = await (await chat([{ type: "text", text: "你好世界" }])).json<Completion>();
   expect(text.usage.prompt_tokens).toBe(3 + 4 + 3 + 4 + 4);
   expect(text.choices[0]?.message.content).toContain("你好世界");
@@ -91,7 +91,7 @@ test.each(["max_tokens", "max_completion_tokens"])("%s cuts the answer", async (
   expect(usage.completion_tokens).toBe(5);
 });
 
-test("a streamed answer comes in chunks and says the same", async () => {
+test("a streamed answer has chunks with the same text", async () => {
   const whole = await (await chat("hello 世界")).json<Completion>();
   const list = await events(await chat("hello 世界", { stream: true, stream_options: { include_usage: true } }));
   expect(list.at(-1)).toBe("[DONE]");
@@ -105,14 +105,14 @@ test("a streamed answer comes in chunks and says the same", async () => {
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage });
 });
 
-test("without include_usage no chunk speaks of usage, and a cut stream says so", async () => {
+test("without include_usage no chunk has usage, and a cut stream has finish_reason length", async () => {
   const list = await events(await chat("hello", { stream: true, max_tokens: 2 }));
   const chunks = await chunksOf(list);
   expect(chunks.some((chunk) => "usage" in chunk)).toBe(false);
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
 });
 
-test("the smaller of two limits counts", async () => {
+test("the smaller of two limits applies", async () => {
   const { usage } = await (await chat("hello", { max_tokens: 3, max_completion_tokens: 7 })).json<Completion>();
   expect(usage.completion_tokens).toBe(3);
 });
@@ -128,7 +128,7 @@ test.each([
   expect(usage.completion_tokens).toBe(Math.ceil((content ?? all).length / 4));
 });
 
-test("an answer says how many images, recordings and files came along", async () => {
+test("an answer states how many images, recordings and files the message had", async () => {
   const image = { type: "image_url", image_url: { url: "data:" } };
   const content = [{ type: "text", text: "What is this?" }, image, image, { type: "file", file: {} }];
   const { choices } = await (await chat(content)).json<Completion>();
@@ -153,7 +153,7 @@ test("reasoning is reported on request, counted, and streamed before the answer"
   expect(chunks.at(-1)?.usage).toEqual(usage);
 });
 
-test.each([{ reasoning_effort: "none" }, {}])("without a request nothing is reasoned", async (more) => {
+test.each([{ reasoning_effort: "none" }, {}])("without a request there is no reasoning", async (more) => {
   const { choices, usage } = await (await chat("Why?", more)).json<Completion>();
   expect(choices[0]?.message).not.toHaveProperty("reasoning_content");
   expect(usage.completion_tokens_details.reasoning_tokens).toBe(0);
@@ -165,7 +165,7 @@ test("reasoning may use up the limit", async () => {
   expect(usage.completion_tokens_details.reasoning_tokens).toBe(5);
 });
 
-test("an answer bears the marks that makers give theirs, and probabilities on request", async () => {
+test("an answer has the marks of a maker's answer, and logprobs on request", async () => {
   const whole = await (await chat("hello", { logprobs: true, max_tokens: 2 })).json<Completion>();
   expect(whole).toMatchObject({ system_fingerprint: "fp_sandbox", service_tier: "default" });
   expect(whole.choices[0]?.logprobs?.content).toMatchObject([{ token: "This", logprob: 0, bytes: [84, 104, 105, 115] }, { token: " is " }]);
@@ -175,7 +175,7 @@ test("an answer bears the marks that makers give theirs, and probabilities on re
   expect(plain.choices[0]?.logprobs).toBeNull();
 });
 
-test("a long answer comes in larger chunks, so that it does not take long", async () => {
+test("a long answer has larger chunks, so that it does not take long", async () => {
   const schema = { type: "array", items: { type: "string", minLength: 100 }, minItems: 200 };
   const response_format = { type: "json_schema", json_schema: { name: "list", schema } };
   const list = await events(await chat("hello", { stream: true, response_format }));
@@ -184,7 +184,7 @@ test("a long answer comes in larger chunks, so that it does not take long", asyn
   expect(JSON.parse(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""))).toHaveLength(200);
 });
 
-test("sandbox:break ends a stream with an error after some of it, and fails a whole answer", async () => {
+test("sandbox:break ends a stream with an error after part of it, and fails a whole answer", async () => {
   const list = await events(await chat("sandbox:break", { stream: true, stream_options: { include_usage: true } }));
   expect(list).not.toContain("[DONE]");
   const error = { message: expect.any(String), type: "server_error", param: null, code: "provider_error" };
@@ -203,7 +203,7 @@ test.each([
   expect(await errorOf(await chat(`sandbox:${directive}`, { stream: true }))).toEqual({ status, code });
 });
 
-test("directives in earlier messages do nothing", async () => {
+test("directives in earlier messages have no effect", async () => {
   const messages = [
     { role: "user", content: "sandbox:fail" },
     { role: "assistant", content: "oh" },
@@ -212,7 +212,7 @@ test("directives in earlier messages do nothing", async () => {
   expect((await post("/v1/chat/completions", { model: "textA-1", messages })).status).toBe(200);
 });
 
-test("sandbox:flaky meets two faults and then an answer", async () => {
+test("sandbox:flaky fails twice and then answers", async () => {
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 3; attempt++) {
     const response = await chat("sandbox:flaky");

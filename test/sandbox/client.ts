@@ -1,4 +1,4 @@
-/** OpenAI's own client in front of the sandbox. Its types are written out: the package's bring Node's globals, which Workers do not have. */
+/** OpenAI's client for the sandbox. Its types are written here, because the package's types need Node's globals, which Workers do not have. */
 
 import { exports } from "cloudflare:workers";
 
@@ -21,7 +21,7 @@ interface Chunk {
 interface Completions {
   create(body: { stream: true; [field: string]: unknown }): Promise<AsyncIterable<Chunk>>;
   create(body: object): Promise<Completion>;
-  /** Reads a stream, and sends what functions answer until there is nothing more to call. */
+  /** Reads a stream, and sends the results of functions until no more are called. */
   runTools(body: object): { finalContent(): Promise<string | null> };
   stream(body: object): { finalContent(): Promise<string | null> };
 }

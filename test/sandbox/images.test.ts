@@ -1,4 +1,4 @@
-/** Images are read back: size, colours, and that no two are the same. */
+/** Images are decoded: size, colours, and that no two are the same. */
 
 import { decode } from "fast-png";
 import { expect, test } from "vitest";
@@ -28,13 +28,13 @@ test.each([
   expect(new Set(pixels.data).size).toBeGreaterThan(100);
 });
 
-test("hd is twice as wide and as high", async () => {
+test("hd has twice the width and height", async () => {
   const { outputs } = await run({ ...image, size: "16:9", quality: "hd" });
   const pixels = await png(outputs?.[0]?.url);
   expect([pixels.width, pixels.height]).toEqual([3584, 2048]);
 });
 
-test("each of n, each prompt, each model and each reference gives another image; the same operation the same", async () => {
+test("each of n, each prompt, each model and each reference gives another image; the same operation gives the same", async () => {
   const four = await run({ ...image, n: 4 });
   const prompt = await run({ ...image, prompt: "a blue fox" });
   const model = await run({ ...image, model: "imgB-4o-image" });
@@ -56,17 +56,17 @@ test.each([
 ])("a prompt with %s is drawn", async (_, prompt) => {
   const { outputs } = await run({ ...image, prompt });
   const pixels = await png(outputs?.[0]?.url);
-  // The letters have the lightest tone, and the glass behind them never has.
+  // Glyphs use the lightest tone, and the panel behind them does not.
   const panel = Uint8Array.from(pixels.data).subarray(pixels.width * 700, pixels.width * 960);
   expect(panel.reduce((letters, tone) => letters + (tone === 255 ? 1 : 0), 0)).toBeGreaterThan(500);
 });
 
-test("a prompt of invisible signs alone is no fault", async () => {
+test("a prompt of invisible characters only is accepted", async () => {
   const { outputs } = await run({ ...image, prompt: "\u200b" });
   expect((await png(outputs?.[0]?.url)).width).toBe(1024);
 });
 
-test("a video's thumbnail is an image of the video's size, when asked for", async () => {
+test("a video's thumbnail is an image of the video's size, when requested", async () => {
   const { outputs } = await run({ ...video, size: "9:16", thumbnail: true });
   const pixels = await png(outputs?.[0]?.thumbnail_url);
   expect([pixels.width, pixels.height]).toEqual([720, 1280]);

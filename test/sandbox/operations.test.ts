@@ -1,4 +1,4 @@
-/** Operations from submission to oblivion: time, keys, directives, cancelling, ids that never were. */
+/** Operations from submission to deletion: time, keys, directives, cancelling, unknown ids. */
 
 import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test } from "vitest";
@@ -22,7 +22,7 @@ test("an image is ready after two seconds", async () => {
   });
 });
 
-test("a video asked for when it says to is asked for three times, with progress", async () => {
+test("a client that polls a video as often as advised polls three times, and sees progress", async () => {
   const id = await submit({ ...video, thumbnail: true });
   const seen: { status: string; progress: number }[] = [];
   let wait = 2000;
@@ -43,7 +43,7 @@ test("a video asked for when it says to is asked for three times, with progress"
   ]);
 });
 
-test("the same key gives the same operation and its time does not start again", async () => {
+test("the same key gives the same operation, and its time does not restart", async () => {
   const first = await (await post("/v1/operations", { key: "same", ...image })).json<View>();
   step(1500);
   const second = await (await post("/v1/operations", { key: "same", ...image })).json<View>();
@@ -72,7 +72,7 @@ test("a body that is not JSON is refused", async () => {
   expect(await errorOf(response)).toEqual({ status: 400, code: "invalid_request" });
 });
 
-test("an id that was never given out is unknown and leaves nothing behind", async () => {
+test("an id that was never issued is unknown and leaves no trace", async () => {
   const before = await listDurableObjectIds(operations);
   for (const id of [`op_${"0".repeat(64)}`, `op_${"f".repeat(64)}`, "op_1", "nonsense"]) {
     for (const [path, method] of [
@@ -88,7 +88,7 @@ test("an id that was never given out is unknown and leaves nothing behind", asyn
   expect(await listDurableObjectIds(operations)).toEqual(before);
 });
 
-test("outputs are not there before success, and only as many as were made", async () => {
+test("outputs are 404 before success, and beyond the requested number", async () => {
   const id = await submit(image);
   expect(await errorOf(await request(`/v1/operations/${id}/outputs/0`))).toEqual({ status: 409, code: "not_ready" });
   step(2000);
@@ -98,7 +98,7 @@ test("outputs are not there before success, and only as many as were made", asyn
   expect((await request(`/v1/operations/${id}/outputs/x`)).status).toBe(404);
 });
 
-test("sandbox:reject is refused at submission and nothing is kept", async () => {
+test("sandbox:reject is refused at submission and nothing is stored", async () => {
   const before = await listDurableObjectIds(operations);
   const response = await post("/v1/operations", { key: "rejected", ...image, prompt: "a fox sandbox:reject" });
   expect(await errorOf(response)).toEqual({ status: 422, code: "content_policy_violation" });
@@ -118,7 +118,7 @@ test.each([
   expect((await request(`/v1/operations/${id}/outputs/0`)).status).toBe(409);
 });
 
-test("sandbox:flaky meets one fault at submission and one at the first query, then succeeds", async () => {
+test("sandbox:flaky fails once at submission and once at the first poll, then succeeds", async () => {
   const order = { key: "flaky", ...image, prompt: "a fox sandbox:flaky" };
   const refused = await post("/v1/operations", order);
   expect(refused.headers.get("retry-after")).toBe("1");
@@ -148,7 +148,7 @@ test("sandbox:hang never ends, but can be cancelled", async () => {
   expect(await view(id)).toMatchObject({ status: "failed", error: { code: "provider_error" } });
 });
 
-test("what has ended is not cancelled", async () => {
+test("an ended operation cannot be cancelled", async () => {
   const id = await submit(image);
   step(2000);
   const response = await request(`/v1/operations/${id}`, { method: "DELETE" });
@@ -156,7 +156,7 @@ test("what has ended is not cancelled", async () => {
   expect((await view(id)).status).toBe("succeeded");
 });
 
-test("a record is removed by its alarm, and its key is free again", async () => {
+test("a record is deleted by its alarm, and its key can be used again", async () => {
   const id = await submit({ ...image, key: "forgotten" });
   const stub = operations.get(operations.idFromString(id.slice(3)));
   expect(await runDurableObjectAlarm(stub)).toBe(true);

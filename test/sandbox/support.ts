@@ -1,4 +1,4 @@
-/** What the sandbox's tests share: requests, a stepped clock, and finished operations. */
+/** What the sandbox's tests share: requests, stepped time, and completed operations. */
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, vi } from "vitest";
@@ -14,7 +14,7 @@ export interface View {
   character?: { username: string; display_name: string };
 }
 
-/** The objects' namespace: the sandbox has bindings of its own, which the gateway's types do not know. */
+/** The objects' namespace: the sandbox has its own bindings, which the gateway's types do not include. */
 export const { OPERATIONS: operations } = sandboxEnv(env);
 
 function sandboxEnv(bindings: object): SandboxEnv {
@@ -51,7 +51,7 @@ export function post(path: string, body: unknown): Promise<Response> {
 export const image = { kind: "image", model: "imgA-4", prompt: "a red fox" };
 export const video = { kind: "video", model: "vidA-2", prompt: "a red fox runs", size: "16:9", duration: 10 };
 
-/** Submits with a fresh key and returns the id. */
+/** Submits with a new key and returns the id. */
 export async function submit(order: object): Promise<string> {
   const response = await post("/v1/operations", { key: crypto.randomUUID(), ...order });
   expect(response.status).toBe(202);
@@ -64,14 +64,14 @@ export async function view(id: string): Promise<View> {
   return response.json();
 }
 
-/** Submits, lets the time pass, and returns the ended operation. */
+/** Submits, advances the time, and returns the ended operation. */
 export async function run(order: object): Promise<View> {
   const id = await submit(order);
   step(6000);
   return view(id);
 }
 
-/** Downloads a file and checks what the answer says about it. */
+/** Downloads a file and checks the answer's headers. */
 export async function download(url: string | undefined, type: string): Promise<Uint8Array<ArrayBuffer>> {
   const response = await request(url ?? "/missing");
   expect(response.status).toBe(200);

@@ -1,4 +1,4 @@
-/** Videos are read back: size, length, codecs, and sound from beginning to end. */
+/** Videos are parsed: size, length, codecs, and sound from beginning to end. */
 
 import { BufferSource, Input, MP4 } from "mediabunny";
 import { expect, test } from "vitest";
@@ -59,7 +59,7 @@ test.each([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 25])("a video of %i s is that
   expect(Math.abs(facts.sound - duration)).toBeLessThan(0.05);
 });
 
-test("the index stands before the images, so that a browser can begin at once", async () => {
+test("the index is before the media data, so that a browser can start at once", async () => {
   const { outputs } = await run(video);
   const bytes = await download(outputs?.[0]?.url, "video/mp4");
   const text = new TextDecoder("latin1").decode(bytes);
@@ -75,7 +75,7 @@ test("a video made again later is the same to the byte", async () => {
   expect(input).toMatchObject({ width: 1280, height: 720, frames: 240 });
 });
 
-test("the prompt is the video's title, also of a remix", async () => {
+test("the prompt is the video's title, also for a remix", async () => {
   const { outputs } = await run({ ...video, kind: "remix", prompt: "make it night 夜", source_sha256: "ab" });
   const bytes = await download(outputs?.[0]?.url, "video/mp4");
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });

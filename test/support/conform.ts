@@ -6,7 +6,7 @@ import * as schema from "../../src/api/schema.ts";
 
 type Answers = Record<number, z.ZodMiniType>;
 
-/** Successful answers by method and path. What is not here has no JSON body, or belongs to another format (chat, files, pages). */
+/** Successful answers by method and path. Other answers have no JSON body, or another format (chat, files, pages). */
 const success: [method: string, path: RegExp, answers: Answers][] = [
   ["POST", /^\/v1\/(?:images|videos)\/generations$/, { 200: schema.submission }],
   ["POST", /^\/v1\/videos\/[^/]+\/remix$/, { 200: schema.submission }],
@@ -55,7 +55,7 @@ function find(method: string, path: string, status: number): z.ZodMiniType | und
   return success.find(([m, pattern]) => m === method && pattern.test(path))?.[2][status];
 }
 
-/** The path as the gateway reads it; one with a broken encoding as it is. */
+/** The path as the gateway decodes it; unchanged if its encoding is broken. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -64,7 +64,7 @@ function decoded(path: string): string {
   }
 }
 
-/** OpenAI's own form of an error; its answers are checked by its clients' types where they are asked for. */
+/** OpenAI's error format; other answers of these paths are checked by the types of OpenAI's client. */
 const openAiError = z.strictObject({
   error: z.strictObject({
     message: z.string().check(z.minLength(1)),
@@ -79,7 +79,7 @@ function conformOpenAi(call: string, status: number, body: unknown): void {
   if (result && !result.success) expect.fail(`${call}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);
 }
 
-/** Fails the test when the answer's body is not what its path and status promise. */
+/** Fails the test when the answer's body does not match the schema of its path and status. */
 export function conform(method: string, url: string, status: number, body: unknown): void {
   const { pathname: path, searchParams } = new URL(url);
   const pathname = decoded(path);

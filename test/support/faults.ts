@@ -1,4 +1,4 @@
-/** Ways to make a binding fail once, or to let everything stop between two steps. */
+/** Makes a call of a binding fail, or stops everything between two steps. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -8,7 +8,7 @@ import type { TaskObject } from "../../src/tasks/task-object.ts";
 
 const prototypeOf = (value: object) => Object.getPrototypeOf(value) as Record<string, (...values: unknown[]) => Promise<unknown>>;
 
-/** The bindings' classes: a spy on one sees every use, the gateway's own included. */
+/** The bindings' classes: a spy on one sees every call, also the gateway's own. */
 export const bindings = {
   namespace: () => prototypeOf(env.TASKS),
   statement: () => prototypeOf(env.DB.prepare("SELECT 1")),
@@ -20,7 +20,7 @@ export const bindings = {
 /** Counts the calls of a method until the test ends. */
 export const spyOn = (target: Record<string, (...values: unknown[]) => Promise<unknown>>, method: string) => vi.spyOn(target, method);
 
-/** The next call of a method, or so many, fail; `isDone` says whether they take effect all the same. */
+/** The next call of a method, or the next `times` calls, fail; with `isDone` they take effect first. */
 export function failOnce(
   target: Record<string, (...values: unknown[]) => Promise<unknown>>,
   method: string,
@@ -37,8 +37,8 @@ export function failOnce(
 }
 
 /**
- * The next call of a method never answers, as when the process dies; `isDone` says whether it takes effect before, `isMeant` which
- * objects' calls are meant. The function that comes back waits until that call was made.
+ * The next call of a method never answers, as in a crash of the process; with `isDone` it takes effect first, and `isMeant` selects
+ * the objects concerned. The returned function waits until that call was made.
  */
 export function stopAt(
   target: Record<string, (...values: unknown[]) => Promise<unknown>>,
@@ -55,7 +55,7 @@ export function stopAt(
     seen.isStopped = true;
     return new Promise(() => undefined);
   });
-  // Looked at, not resolved: a promise cannot be settled from another request's context.
+  // Polls, because a promise cannot be resolved from another request's context.
   return async () => {
     for (let turn = 0; !seen.isStopped && turn < 2_000; turn++) await scheduler.wait(1);
     expect(seen.isStopped).toBe(true);
@@ -64,12 +64,12 @@ export function stopAt(
 
 export const stubOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
-/** The object dies where it stands: what it wrote stays, what it had in memory and in flight is gone. */
+/** The object crashes: stored data remains, memory and running calls are lost. */
 export async function crash(stub: DurableObjectStub<TaskObject>): Promise<void> {
   await runInDurableObject(stub, (_, ctx) => ctx.abort("crash")).catch(() => undefined);
 }
 
-/** Everything an object still stores: rows of its tables and its alarm. */
+/** Everything that an object still stores: its tables and its alarm. */
 export const storageOf = (stub: DurableObjectStub<TaskObject>) =>
   runInDurableObject(stub, async (_, ctx) => ({
     tables: ctx.storage.sql.exec("SELECT name FROM sqlite_master").toArray(),

@@ -1,4 +1,4 @@
-/** The gateway as a caller and its operator see it, and the hands that move time, messages and alarms. */
+/** The gateway as callers and the operator use it, and functions that advance time and deliver messages and alarms. */
 
 import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -28,11 +28,11 @@ interface Call {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
-  /** Of a gateway that is configured otherwise. */
+  /** Variables that differ from the test environment's. */
   vars?: Partial<Env>;
 }
 
-/** Asks the gateway from outside; a JSON answer comes parsed. */
+/** Sends a request to the gateway; a JSON answer is parsed and checked against its schema. */
 export async function call(path: string, { key, method, body, headers, vars }: Call = {}): Promise<Answer> {
   const request = new Request(path.startsWith("http") ? path : origin + path, {
     method: method ?? (body === undefined ? "GET" : "POST"),
@@ -58,7 +58,7 @@ export const asAdmin = (path: string, options: Call = {}) => call(`/admin${path}
 
 let accounts = 0;
 
-/** A fresh account with one key. Quotas in balance units; null is unlimited. */
+/** A new account with one key. Quotas in balance units; null is unlimited. */
 export async function newAccount(quota: number | null = 100, keyQuota: number | null = null): Promise<Account> {
   const account = await asAdmin("/accounts", { body: { email: `caller-${++accounts}-${crypto.randomUUID()}@example.com`, quota } });
   expect(account.status).toBe(201);
@@ -67,7 +67,7 @@ export async function newAccount(quota: number | null = 100, keyQuota: number | 
   return { id: account.body.id, key: key.body.key, keyId: key.body.id };
 }
 
-/** Time stands still from here on, an hour ahead of the real one, so that no real alarm fires in between. */
+/** Stops the time an hour ahead of the real one, so that no real alarm runs in between. */
 export function holdTime(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
 }
@@ -76,7 +76,7 @@ const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 100
 
 const objectOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
-/** Hands the task's message to the consumer; "retry" when the consumer asked for it again. */
+/** Delivers the task's message to the consumer; "retry" when the consumer asks for redelivery. */
 export async function deliver(taskId: string, queue = "gateway-dispatch", vars: Partial<Env> = {}): Promise<"ack" | "retry"> {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: { taskId } }]);
   const ctx = createExecutionContext();
@@ -88,7 +88,7 @@ export async function deliver(taskId: string, queue = "gateway-dispatch", vars: 
 /** Runs the alarm of the task's object if one is set. */
 export const alarm = (taskId: string) => runDurableObjectAlarm(objectOf(taskId));
 
-/** Moves time to the object's alarm, or by the seconds, and runs it. */
+/** Moves the time to the object's alarm, or by the seconds, and runs the alarm. */
 export async function pass(taskId: string, seconds: number): Promise<void> {
   advance(seconds);
   await alarm(taskId);
@@ -100,7 +100,7 @@ export async function submit(account: Account, path: string, body: object, heade
   return answer.body.id as string;
 }
 
-/** Lets queue and alarms do their work until the task is final or the rounds are over. */
+/** Runs queue and alarms until the task is final, at most for this many rounds. */
 export async function finish(account: Account, taskId: string, rounds = 12): Promise<Answer> {
   for (let round = 0; round < rounds; round++) {
     await deliver(taskId);
@@ -111,7 +111,7 @@ export async function finish(account: Account, taskId: string, rounds = 12): Pro
   return call(`/v1/tasks/${taskId}`, { key: account.key });
 }
 
-/** Submits, and lets queue and alarms work: the id of the task, which is completed. */
+/** Submits, and runs queue and alarms: the id of the task, which is completed. */
 export async function complete(account: Account, path: string, body: object): Promise<string> {
   const id = await submit(account, path, body);
   expect((await finish(account, id)).body.data.status).toBe("completed");
@@ -132,7 +132,7 @@ export interface Books {
   remaining: number | null;
 }
 
-/** The account's books as its operator sees them; checks on the way that they agree with the ledger. */
+/** The account's balance as the admin API shows it; also checks that it agrees with the ledger. */
 export async function books(account: Account): Promise<Books> {
   const audit = await asAdmin(`/audit?account=${account.id}`);
   expect(audit.body).toMatchObject({ accounts: 1, drift: [] });
@@ -141,5 +141,5 @@ export async function books(account: Account): Promise<Books> {
   return { quota, reserved, used, remaining };
 }
 
-/** A word that no other test uses, to address the upstream's script. */
+/** A word that no other test uses, to select prompts in the upstream's script. */
 export const unique = () => `word-${crypto.randomUUID().slice(0, 8)}`;

@@ -1,6 +1,6 @@
 /**
- * What the deployed platform does and the local one does not: six connections an invocation that wait for headers, consumers that are added only when a
- * batch has ended. Time is stepped: whoever waits for it looks at the clock again and again, in a context of its own.
+ * Behaviour of the deployed platform that the local one lacks: six connections per invocation that wait for headers, and consumers that are added
+ * only when a batch has ended. Time is stepped: waiting code polls the clock in its own context.
  */
 
 import { createExecutionContext, createMessageBatch, getQueueResult, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
@@ -15,7 +15,7 @@ import { bindings, stubOf } from "./faults.ts";
 const connections = 6;
 const mostConsumers = 250;
 
-/** One run of a handler: how much of it goes on at once, and how much of that waits for stepped time. */
+/** One run of a handler: its parallel parts, and how many of them wait for stepped time. */
 interface Invocation {
   parts: number;
   waiting: number;
@@ -47,7 +47,7 @@ const queueNamed = (name: string): Queue => ({
   messages: [],
 });
 
-/** A request to an upstream: when it is answered after it was sent (milliseconds), and with what. undefined: it is not this upstream's. */
+/** A request to an upstream: its answer, and after how many milliseconds it comes. undefined: the URL is another upstream's. */
 export type SlowUpstream = (url: string) => { ms: number; answer: () => Response } | undefined;
 
 export class Platform {
@@ -57,9 +57,9 @@ export class Platform {
   readonly #tasks = new Map<string, { isInAlarm: boolean }>();
   readonly #timers = new Set<object>();
   #isOver = false;
-  /** Requests that ended before their answer came, although the upstream worked on them. */
+  /** Requests that were aborted before their answer, although the upstream was working on them. */
   abandoned = 0;
-  /** The most requests of one invocation that were under way or in line. */
+  /** The largest number of requests of one invocation that were running or waiting. */
   mostAtOnce = 0;
 
   constructor(upstream: SlowUpstream) {
@@ -69,7 +69,7 @@ export class Platform {
       const invocation = this.#current.getStore();
       return slow && invocation ? this.#ask(slow, invocation, init?.signal) : fetch(input, init);
     });
-    // Time limits of starts go by stepped time too, whichever way they are set.
+    // Start timeouts use stepped time too, whether they are timers or signals.
     const { setTimeout } = globalThis;
     vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => {
       if (ms < 1_000) return setTimeout(run, ms);
@@ -100,19 +100,19 @@ export class Platform {
       return invoke(() => original.call(this));
     });
   }
-  /** Watches this task's alarm. */
+  /** Runs this task's alarm from now on. */
   add(taskId: string): void {
     this.#tasks.set(taskId, { isInAlarm: false });
   }
 
-  /** Lets everything happen that is due, and moves the time on. */
+  /** Runs everything that is due, and advances the time. */
   async step(seconds: number): Promise<void> {
     await this.#work();
     vi.setSystemTime(Date.now() + seconds * 1_000);
     await this.#work();
   }
 
-  /** Lets go of what still waits. */
+  /** Releases everything that still waits. */
   end(): void {
     this.#isOver = true;
   }
@@ -134,7 +134,7 @@ export class Platform {
     }
   }
 
-  /** One of six connections, from the request's sending to the answer's headers. */
+  /** Holds one of six connections from sending the request to the answer's headers. */
   async #ask(slow: { ms: number; answer: () => Response }, invocation: Invocation, signal?: AbortSignal | null): Promise<Response> {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++invocation.waiting);
     let isSent = false;
@@ -153,7 +153,7 @@ export class Platform {
     }
   }
 
-  /** Consumers and alarms, until all that runs waits for an upstream. */
+  /** Runs consumers and alarms until everything that runs waits for an upstream. */
   async #work(): Promise<void> {
     for (let quiet = 0; quiet < 3; quiet++) {
       if (this.#consume() || (await this.#wake())) quiet = 0;

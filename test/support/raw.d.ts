@@ -1,4 +1,4 @@
-/** A file's text, as Vite gives it. */
+/** A file's text, as imported by Vite. */
 
 declare module "*?raw" {
   const text: string;

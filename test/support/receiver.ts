@@ -1,11 +1,11 @@
-/** Receivers of callbacks, in the place of the Internet. */
+/** Receivers of callbacks, in place of the internet. */
 
 import { Webhook } from "standardwebhooks";
 import { expect, vi } from "vitest";
 import { taskEvent } from "../../src/api/schema.ts";
 import { type Account, call, deliver } from "./gateway.ts";
 
-/** A callback as it arrived. */
+/** A received callback. */
 export interface Received {
   url: string;
   headers: Record<string, string>;
@@ -15,7 +15,7 @@ export interface Received {
 
 type Answer = (signal: AbortSignal) => Response | Promise<Response>;
 
-/** Stands in for the Internet, where only these addresses answer; returns the calls as they come in. */
+/** Replaces the internet: only these URLs answer; the returned list grows with the calls. */
 export function receivers(hosts: Record<string, Answer>): Received[] {
   const received: Received[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
@@ -30,10 +30,10 @@ export function receivers(hosts: Record<string, Answer>): Received[] {
 
 export const ok = () => new Response(null, { status: 204 });
 
-/** Never answers; ends when its caller gives up. */
+/** Never answers; ends when its caller aborts. */
 export const hangs: Answer = (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 
-/** Time limits of ten seconds and more are over at once; returns how long they were, in milliseconds. */
+/** Makes timeouts of ten seconds and more expire at once; returns their lengths in milliseconds. */
 export function hurryTimeouts(): number[] {
   const original = setTimeout;
   const limits: number[] = [];
@@ -47,7 +47,7 @@ export function hurryTimeouts(): number[] {
 export const secretOf = async (account: Account): Promise<string> =>
   (await call("/v1/webhook_secret", { key: account.key })).body.secret as string;
 
-/** Checks the signature as receivers do, by the reference library, and the body against its schema; returns the body. */
+/** Checks the signature with the reference library, and the body against its schema; returns the body. */
 export function verified({ body, headers }: Received, secret: string) {
   return taskEvent.parse(new Webhook(secret).verify(body, headers));
 }
@@ -59,5 +59,5 @@ export const setEndpoint = async (account: Account, url: string | null): Promise
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
 };
 
-/** Hands the task's message to the consumer of callbacks. */
+/** Delivers the task's message to the consumer of callbacks. */
 export const callBack = (id: string, vars: Partial<Env> = {}) => deliver(id, "gateway-notify", vars);

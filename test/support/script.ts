@@ -1,6 +1,6 @@
-/** How a test tells the stand-in upstream what to do. */
+/** Instructions of a test for the scripted upstream. */
 
-/** What the upstream does with the job whose prompt (or `start,end` of a character) contains `match`. */
+/** Behaviour for the job whose prompt (or `start,end` of a character) contains `match`. */
 export interface Script {
   match: string;
   /** Only for work of this upstream model. */
@@ -9,10 +9,10 @@ export interface Script {
   starts?: (number | "hang up")[];
   /** Answers to polls, one each, before it succeeds: HTTP statuses, progress, or a final failure. */
   polls?: (number | { progress: number } | { failed: string })[];
-  /** Answers to cancellations, one each, before they are taken: HTTP statuses. */
+  /** Answers to cancellations, one each, before they succeed: HTTP statuses. */
   cancels?: number[];
-  /** Images made; as many as asked unless told. */
+  /** Number of images that are made; defaults to the requested number. */
   images?: number;
-  /** Bodies of the next output downloads: a status, or a body that ends early. */
+  /** Answers to the next downloads of outputs: a status, or a body that ends early. */
   downloads?: (number | "truncated" | "garbage")[];
 }

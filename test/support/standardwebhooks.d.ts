@@ -1,7 +1,7 @@
-/** The types of `standardwebhooks` as far as tests use them: its own would bring the types of Node into the Workers' program. */
+/** The types of `standardwebhooks` that tests use: the package's own would add Node's types to the Workers' program. */
 
 export declare class Webhook {
   constructor(secret: string);
-  /** The parsed body; throws when no signature of the headers is that of the secret. */
+  /** The parsed body; throws if no signature in the headers matches the secret. */
   verify(payload: string, headers: Record<string, string>): unknown;
 }

@@ -1,4 +1,4 @@
-/** Everything that the gateway keeps, counted: what a refused request must not change. */
+/** Counts everything that the gateway stores: a refused request must not change it. */
 
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,7 +15,7 @@ async function rows(): Promise<Record<string, number>> {
 
 const idsOf = async (namespace: DurableObjectNamespace<never>) => (await listDurableObjectIds(namespace)).map(String).sort();
 
-/** Objects with storage, files and rows, to be compared with those of another moment. */
+/** Objects with storage, files and rows, for comparison between two moments. */
 export async function traces() {
   const { objects } = await env.ASSETS.list();
   return {

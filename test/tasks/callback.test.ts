@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import * as callbacks from "../../src/tasks/callback.ts";
-import type { Submission, Task } from "../../src/tasks/record.ts";
+import type { Submission, FinalTask } from "../../src/tasks/record.ts";
+import * as outcomes from "../../src/tasks/outcomes.ts";
 import * as transitions from "../../src/tasks/task.ts";
 
 const start = 1_800_000_000_000;
@@ -24,15 +25,15 @@ const submission: Submission = {
 };
 const queued = transitions.reserved(transitions.newTask("task_1", submission, start), start);
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
-const settled = transitions.settled(transitions.failed(starting, "provider_error", start), day, 7 * day);
+const settled = outcomes.settled(outcomes.failed(starting, "provider_error", start), day, 7 * day);
 const begun = callbacks.callbackBegun(settled, start);
 const calling = callbacks.callbackClaimed(begun, "call-1", start)!;
 const report = (fields: object) => ({ outcome: "attempted", at: start, ms: 5, ...fields }) as callbacks.CallbackReport;
-const reported = (task: Task, fields: object, now = start) => callbacks.callbackReported(task, "call-1", report(fields), now)!;
+const reported = (task: FinalTask, fields: object, now = start) => callbacks.callbackReported(task, "call-1", report(fields), now)!;
 const waiting = reported(calling, { status: 500 });
 const delivered = reported(calling, { status: 200 });
 
-test.each<[string, Task, number, ReturnType<typeof transitions.due>]>([
+test.each<[string, FinalTask, number, ReturnType<typeof transitions.due>]>([
   // what                          record     at (ms after start)  then
   ["no callback", settled, day, "erase"],
   ["its message is under way", begun, 10_000, "call_back"],
@@ -52,15 +53,15 @@ test.each<[string, Task, number, ReturnType<typeof transitions.due>]>([
 });
 
 test("the earlier of callback and deletion is due first", () => {
-  const late: Task = { ...waiting, callback: { ...waiting.callback!, step: { do: "wait", at: start + day + 1 } } };
+  const late: FinalTask = { ...waiting, callback: { ...waiting.callback!, step: { do: "wait", at: start + day + 1 } } };
   expect(transitions.due(late, start + 2 * day)).toBe("erase");
-  expect(transitions.due(transitions.erased(late, 7 * day), start + 2 * day)).toBe("notify");
-  expect(transitions.due(transitions.erased(late, 7 * day), start + 7 * day)).toBe("notify");
-  const later: Task = { ...late, callback: { ...late.callback!, step: { do: "wait", at: start + 8 * day } } };
-  expect(transitions.due(transitions.erased(later, 7 * day), start + 9 * day)).toBe("forget");
+  expect(transitions.due(outcomes.erased(late, 7 * day), start + 2 * day)).toBe("notify");
+  expect(transitions.due(outcomes.erased(late, 7 * day), start + 7 * day)).toBe("notify");
+  const later: FinalTask = { ...late, callback: { ...late.callback!, step: { do: "wait", at: start + 8 * day } } };
+  expect(transitions.due(outcomes.erased(later, 7 * day), start + 9 * day)).toBe("forget");
 });
 
-test.each<[string, Task, boolean]>([
+test.each<[string, FinalTask, boolean]>([
   ["no callback", settled, false],
   ["message under way", begun, true],
   ["being called", calling, false],

@@ -1,8 +1,9 @@
 /** The transitions of a task's record: what is due when, who may take it, and that nothing leaves an end. */
 
 import { expect, test } from "vitest";
+import * as outcomes from "../../src/tasks/outcomes.ts";
 import * as transitions from "../../src/tasks/task.ts";
-import type { Submission, Task } from "../../src/tasks/record.ts";
+import type { OpenTask, Submission, Task } from "../../src/tasks/record.ts";
 import { due, newTask } from "../../src/tasks/task.ts";
 
 const start = 1_800_000_000_000;
@@ -32,14 +33,14 @@ const reserving = newTask("task_1", submission, start);
 const queued = transitions.reserved(reserving, start);
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
 const unrepeatable = transitions.claimed(queued, "lease-1", 60_000, false, start)!;
-const polling = transitions.accepted(starting, "op", 2_000, true, start + 100);
-const collect = transitions.ready(polling, start + 2_000);
+const polling = outcomes.accepted(starting, "op", 2_000, true, start + 100);
+const collect = outcomes.ready(polling, start + 2_000);
 const collecting = transitions.claimed(collect, "lease-2", 40_000, true, start + 2_000)!;
-const completed = transitions.completed(collecting, images(2), 86_400_000, start + 3_999);
-const lapsed = transitions.leaseExpired(starting, start + 60_000);
-const failed = transitions.failed(polling, "provider_error", start + 3_000);
-const erasable = transitions.settled(completed, 86_400_000, 604_800_000);
-const forgettable = transitions.erased(erasable, 604_800_000);
+const completed = outcomes.completed(collecting, images(2), 86_400_000, start + 3_999);
+const lapsed = outcomes.leaseExpired(starting, start + 60_000) as OpenTask;
+const failed = outcomes.failed(polling, "provider_error", start + 3_000);
+const erasable = outcomes.settled(completed, 86_400_000, 604_800_000);
+const forgettable = outcomes.erased(erasable, 604_800_000);
 
 test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
   // what               record        at (ms after start)        just before    then
@@ -89,23 +90,23 @@ test("a lapsed lease is taken over when the work may be repeated, and ends the t
   const later = start + 60_000;
   expect(transitions.claimed(starting, "lease-9", 1_000, true, later)?.step).toMatchObject({ do: "starting", lease: "lease-9" });
   expect(transitions.claimed(unrepeatable, "lease-9", 1_000, true, later)).toBeUndefined();
-  expect(transitions.leaseExpired(starting, later)).toMatchObject({ status: "in_progress", step: { do: "start" } });
-  expect(transitions.leaseExpired(collecting, later)).toMatchObject({ step: { do: "collect" } });
-  expect(transitions.leaseExpired(unrepeatable, later)).toMatchObject({ status: "failed", error: "provider_error", charged: 0 });
+  expect(outcomes.leaseExpired(starting, later)).toMatchObject({ status: "in_progress", step: { do: "start" } });
+  expect(outcomes.leaseExpired(collecting, later)).toMatchObject({ step: { do: "collect" } });
+  expect(outcomes.leaseExpired(unrepeatable, later)).toMatchObject({ status: "failed", error: "provider_error", charged: 0 });
 });
 
 test("a lease is good for its holder, until the task is final", () => {
   expect(transitions.holdsLease(starting, "lease-1")).toBe(true);
   expect(transitions.holdsLease(starting, "lease-2")).toBe(false);
-  expect(transitions.holdsLease(transitions.failed(starting, "cancelled", start), "lease-1")).toBe(false);
+  expect(transitions.holdsLease(outcomes.failed(starting, "cancelled", start), "lease-1")).toBe(false);
 });
 
 test("a start that keeps failing moves to the next route, then fails; every attempt is remembered", () => {
   const fault = { reason: "503", retryable: true, isUntouched: true };
-  let task: Task = starting;
+  let task: OpenTask = starting;
   const seen: number[] = [];
   for (let fault_ = 0; fault_ < 12; fault_++) {
-    const next = transitions.startFailed(task, fault, start);
+    const next = outcomes.startFailed(task, fault, start);
     seen.push(next.route);
     if (next.status === "failed") {
       expect(next.attempts).toEqual([
@@ -121,26 +122,26 @@ test("a start that keeps failing moves to the next route, then fails; every atte
 
 test("what may have been accepted is asked for again where it was asked, never elsewhere", () => {
   const fault = { reason: "no answer", retryable: true, isUntouched: false };
-  const again = transitions.startFailed(starting, fault, start + 1_000);
+  const again = outcomes.startFailed(starting, fault, start + 1_000);
   expect(again).toMatchObject({ route: 0, isUnknown: true, askedAt: start, step: { do: "start" } });
   const later = transitions.claimed(again, "lease-2", 1_000, true, start + 5_000)!;
   expect(later).toMatchObject({ isUnknown: true, askedAt: start });
   // A refusal of the second says nothing of the first.
   const refused = { reason: "401", retryable: false, isUntouched: true };
-  expect(transitions.startFailed(later, refused, start + 6_000)).toMatchObject({ route: 0, status: "failed", error: "provider_error" });
-  expect(transitions.leaseExpired(starting, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
+  expect(outcomes.startFailed(later, refused, start + 6_000)).toMatchObject({ route: 0, status: "failed", error: "provider_error" });
+  expect(outcomes.leaseExpired(starting, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
   expect(transitions.claimed(starting, "lease-9", 1_000, true, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
 });
 
 test("what certainly was not accepted leaves nothing to look for", () => {
   const fault = { reason: "429", retryable: true, isUntouched: true };
-  const again = transitions.claimed(transitions.startFailed(starting, fault, start + 1_000), "lease-2", 1_000, true, start + 5_000)!;
+  const again = transitions.claimed(outcomes.startFailed(starting, fault, start + 1_000), "lease-2", 1_000, true, start + 5_000)!;
   expect(again.isUnknown).toBeUndefined();
   expect(again.askedAt).toBe(start + 5_000);
 });
 
 test("a fault that will not pass moves to the next route at once", () => {
-  expect(transitions.startFailed(starting, { reason: "401", retryable: false, isUntouched: true }, start)).toMatchObject({
+  expect(outcomes.startFailed(starting, { reason: "401", retryable: false, isUntouched: true }, start)).toMatchObject({
     route: 1,
     step: { do: "start", at: start },
   });
@@ -148,27 +149,27 @@ test("a fault that will not pass moves to the next route at once", () => {
 
 test("a provider that asks for a long wait gives way at once when there is another one", () => {
   const fault = { reason: "429", retryable: true, isUntouched: true, retryAfterMs: 30_000 };
-  expect(transitions.startFailed(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
-  expect(transitions.startFailed({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
+  expect(outcomes.startFailed(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
+  expect(outcomes.startFailed({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
 });
 
 test("a provider's own failure gives way to the next route, its verdict on the content does not", () => {
-  const working = transitions.accepted(starting, "operation", 1_000, true, start);
-  const next = transitions.providerFailed(working, "provider_error", "failed", start);
+  const working = outcomes.accepted(starting, "operation", 1_000, true, start);
+  const next = outcomes.providerFailed(working, "provider_error", "failed", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
   expect(next.attempts).toEqual([{ provider: "first", outcome: "provider_error" }]);
   expect(next.operation).toBeUndefined();
-  expect(transitions.providerFailed({ ...next, step: working.step }, "provider_error", "failed", start)).toMatchObject({
+  expect(outcomes.providerFailed({ ...(next as OpenTask), step: working.step }, "provider_error", "failed", start)).toMatchObject({
     status: "failed",
     charged: 0,
   });
-  expect(transitions.providerFailed(working, "content_policy_violation", "failed", start)).toMatchObject({ status: "failed", route: 0 });
+  expect(outcomes.providerFailed(working, "content_policy_violation", "failed", start)).toMatchObject({ status: "failed", route: 0 });
 });
 
 test("a collection is tried until the deadline", () => {
-  let task: Task = collecting;
+  let task: OpenTask = collecting;
   for (let fault = 0; fault < 50; fault++) {
-    const next = transitions.startFailed(task, { reason: "broken off", retryable: true }, start);
+    const next = outcomes.startFailed(task, { reason: "broken off", retryable: true }, start);
     expect(next.step.do).toBe("collect");
     expect(next.step.at - start).toBeLessThanOrEqual(15_000);
     task = transitions.claimed(next, "lease", 1_000, true, start)!;
@@ -176,7 +177,7 @@ test("a collection is tried until the deadline", () => {
 });
 
 test("what is charged: all that was held, less for fewer pictures, never more, nothing when it failed", () => {
-  const charged = (count: number) => transitions.completed(collecting, images(count), 1, start).charged;
+  const charged = (count: number) => outcomes.completed(collecting, images(count), 1, start).charged;
   expect([charged(1), charged(2), charged(3)]).toEqual([30_000, 60_000, 60_000]);
   expect(failed.charged).toBe(0);
 });
@@ -189,10 +190,10 @@ test("progress without reports grows with time to 95, and never goes back when r
   const running: Task = { ...starting, reportsProgress: false };
   const seen = [0, 1_000, 5_000, 10_000, 60_000].map((ms) => transitions.progressAt(running, start + ms));
   expect(seen).toEqual([0, 9, 47, 95, 95]);
-  const reporting = transitions.accepted(running, "op", 1, true, start + 5_000);
-  expect(transitions.progressAt(transitions.progressed(reporting, 10, 1, start + 6_000), start + 6_000)).toBe(47);
-  expect(transitions.progressAt(transitions.progressed(reporting, 100, 1, start + 6_000), start + 6_000)).toBe(99);
-  expect(transitions.failed(running, "provider_error", start + 5_000).progress).toBe(47);
+  const reporting = outcomes.accepted(running, "op", 1, true, start + 5_000);
+  expect(transitions.progressAt(outcomes.progressed(reporting, 10, 1, start + 6_000), start + 6_000)).toBe(47);
+  expect(transitions.progressAt(outcomes.progressed(reporting, 100, 1, start + 6_000), start + 6_000)).toBe(99);
+  expect(outcomes.failed(running, "provider_error", start + 5_000).progress).toBe(47);
 });
 
 test("the seconds still expected are at least one and a tenth of those that have passed, and none when final", () => {
@@ -208,7 +209,7 @@ test("the seconds still expected are at least one and a tenth of those that have
   expect(transitions.remainingSeconds(completed, start)).toBeUndefined();
 });
 
-test.each<[string, Task, boolean, boolean, number]>([
+test.each<[string, OpenTask, boolean, boolean, number]>([
   // what                                    record      charges  can cancel  charged
   ["queued", queued, true, false, 0],
   ["being started", starting, true, false, 0],
@@ -219,6 +220,6 @@ test.each<[string, Task, boolean, boolean, number]>([
   ["made, being fetched", collecting, true, true, 60_000],
   ["made, free of charge", collecting, false, true, 0],
 ])("cancelled when %s", (_, task, chargesAccepted, canCancel, charged) => {
-  const end = transitions.cancelled(task, { chargesAccepted, canCancel }, start + 5_000);
+  const end = outcomes.cancelled(task, { chargesAccepted, canCancel }, start + 5_000);
   expect(end).toMatchObject({ status: "failed", error: "cancelled", charged, step: { do: "settle" } });
 });

@@ -62,7 +62,7 @@ test("an isolate writes one row for many tasks, and a database that does not ans
   const end = async (seconds: number) => {
     const ctx = createExecutionContext();
     const now = Date.now();
-    noteDuration(env.DB, ctx, { ...newTask("task_x", submission, now), finalAt: now + 1000 * seconds });
+    noteDuration(env.DB, ctx, { submission, createdAt: now, finalAt: now + 1000 * seconds });
     await waitOnExecutionContext(ctx);
   };
   for (let count = 0; count < 26; count++) await end(count);

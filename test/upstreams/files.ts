@@ -3,12 +3,12 @@
 import { readFileSync } from "node:fs";
 import { encode } from "fast-png";
 import { Hono } from "hono";
-import { isOrdered, record } from "./emulator.ts";
+import { hasDirective, record } from "./emulator.ts";
 
 const video = readFileSync(new URL("../../src/sandbox/data/16x9-480.mp4", import.meta.url));
 const made = new Map<string, { upstream: string; prompt: string; type: string; bytes: Uint8Array<ArrayBuffer> }>();
 
-/** Where the files' host is for the one who asks; emulators put it before what `publish` answers. */
+/** The request header with the base URL of the files' host; emulators put it before the path from `publish`. */
 export const filesHeader = "x-emulator-files";
 
 /** An image of this size in pixels, PNG. */
@@ -18,7 +18,7 @@ export const image = (width = 64, height = 64): Uint8Array<ArrayBuffer> =>
 /** A video of two seconds, 16:9, 480p, MP4. */
 export const videoBytes = (): Uint8Array<ArrayBuffer> => new Uint8Array(video);
 
-/** Puts a file on the host: its path. It obeys the prompt: `[expired]` is 403, `[truncated]` breaks off half-way. */
+/** Stores a file on the host and returns its path. Directives of the prompt: `[expired]` is 403, `[truncated]` breaks off half-way. */
 export function publish(upstream: string, prompt: string, kind: "image" | "video"): string {
   const id = crypto.randomUUID();
   made.set(
@@ -30,20 +30,20 @@ export function publish(upstream: string, prompt: string, kind: "image" | "video
   return `/${id}.${kind === "video" ? "mp4" : "png"}`;
 }
 
-/** Public: whoever sends credentials here gives them away, and is refused. */
+/** Public files: a request with credentials leaks them, and is refused. */
 export const files = new Hono().get("/:name", (c) => {
   const file = made.get(c.req.param("name").replace(/\..*/, ""));
   if (!file) return c.notFound();
   record({ upstream: file.upstream, call: "file", prompt: file.prompt });
   if (c.req.header("authorization") ?? c.req.header("x-goog-api-key")) return c.text("credentials do not belong here", 400);
-  if (isOrdered(file.prompt, "expired")) return c.text("expired", 403);
+  if (hasDirective(file.prompt, "expired")) return c.text("expired", 403);
   const headers = { "content-type": file.type };
-  if (isOrdered(file.prompt, "truncated")) {
-    // A length that does not come, on a connection that is closed then.
+  if (hasDirective(file.prompt, "truncated")) {
+    // Declares a length, and closes the connection before it is reached.
     const whole = { ...headers, "content-length": String(file.bytes.byteLength), connection: "close" };
     return new Response(file.bytes.slice(0, file.bytes.byteLength / 2), { headers: whole });
   }
   // Without a length, as content delivery networks often answer.
-  if (isOrdered(file.prompt, "unknown-length")) return new Response(new Blob([file.bytes]).stream(), { headers });
+  if (hasDirective(file.prompt, "unknown-length")) return new Response(new Blob([file.bytes]).stream(), { headers });
   return new Response(file.bytes, { headers });
 });

@@ -1,4 +1,4 @@
-/** All emulated upstreams behind one door: by the makers' host names for tests, by a path each on one port for a developer. */
+/** All emulated upstreams: by the makers' host names for tests, by one path each on a single port for a developer. */
 
 import { Hono } from "hono";
 import { cloudflare } from "./cloudflare/index.ts";
@@ -11,7 +11,7 @@ import { files, filesHeader } from "./files.ts";
 import { google } from "./google/index.ts";
 import { replicate } from "./replicate/index.ts";
 
-/** Where an emulator is: below `/name` on one port, and in the place of these hosts in tests. A new one is a line here. */
+/** Where an emulator is: below `/name` on the port, and in place of these hosts in tests. Add a line for a new one. */
 const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "files", hosts: /^files\.emulated\.example$/, app: files },
   { name: "google", hosts: /^(generativelanguage|oauth2|([a-z0-9-]+-)?aiplatform)\.googleapis\.com$/, app: google },
@@ -30,12 +30,12 @@ const app = new Hono()
   .get("/__calls", (c) => c.json(recorded(c.req.query("match") ?? "")));
 for (const { name, app: upstream } of upstreams) app.route(`/${name}`, upstream);
 
-/** Answers for every emulated host. A connection that is to break rejects. */
+/** Answers for every emulated host. Rejects where the connection should break. */
 export async function emulate(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (url.hostname === "upstreams.example") return app.fetch(request);
   const upstream = upstreams.find(({ hosts }) => hosts.test(url.hostname));
-  if (!upstream) return new Response(`nobody is ${url.hostname}`, { status: 502 });
+  if (!upstream) return new Response(`no emulator for ${url.hostname}`, { status: 502 });
   const headers = new Headers(request.headers);
   headers.set(filesHeader, "https://files.emulated.example");
   headers.set("x-emulator-host", url.hostname);

@@ -2,13 +2,13 @@
 
 import { generateKeyPairSync } from "node:crypto";
 
-/** Made anew for each process: there is no private key to keep. */
+/** Generated for each process, so that no private key is stored. */
 const serviceAccountKey = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
-/** What signed assertions of the service account are checked with. */
+/** The key that verifies assertions of the service account. */
 export const serviceAccountPublicKey = serviceAccountKey.publicKey;
 
-/** The service account's key as the console gives it out. Google's own token address by default. */
+/** The service account's key in the console's format. Uses Google's own token URL by default. */
 export const serviceAccount = (tokenUri = "https://oauth2.googleapis.com/token"): string =>
   JSON.stringify({
     type: "service_account",

@@ -1,4 +1,4 @@
-/** The emulators on a port of this machine, for clients that speak HTTP themselves. */
+/** The emulators on a local port, for clients that use HTTP directly. */
 
 import { serve as serveNode } from "@hono/node-server";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * A canvas of tones: one byte a pixel, from 0, the darkest colour of a palette, to 255, its lightest.
- * A quarter of the memory of RGBA, and mixing two tones always gives a colour of the palette, so edges stay smooth.
+ * A canvas of tones: one byte per pixel, from 0, the darkest colour of a palette, to 255, its lightest.
+ * It needs a quarter of the memory of RGBA, and a mix of two tones is always a colour of the palette, so edges stay smooth.
  */
 
 export interface Canvas {
@@ -9,7 +9,7 @@ export interface Canvas {
   tones: Uint8Array<ArrayBuffer>;
 }
 
-/** Pixels, the upper left corner first; edges may be fractions. */
+/** Pixels from the upper left corner; edges may be fractions. */
 export interface Box {
   x: number;
   y: number;
@@ -24,14 +24,14 @@ export function createCanvas(width: number, height: number): Canvas {
   return { width, height, tones: new Uint8Array(width * height) };
 }
 
-/** The tone of a number from 0 to 1, with everything outside clamped. */
+/** The tone of a number from 0 to 1; other numbers are clamped. */
 export function toneOf(value: number): number {
   return value <= 0 ? 0 : value >= 1 ? 255 : (value * 255 + 0.5) | 0;
 }
 
 /**
- * Paints a shape with smooth edges. `paint` gives, from the tone below (0 to 255), the tone of the shape at the pixel.
- * Only pixels of `bounds` are touched.
+ * Paints a shape with smooth edges. `paint` returns the shape's tone at a pixel from the tone below (0 to 255).
+ * Only pixels of `bounds` change.
  */
 export function fillShape(canvas: Canvas, bounds: Box, distance: Distance, paint: (below: number, x: number, y: number) => number): void {
   const left = Math.max(0, Math.floor(bounds.x - 1));

@@ -1,4 +1,4 @@
-/** The letters: GNU Unifont's bitmaps, as `scripts/sandbox-data/glyphs.ts` packed them. */
+/** The glyphs: GNU Unifont's bitmaps, as packed by `scripts/sandbox-data/glyphs.ts`. */
 
 /** The height of every glyph in pixels. */
 export const GLYPH_HEIGHT = 16;
@@ -8,20 +8,20 @@ const REPLACEMENT = 0xfffd;
 export interface Glyph {
   /** 8 or 16 pixels. */
   width: number;
-  /** 1 where the letter is, else 0, also for places outside of the cell. */
+  /** 1 inside the glyph's strokes, else 0, also outside of the cell. */
   at(x: number, y: number): number;
 }
 
 export interface Font {
-  /** The glyph of a code point; those without one share the replacement character's. */
+  /** The glyph of a code point; code points without one share the replacement character's. */
   glyph(codePoint: number): Glyph;
 }
 
-/** Unpacks the gzipped glyphs: some 2 MB once in memory. */
+/** Unpacks the gzipped glyphs: about 2 MB of memory. */
 export async function unpackFont(packed: ArrayBuffer): Promise<Font> {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  // The layout: a table with each code point's number of 8-pixel columns, then the columns of them all, 16 bytes each.
+  // The layout: a table with each code point's number of 8-pixel columns, then all columns, 16 bytes each.
   const offsets = new Uint32Array(CODE_POINTS);
   let offset = CODE_POINTS;
   for (let code = 0; code < CODE_POINTS; code++) {

@@ -1,4 +1,4 @@
-/** A generated image: a seeded motif, the prompt in a panel, and the words that say where it comes from. */
+/** A generated image: a seeded motif, the prompt in a panel, and a caption that names the sandbox. */
 
 import { createCanvas, fillShape, roundedBox, type Box, type Canvas } from "./canvas.ts";
 import type { Font } from "./glyphs.ts";
@@ -11,9 +11,9 @@ export interface ImageOrder {
   width: number;
   height: number;
   prompt: string;
-  /** What is written in the upper corner, `sandbox · imgA-4 · 1/2`. */
+  /** The caption in the upper corner, `sandbox · imgA-4 · 1/2`. */
   caption: string;
-  /** Everything that should make the image another one. */
+  /** Every value that should lead to another image. */
   seed: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export async function drawImage(font: Font, order: ImageOrder): Promise<{ canvas
   return { canvas, palette };
 }
 
-/** Writes one line into a small dark plate in the upper left corner. */
+/** Writes one line on a small dark plate in the upper left corner. */
 export function drawCaption(canvas: Canvas, font: Font, caption: string): void {
   const unit = Math.min(canvas.width, canvas.height) / 512;
   const margin = 24 * unit;
@@ -41,7 +41,7 @@ export function drawCaption(canvas: Canvas, font: Font, caption: string): void {
   drawLines(canvas, [line], box.x + 10 * unit, box.y + 5 * unit, scale, 250);
 }
 
-/** Writes the prompt into a panel at the bottom that grows with it, up to two thirds of the image. */
+/** Writes the prompt into a panel at the bottom, which grows with it up to two thirds of the image. */
 function drawPrompt(canvas: Canvas, font: Font, prompt: string): void {
   const unit = Math.min(canvas.width, canvas.height) / 512;
   const margin = 24 * unit;
@@ -55,12 +55,12 @@ function drawPrompt(canvas: Canvas, font: Font, prompt: string): void {
   drawLines(canvas, lines, box.x + padding, box.y + padding, scale, 255);
 }
 
-/** The largest letters with which the text fits; text that fits in none is cut and ends with three dots. */
+/** The largest scale at which the text fits; text that fits at no scale is cut and ends with three dots. */
 function fit(font: Font, text: string, room: { width: number; height: number }, unit: number): { lines: Line[]; scale: number } {
   for (const size of [2.5, 2, 1.75, 1.5, 1.25, 1, 0.75, 0.6, 0.5]) {
     const scale = Math.max(1, size * unit);
     const lines = wrap(font, text, room.width / scale);
-    // Large letters are for short prompts: a panel should leave the image most of its space.
+    // Only short prompts get large text: a panel should leave most of the image visible.
     const share = size > 1 ? 0.5 : 1;
     if (heightOf(lines.length, scale) <= room.height * share) return { lines, scale };
   }
@@ -73,7 +73,7 @@ function fit(font: Font, text: string, room: { width: number; height: number }, 
   return { lines, scale };
 }
 
-/** Lays dark glass over a box: what is below stays visible at `light` of its brightness. */
+/** Darkens a box: the image below stays visible at `light` times its brightness. */
 function darken(canvas: Canvas, box: Box, radius: number, light: number): void {
   fillShape(canvas, box, roundedBox(box, radius), (below) => below * light);
 }

@@ -1,4 +1,4 @@
-/** The colours of the images: hand-picked ramps from dark to light, mixed in a space where steps look even. */
+/** The images' colours: hand-picked ramps from dark to light, mixed in a colour space with perceptually even steps. */
 
 import { pick, type Random } from "./random.ts";
 
@@ -20,7 +20,7 @@ const RAMPS = [
   ["#14181f", "#34455a", "#6f8494", "#dcbf6a", "#fff7dd"],
 ] as const;
 
-/** One of the ramps, chosen by chance. */
+/** Chooses a ramp at random. */
 export function choosePalette(random: Random): Palette {
   return rampOf(pick(random, RAMPS));
 }
@@ -39,7 +39,7 @@ function rampOf(stops: readonly string[]): Palette {
 
 type Triple = [number, number, number];
 
-// OKLab (Björn Ottosson, 2020): mixing there keeps hues clean where plain RGB turns them grey.
+// OKLab (Björn Ottosson, 2020): mixing in it keeps hues clean where RGB turns them grey.
 function toOklab(hex: string): Triple {
   const channel = (at: number) => linear(parseInt(hex.slice(at, at + 2), 16) / 255);
   const [r, g, b] = [channel(1), channel(3), channel(5)];

@@ -1,4 +1,4 @@
-/** A canvas as a PNG file with a palette: one byte a pixel all the way, which keeps the largest images small in memory. */
+/** Encodes a canvas as a PNG file with a palette: one byte per pixel in every step, so that the largest images need little memory. */
 
 import { encode } from "fast-png";
 import type { Canvas } from "./canvas.ts";

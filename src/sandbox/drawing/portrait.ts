@@ -1,4 +1,4 @@
-/** A drawn portrait for a character: a face in the tones of one palette, seeded, with nobody's likeness. */
+/** A drawn portrait of a character: a seeded, generic face in the tones of one palette. */
 
 import { around, circle, createCanvas, ellipse, fillShape, roundedBox, toneOf, type Box, type Canvas, type Distance } from "./canvas.ts";
 import type { Font } from "./glyphs.ts";

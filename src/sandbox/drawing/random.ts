@@ -1,9 +1,9 @@
-/** Seeded chance: the same words give the same numbers for ever, so that an image can be drawn again at any time. */
+/** Seeded random numbers: the same words always give the same numbers, so that an image can be drawn again at any time. */
 
 /** Numbers from 0 up to, not including, 1. */
 export type Random = () => number;
 
-/** Derives a stream of numbers from the SHA-256 of `words`; their order and their borders count. */
+/** Derives a stream of numbers from the SHA-256 of `words`; their order and their boundaries matter. */
 export async function randomFrom(words: readonly string[]): Promise<Random> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(words)));
   const state = new Uint32Array(digest, 0, 4);
@@ -16,7 +16,7 @@ export async function randomFrom(words: readonly string[]): Promise<Random> {
   };
 }
 
-/** A number from `low` up to `high`. */
+/** A number from `low` (included) to `high` (excluded). */
 export function between(random: Random, low: number, high: number): number {
   return low + random() * (high - low);
 }
@@ -26,7 +26,7 @@ export function integerBetween(random: Random, low: number, high: number): numbe
   return low + Math.floor(random() * (high - low + 1));
 }
 
-/** One of the items; throws `RangeError` where there are none. */
+/** One of the items; throws `RangeError` for an empty list. */
 export function pick<T>(random: Random, items: readonly T[]): T {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) throw new RangeError("nothing to pick from");

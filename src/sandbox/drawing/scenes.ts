@@ -3,7 +3,7 @@
 import { around, circle, fillShape, toneOf, type Canvas } from "./canvas.ts";
 import { between, integerBetween, type Random } from "./random.ts";
 
-/** Paints every pixel; `phase` runs from 0 to 1 over one turn of a video and is 0 in an image. */
+/** Paints every pixel; `phase` runs from 0 to 1 over one loop of a video and is 0 in an image. */
 export type Scene = (canvas: Canvas, random: Random, phase: number) => void;
 
 const TURN = Math.PI * 2;
@@ -11,7 +11,7 @@ const SINE_STEPS = 8192;
 const SINE_STEPS_PER_RADIAN = SINE_STEPS / TURN;
 const SINES = Float32Array.from({ length: SINE_STEPS }, (_, step) => Math.sin(step / SINE_STEPS_PER_RADIAN));
 
-/** Hills or waves, one behind the other, before a low sun. */
+/** Hills or waves, one behind the other, in front of a low sun. */
 export const ridges: Scene = (canvas, random, phase) => {
   const { width, height } = canvas;
   const short = Math.min(width, height);
@@ -37,7 +37,7 @@ export const ridges: Scene = (canvas, random, phase) => {
       turns: between(random, 0.5, 0.85) * (width / short) * 1.8 ** octave,
       start: random(),
     }));
-    // Each ridge sways to and fro a little after the one behind it.
+    // Each ridge sways a little later than the one behind it.
     const sway = 0.07 * Math.sin(TURN * (phase + depth * 0.6));
     const tops = Float32Array.from({ length: width }, (_, x) =>
       waves.reduce(
@@ -51,7 +51,7 @@ export const ridges: Scene = (canvas, random, phase) => {
       for (let y = Math.max(0, Math.floor(top - 1)); y < height; y++) {
         const cover = Math.min(1, y + 1 - top);
         if (cover <= 0) continue;
-        // Mist gathers towards the foot of each ridge.
+        // Mist is denser towards the foot of each ridge.
         const above = toneOf(tone + 0.13 * Math.min(1, (y - top) / (short * 0.28)) * (1 - depth * 0.75));
         const at = y * width + x;
         const below = canvas.tones[at] ?? 0;
@@ -139,10 +139,10 @@ export const folds: Scene = (canvas, random, phase) => {
   });
 };
 
-/** The motifs an image may have. */
+/** The motifs of images. */
 export const SCENES: readonly Scene[] = [ridges, orbs, sheets, folds];
 
-/** A sine from a table: exact to a tone, and several times faster than `Math.sin` for every pixel of a large image. */
+/** A sine from a table: exact to one tone, and several times faster than `Math.sin` for every pixel of a large image. */
 function sine(angle: number): number {
   return SINES[Math.round(angle * SINE_STEPS_PER_RADIAN) & (SINE_STEPS - 1)] ?? 0;
 }

@@ -1,9 +1,9 @@
-/** Text on a canvas: wrapped to a width, in as large letters as its box allows. */
+/** Text on a canvas: wrapped to a width, at the largest scale that its box allows. */
 
 import { fillShape, type Box, type Canvas } from "./canvas.ts";
 import { GLYPH_HEIGHT, type Font, type Glyph } from "./glyphs.ts";
 
-/** A laid-out line in font pixels: each glyph with its place from the left. */
+/** A laid-out line in font pixels: each glyph with its offset from the left. */
 export interface Line {
   glyphs: { glyph: Glyph; x: number }[];
   width: number;
@@ -12,14 +12,14 @@ export interface Line {
 /** Distance from one line to the next, in font pixels. */
 export const LINE_HEIGHT = 19;
 
-// Chinese and Japanese do not begin a line with these.
+// Characters that may not begin a line in Chinese and Japanese.
 const CLOSING = /[、。，．！？：；）】》」』〕〉…ー々ゝっゃゅょッャュョ]/u;
-// Signs that only change their neighbours, among them emoji's joiners, variants and skin tones.
+// Characters that only modify their neighbours, such as emoji joiners, variants and skin tones.
 const INVISIBLE = /\p{Cf}|\p{Cc}|\p{Variation_Selector}|\p{Emoji_Modifier}/u;
 const HANGUL = /\p{Script=Hangul}/u;
 const MARK = /\p{M}/u;
 
-/** Breaks text into lines of at most `width` font pixels: at spaces, between wide characters, and inside a word only when it is too long. */
+/** Breaks text into lines of at most `width` font pixels: at spaces, between wide characters, and inside a word only if it is too long. */
 export function wrap(font: Font, text: string, width: number): Line[] {
   const lines: Line[] = [];
   const paragraphs = text.normalize("NFC").split("\n");
@@ -57,14 +57,14 @@ export function drawLines(canvas: Canvas, lines: readonly Line[], x: number, y: 
   }
 }
 
-/** The height of a number of lines, without the space below the last, in canvas pixels. */
+/** The height of this many lines in canvas pixels, without the space below the last one. */
 export function heightOf(lines: number, scale: number): number {
   return ((lines - 1) * LINE_HEIGHT + GLYPH_HEIGHT) * scale;
 }
 
 function drawGlyph(canvas: Canvas, glyph: Glyph, left: number, top: number, scale: number, tone: number): void {
   const box: Box = { x: left, y: top, width: glyph.width * scale, height: GLYPH_HEIGHT * scale };
-  // The bitmap, read as a smooth field and cut at its middle: strokes come out rounded instead of as stairs.
+  // The bitmap is read as a smooth field and cut at its middle, so that strokes are rounded.
   const distance = (px: number, py: number) => {
     const x = (px - left) / scale - 0.5;
     const y = (py - top) / scale - 0.5;
@@ -83,7 +83,7 @@ interface Cell {
   afterSpace: boolean;
 }
 
-/** What stays together on a line: a word, or one wide character with the closing signs behind it. */
+/** Splits text into units that stay together on a line: a word, or one wide character with the closing signs behind it. */
 function unitsOf(font: Font, paragraph: string): Cell[][] {
   const units: Cell[][] = [];
   let afterSpace = true;
@@ -96,7 +96,7 @@ function unitsOf(font: Font, paragraph: string): Cell[][] {
     if (INVISIBLE.test(character)) continue;
     const glyph = font.glyph(character.codePointAt(0) ?? 0);
     const mark = MARK.test(character);
-    // Korean has wide letters but spaces between its words.
+    // Korean has wide letters, but spaces between words.
     const wide = glyph.width > 8 && !mark && !HANGUL.test(character);
     const unit = units.at(-1);
     const joins = mark || CLOSING.test(character) || (!wide && !afterWide);

@@ -1,4 +1,4 @@
-/** One attempt to make a value for a schema: where references lead, patterns read once, and how much work is left. */
+/** One attempt to make a value for a schema: resolved references, compiled patterns, and the remaining work budget. */
 
 import { Pattern } from "./pattern.ts";
 import { jsonSchema, type Schema, Unmakeable } from "./schema.ts";
@@ -15,13 +15,13 @@ export class Attempt {
     this.#root = root;
   }
 
-  /** Counts one piece of work. Throws `Unmakeable` when the schema takes too many. */
+  /** Spends one unit of work. Throws `Unmakeable` when the budget is used up. */
   spend(steps = 1): void {
     this.#stepsLeft -= steps;
     if (this.#stepsLeft < 0) throw new Unmakeable("it is too large or too complex for the sandbox");
   }
 
-  /** The schema behind a reference into this schema. Throws `Unmakeable` where there is none. */
+  /** Resolves a reference into this schema. Throws `Unmakeable` if its target does not exist. */
   resolve(ref: string): Schema {
     const known = this.#resolved.get(ref);
     if (known) return known;
@@ -31,7 +31,7 @@ export class Attempt {
     return found.data;
   }
 
-  /** Throws `Unmakeable` for a pattern that the sandbox cannot read. */
+  /** Throws `Unmakeable` for a pattern that the sandbox does not support. */
   pattern(source: string): Pattern {
     const pattern = this.#patterns.get(source) ?? new Pattern(source);
     this.#patterns.set(source, pattern);

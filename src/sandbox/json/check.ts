@@ -1,13 +1,13 @@
-/** Whether a value satisfies a schema: every value that is made is checked before it is answered. */
+/** Validates a value against a schema: every generated value is validated before it is answered. */
 
 import type { Attempt } from "./attempt.ts";
 import { formatNamed } from "./formats.ts";
 import { type Json, type Schema, type TypeName, Unmakeable } from "./schema.ts";
 
-/** Schemas within each other on the way to a value and into it. The values that are made are not nested that deeply. */
+/** The maximum depth of nested schemas and values; generated values are less deep. */
 const MAX_DEPTH = 400;
 
-/** JSON Schema's verdict on a value. `unevaluated*` are left out: the values that are made hold nothing that they could forbid. */
+/** True if JSON Schema accepts the value. `unevaluated*` are not checked: generated values contain nothing that they could forbid. */
 export function isValid(schema: Schema, value: Json, attempt: Attempt, depth = 0): boolean {
   attempt.spend();
   if (depth > MAX_DEPTH) throw new Unmakeable("its references lead in a circle");
@@ -45,7 +45,7 @@ function isOfType(value: Json, type: TypeName): boolean {
   }
 }
 
-/** Whether two values are the same to JSON Schema: the order of an object's properties does not count. */
+/** True if two values are equal to JSON Schema: the order of an object's properties does not matter. */
 export function isEqual(one: Json, other: Json): boolean {
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return one === other;
   if (Array.isArray(one) !== Array.isArray(other)) return false;
@@ -96,7 +96,7 @@ function hasEqualItems(value: Json[], attempt: Attempt): boolean {
   return value.some((item, index) => value.findIndex((other) => isEqual(other, item)) < index);
 }
 
-/** What one schema says of the item at an index; undefined where it says nothing. `items` may be a list, as up to draft 7. */
+/** The schema for the item at an index; undefined if there is none. `items` may be a list, as up to draft 7. */
 export function itemSchema({ prefixItems, items, additionalItems }: Schema, index: number): Schema | undefined {
   if (Array.isArray(items)) return items[index] ?? additionalItems;
   return prefixItems?.[index] ?? items;
@@ -123,7 +123,7 @@ function isObjectValid(schema: Schema, value: Record<string, Json>, attempt: Att
   );
 }
 
-/** All that one schema says of the property of a name. */
+/** All schemas that apply to the property of this name. */
 export function propertySchemas(schema: Schema, key: string, attempt: Attempt): Schema[] {
   const { properties, patternProperties, additionalProperties } = schema;
   const found: Schema[] = [];

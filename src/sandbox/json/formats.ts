@@ -1,7 +1,7 @@
-/** The formats of strings that are honoured: numbered samples, and whether a text is of the format. Others are ignored, as JSON Schema has it. */
+/** The supported string formats: numbered samples, and a check for each. Other formats are ignored, as in JSON Schema. */
 
 interface Format {
-  /** The sample of a number; `filling` may make it longer where the format lets it. */
+  /** The sample of a number; `filling` makes it longer where the format allows. */
   sample: (number: number, filling: string) => string;
   test: (text: string) => boolean;
 }
@@ -60,7 +60,7 @@ const FORMATS: Record<string, Format> = {
   },
 };
 
-/** The format of this name; undefined where it is not honoured. */
+/** The format of this name; undefined if it is not supported. */
 export function formatNamed(name: string): Format | undefined {
   return Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * A value that satisfies a JSON schema, always the same for the same schema. Likely values are tried, the plainest first, and each is
- * checked against the whole schema; so what is answered is right, and what cannot be found is an error.
+ * Makes a value that satisfies a JSON schema, always the same for the same schema. Candidates are tried, the simplest first, and each is
+ * validated against the whole schema; if none is valid, that is an error.
  */
 
 import { Attempt } from "./attempt.ts";
@@ -8,14 +8,14 @@ import { isEqual, isValid, itemSchema, propertySchemas } from "./check.ts";
 import { numbersFor, stringsFor } from "./scalars.ts";
 import { type Json, type Schema, type TypeName, Unmakeable } from "./schema.ts";
 
-/** How deep values may be nested, tried in turn: recursive schemas have shallow values, and those are the readable ones. */
+/** Maximum depths of values, tried in turn: recursive schemas have shallow values, which are the readable ones. */
 const DEPTHS = [4, 8, 16, 32];
-/** Deeper than this, what may be left out is left out. */
+/** Optional parts below this depth are left out. */
 const FULL_DEPTH = 3;
 const MAX_ITEMS = 10_000;
 const MAX_CONJUNCTS = 500;
 
-/** The value. Throws `Unmakeable` for a schema that nothing satisfies, or that is too deep, too large, or beyond the sandbox. */
+/** Returns the value. Throws `Unmakeable` for a schema without valid values, or one that is too deep, too large, or not supported. */
 export function makeValue(schema: Schema): Json {
   const attempt = new Attempt(schema);
   for (const maxDepth of DEPTHS) {
@@ -29,7 +29,7 @@ export function makeValue(schema: Schema): Json {
 class Maker {
   readonly #attempt: Attempt;
   readonly #maxDepth: number;
-  /** A value was given up because it would have been nested too deeply. */
+  /** True if a value was discarded because it was nested too deeply. */
   wasTooDeep = false;
 
   constructor(attempt: Attempt, maxDepth: number) {
@@ -47,11 +47,11 @@ class Maker {
     }
   }
 
-  /** The ways to take a schema apart: each is a list of schemas that are to hold at once, their references and combinations followed. */
+  /** The ways to satisfy a schema: each is a list of schemas that must all hold, with references and combinations resolved. */
   *#conjunctions(pending: readonly Schema[], flat: readonly Schema[], depth: number): Generator<readonly Schema[]> {
     this.#attempt.spend(1 + (flat.length + pending.length) / 10);
     if (flat.length > MAX_CONJUNCTS) throw new Unmakeable(`more than ${MAX_CONJUNCTS} schemas hold at once in it`);
-    // References may lead in a circle: what holds already need not be said again.
+    // References may be circular: a schema that already holds is not added again.
     const [first, ...rest] = pending.filter((schema) => !flat.includes(schema));
     if (!first) return yield flat;
     if (flat.some((other) => !sharesType(first, other))) return;
@@ -67,7 +67,7 @@ class Maker {
   *#candidates(schemas: readonly Schema[], depth: number, name: string): Generator<Json> {
     const listed = schemas.flatMap((schema) => (schema.const !== undefined ? [[schema.const]] : schema.enum ? [schema.enum] : []));
     if (listed[0]) return yield* listed[0];
-    // Only what is made here is known to be evaluated.
+    // `default` and `examples` are skipped under `unevaluated*`, because only generated parts are known to be evaluated.
     const isOpen = schemas.every(({ unevaluatedProperties, unevaluatedItems }) => !unevaluatedProperties && !unevaluatedItems);
     for (const { default: usual, examples } of isOpen ? schemas : []) {
       if (Array.isArray(examples)) yield* examples;
@@ -112,7 +112,7 @@ class Maker {
   #items(schemas: readonly Schema[], length: number, depth: number, name: string): Json[] | undefined {
     const isUnique = schemas.some(({ uniqueItems }) => uniqueItems);
     const made: Json[] = [];
-    // Items that follow each other under the same schemas take turns at one list of values: unique ones need not be looked for anew.
+    // Consecutive items with the same schemas share one generator of values, so that unique items need no new search.
     let last: { schemas: readonly Schema[]; values: Generator<Json> } | undefined;
     for (let index = 0; index < length; index++) {
       const wanted = schemas.flatMap((schema) => itemSchema(schema, index) ?? []);
@@ -129,7 +129,7 @@ class Maker {
     return made;
   }
 
-  /** With all that may be there; then with what has to be there, alone and with one thing more; then with other values of each. */
+  /** First with all optional properties; then with the required ones, alone and with one more; then with other values of each. */
   *#objects(schemas: readonly Schema[], depth: number): Generator<Record<string, Json>> {
     const known = [...new Set(schemas.flatMap(({ properties }) => Object.keys(properties ?? {})))];
     const asked = schemas.flatMap(({ required }) => required ?? []);
@@ -163,13 +163,13 @@ class Maker {
     }
   }
 
-  /** All that is said of one property. */
+  /** All schemas of one property, combined. */
   #property(schemas: readonly Schema[], key: string): Schema {
     const said = schemas.flatMap((schema) => propertySchemas(schema, key, this.#attempt));
     return { allOf: said.length > 0 ? said : schemas.flatMap(({ unevaluatedProperties }) => unevaluatedProperties ?? []) };
   }
 
-  /** Names of further properties, where an object has to have more than the schemas name. */
+  /** Names of additional properties, for an object that must have more than the schemas name. */
   #furtherKeys(schemas: readonly Schema[], taken: readonly string[], count: number, choose: (key: string) => boolean): string[] {
     const found: string[] = [];
     if (count <= 0) return found;
@@ -188,14 +188,14 @@ class Maker {
     return this.#next(this.valuesFor(schema, depth, name), () => true);
   }
 
-  /** The next value that is accepted; those after it are still to come. */
+  /** The next accepted value; the generator continues after it. */
   #next(values: Generator<Json>, accepts: (value: Json) => boolean): Json | undefined {
     for (let next = values.next(); !next.done; next = values.next()) if (accepts(next.value)) return next.value;
     return undefined;
   }
 }
 
-/** One alternative at a time; deep down, those that lead no deeper come first. */
+/** One alternative at a time; at great depth, those without further nesting come first. */
 function inOrder(alternatives: readonly Schema[] | undefined, depth: number): readonly (readonly Schema[])[] {
   if (!alternatives) return [[]];
   const isEnd = ({ $ref, type }: Schema) => $ref === undefined && type?.every((name) => name !== "object" && name !== "array");
@@ -203,7 +203,7 @@ function inOrder(alternatives: readonly Schema[] | undefined, depth: number): re
   return ordered.map((one) => [one]);
 }
 
-/** Whether a value can be of a type that both name. */
+/** True if a value can have a type that both schemas allow. */
 function sharesType({ type: one }: Schema, { type: other }: Schema): boolean {
   const isWithin = (type: TypeName, types: readonly TypeName[]) => types.includes(type) || (type === "integer" && types.includes("number"));
   return !one || !other || one.some((type) => isWithin(type, other)) || other.some((type) => isWithin(type, one));
@@ -221,7 +221,7 @@ const HINTS: Partial<Record<TypeName, readonly (keyof Schema)[]>> = {
   number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
 };
 
-/** The types a value may have: those that are named, `null` last; else those that the keywords speak of, then any. */
+/** The types that a value may have: the named ones, `null` last; else those that the keywords apply to, then any. */
 function likelyTypes(schemas: readonly Schema[]): readonly TypeName[] {
   const named = schemas.flatMap(({ type }) => (type ? [type] : []));
   if (named.length > 0) {

@@ -1,6 +1,6 @@
 /**
- * The patterns of JSON Schema: texts that match one, and whether a text matches. Matching takes time that grows with the text's length
- * and not exponentially, whatever the pattern: patterns come from callers, and a `RegExp` can be made to run for hours.
+ * The patterns of JSON Schema: texts that match one, and matching. The time of a match grows with the text's length
+ * and is never exponential: patterns come from callers, and a `RegExp` can be made to run for hours.
  */
 
 import { Unmakeable } from "./schema.ts";
@@ -19,22 +19,22 @@ const SAMPLES = Array.from("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 export class Pattern {
   readonly #root: Node;
 
-  /** Throws `Unmakeable` for a pattern that is no regular expression, or has lookaround or backreferences. */
+  /** Throws `Unmakeable` for a pattern that is not a regular expression, or that has lookaround or backreferences. */
   constructor(source: string) {
     if (source.length > MAX_PATTERN) throw new Unmakeable(`a pattern is longer than ${MAX_PATTERN} characters`);
-    // Escapes such as \@ are common, and an error under the flag.
+    // Unnecessary escapes such as \@ are common, and an error with the `u` flag.
     const flags = ["u", ""].find((flags) => isRegExp(source, flags));
     if (flags === undefined) throw new Unmakeable(`the pattern "${source.slice(0, 100)}" is not a regular expression`);
     this.#root = new Parser(source, flags).parse();
   }
 
-  /** Whether the pattern occurs in the text. */
+  /** True if the text contains a match. */
   matches(text: string): boolean {
     const characters = Array.from(text);
     return endsOf(this.#root, characters, new Set(Array.from({ length: characters.length + 1 }, (_, at) => at))).size > 0;
   }
 
-  /** A text that matches in all likelihood (edges inside are not looked at), `extra` characters longer than the shortest. */
+  /** A text that very probably matches (assertions inside the pattern are ignored), `extra` characters longer than the shortest. */
   sample(variation: number, extra: number): string {
     return write(this.#root, { variation, extra, left: MAX_REPEATS });
   }
@@ -102,7 +102,7 @@ function isRegExp(source: string, flags: string): boolean {
   }
 }
 
-/** Reads what `RegExp` has found to be well-formed. */
+/** Parses a pattern that `RegExp` has accepted. */
 class Parser {
   readonly #source: string;
   readonly #flags: string;
@@ -172,7 +172,7 @@ class Parser {
   }
 }
 
-/** What stands for one character: tried on single characters, so `RegExp` is quick. */
+/** A set of characters: tested on single characters, where `RegExp` is fast. */
 function toSet(source: string, flags: string): Node {
   const whole = new RegExp(`^${source}$`, flags);
   const test = (character: string) => whole.test(character);

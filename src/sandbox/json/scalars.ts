@@ -1,4 +1,4 @@
-/** Numbers and strings that are likely to satisfy some schemas at once, the plainest first. They are checked afterwards. */
+/** Numbers and strings that probably satisfy several schemas at once, the simplest first. They are validated afterwards. */
 
 import type { Attempt } from "./attempt.ts";
 import { formatNamed } from "./formats.ts";
@@ -8,7 +8,7 @@ import { type Schema, Unmakeable } from "./schema.ts";
 const TRIES = 300;
 const MAX_LENGTH = 100_000;
 
-/** Numbers for all of `schemas`; whole ones alone where `isWhole`. */
+/** Numbers for all of `schemas`; only whole ones with `isWhole`. */
 export function* numbersFor(schemas: readonly Schema[], isWhole: boolean): Generator<number> {
   const low = Math.max(...schemas.flatMap(({ minimum, exclusiveMinimum }) => [minimum ?? -Infinity, exclusiveMinimum ?? -Infinity]));
   const high = Math.min(...schemas.flatMap(({ maximum, exclusiveMaximum }) => [maximum ?? Infinity, exclusiveMaximum ?? Infinity]));
@@ -24,14 +24,14 @@ export function* numbersFor(schemas: readonly Schema[], isWhole: boolean): Gener
   yield from;
 }
 
-/** The smallest number that both divide. Where there is none that can be found, their product. */
+/** The smallest number that both divide; their product if it cannot be computed. */
 function commonMultiple(one: number, other: number): number {
   const larger = Math.max(one, other);
   for (let times = 1; times <= 1000; times++) if (Number.isInteger((larger * times) / Math.min(one, other))) return larger * times;
   return one * other;
 }
 
-/** Strings for all of `schemas`; `name` is the property they are for, and their text where nothing else is asked. */
+/** Strings for all of `schemas`; `name` is their property's name, and the text if no other is required. */
 export function* stringsFor(schemas: readonly Schema[], name: string, attempt: Attempt): Generator<string> {
   const min = Math.max(0, ...schemas.map(({ minLength }) => minLength ?? 0));
   const max = Math.min(Infinity, ...schemas.map(({ maxLength }) => maxLength ?? Infinity));
@@ -49,7 +49,7 @@ export function* stringsFor(schemas: readonly Schema[], name: string, attempt: A
   if (max === 1) yield* "abcdefghijklmnopqrstuvwxyz";
 }
 
-/** Texts of a pattern that are at least `min` long where it lets them; what surrounds a match that is not anchored is filled. */
+/** Texts that match a pattern and have at least `min` characters where it allows them; text around an unanchored match is filled. */
 function* textsOf(pattern: Pattern, min: number): Generator<string> {
   const shortest = Array.from(pattern.sample(0, 0)).length;
   const missing = Math.max(0, min - shortest);

@@ -1,4 +1,4 @@
-/** JSON Schema as callers send it: its shape, and the error for what the sandbox cannot make. */
+/** JSON Schema as callers send it: its shape, and the error for schemas without a value. */
 
 import * as z from "zod";
 
@@ -6,10 +6,10 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 
 export type TypeName = "object" | "array" | "string" | "number" | "integer" | "boolean" | "null";
 
-/** The keywords that are honoured, of the drafts 7 to 2020-12; others are ignored. A schema `true` is `{}`, `false` is `{not: {}}`. */
+/** The supported keywords of drafts 7 to 2020-12; others are ignored. A schema `true` is `{}`, `false` is `{not: {}}`. */
 export interface Schema {
   $ref?: string | undefined;
-  /** A single name comes as a list of one. */
+  /** A single name becomes a list of one. */
   type?: TypeName[] | undefined;
   enum?: Json[] | undefined;
   const?: Json;
@@ -112,7 +112,7 @@ const shape = z.preprocess(
 /** Checks a caller's schema; booleans become objects. */
 export const jsonSchema = schema;
 
-/** Why no value could be made for a schema, in words for the caller. */
+/** The reason why no value was made for a schema, in words for the caller. */
 export class Unmakeable extends Error {
   override readonly name = "Unmakeable";
 }

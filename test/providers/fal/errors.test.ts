@@ -34,7 +34,7 @@ test.each([
   ["a submission that ends in 500", "[broken]", "provider_error"],
   ["a submission that is redirected elsewhere", "[redirected]", "provider_error"],
   ["a result whose URL has expired", "[expired]", "provider_error"],
-])("%s: the task fails and its money returns", async (_, order, code) => {
+])("%s: the task fails and its money is returned", async (_, order, code) => {
   const body = image(order);
   const { account, data } = await generate(route(v4), images, body, 120);
   expect(data).toMatchObject({ status: "failed", error: { code } });

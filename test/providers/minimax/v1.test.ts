@@ -98,7 +98,7 @@ test.each([
     { model: "vidC-1-0-pro-fast", duration: 6, image_with_roles: [{ url: firstFrame, role: "reference" }] },
     "image_with_roles",
   ],
-])("refused before anything is reserved or asked: %s", async (_, routes, change, param) => {
+])("refused before anything is reserved or sent: %s", async (_, routes, change, param) => {
   const request = { ...plain(unique()), ...change };
   const { status, body, account } = await submitTo(routes, videos, request);
   expect([status, body.error?.code, body.error?.param], JSON.stringify(body)).toEqual([400, "unsupported_parameter", param]);

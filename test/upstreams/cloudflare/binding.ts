@@ -2,7 +2,7 @@
 
 import { providerKeys } from "../keys.ts";
 
-/** Errors come as the binding throws them: "NNNN: text". Hosted models answer without the API's envelope. */
+/** Errors as the binding throws them: "NNNN: text". Hosted models answer without the API's envelope. */
 const script = `
 import { WorkerEntrypoint } from "cloudflare:workers";
 export class AI extends WorkerEntrypoint {

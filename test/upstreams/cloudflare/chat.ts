@@ -1,6 +1,6 @@
-/** Text models of the emulated Cloudflare: Workers AI's own words for `run`, OpenAI's for the REST path. */
+/** Text models of the emulated Cloudflare: Workers AI's format for `run`, OpenAI's for the REST path. */
 
-import { isOrdered, record } from "../emulator.ts";
+import { hasDirective, record } from "../emulator.ts";
 import { refusal, refused } from "./refusals.ts";
 
 const words = ["Hello", " there", "."];
@@ -10,19 +10,19 @@ const events = (data: (object | string)[]) =>
     headers: { "content-type": "text/event-stream" },
   });
 
-/** `run` of a text model. `[cut]` uses all tokens it may, `[openai]` answers in OpenAI's words, `[break]` stops half-way, `[tool]` calls one. */
+/** `run` of a text model. `[cut]` uses all allowed tokens, `[openai]` answers in OpenAI's format, `[break]` breaks off half-way, `[tool]` calls a tool. */
 export function runText(prompt: string, model: string, input: Record<string, unknown>): Response {
   for (const name of ["model", "max_completion_tokens", "stream_options", "n"])
     if (name in input && model.startsWith("@cf/") && !/^@cf\/(?:openai|zai-org)\//.test(model))
       return refusal(400, 5004, `must NOT have additional property '${name}'`);
   const limit = input["max_tokens"];
-  const used = isOrdered(prompt, "cut") ? { ...usage, completion_tokens: limit } : usage;
-  const isOpenAi = isOrdered(prompt, "openai");
-  const calls = isOrdered(prompt, "tool") ? [{ name: "weather", arguments: { city: "Paris" } }] : undefined;
+  const used = hasDirective(prompt, "cut") ? { ...usage, completion_tokens: limit } : usage;
+  const isOpenAi = hasDirective(prompt, "openai");
+  const calls = hasDirective(prompt, "tool") ? [{ name: "weather", arguments: { city: "Paris" } }] : undefined;
   if (input["stream"] === true) {
     if (isOpenAi) return events([...chunks(), "[DONE]"]);
     const told = words.map((response) => ({ response, p: "abcdef" }));
-    if (isOrdered(prompt, "break")) return events(told.slice(0, 1));
+    if (hasDirective(prompt, "break")) return events(told.slice(0, 1));
     return events([...told, ...(calls ? [{ response: "", tool_calls: calls }] : []), { response: "", usage: used }, "[DONE]"]);
   }
   const result = isOpenAi ? completion() : { response: words.join(""), usage: used, ...(calls && { tool_calls: calls }) };

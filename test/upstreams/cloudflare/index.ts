@@ -1,12 +1,12 @@
 /**
- * An emulated Cloudflare: `ai/run` and the chat completions of its REST API. The `AI` binding of tests leads here too
- * (`cloudflare-binding.ts`). Beside the common orders: `[bare]` and `[nested]` (the result in other envelopes), `[slow]` (3007),
- * `[unfinished]` (a task without its video), `[guarded]` (AI Gateway's guardrails refuse it), `[only 1]`
- * (no more than the first).
+ * An emulated Cloudflare: `ai/run` and the chat completions of its REST API. The `AI` binding of tests calls it too (`binding.ts`).
+ * Its directives beside the common ones: `[bare]` and `[nested]` (the result in other envelopes), `[slow]` (3007),
+ * `[unfinished]` (a task without its video), `[guarded]` (refused by AI Gateway's guardrails), `[only 1]`
+ * (only the first image is made).
  */
 
 import { Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { image, publish } from "../files.ts";
 import { refusal, refused } from "./refusals.ts";
 import { chat, runText } from "./chat.ts";
@@ -23,7 +23,7 @@ const promptOf = ({ prompt, content, messages }: Input): string => {
   return parts.find(({ text }) => text !== undefined)?.text ?? said.map((one) => JSON.stringify(one.content)).join("\n");
 };
 
-/** AI Gateway answers a repeat of the same words from its cache unless told not to. */
+/** AI Gateway answers a repeated request from its cache unless caching is off. */
 const cache = new Map<string, unknown>();
 
 export const cloudflare: Hono = new Hono()
@@ -66,7 +66,7 @@ export const cloudflare: Hono = new Hono()
       return Response.json(cache.get(key));
     }
     note("start");
-    if (isOrdered(prompt, "drop")) throw new Dropped();
+    if (hasDirective(prompt, "drop")) throw new Dropped();
     const answer = answerOf(schema, prompt, model, c.req.header(filesHeader) ?? "");
     cache.set(key, answer);
     if (schema.result === "stream") return new Response(image(), { headers: { "content-type": "image/png" } });
@@ -75,27 +75,27 @@ export const cloudflare: Hono = new Hono()
 
 function answerOf(schema: Schema, prompt: string, model: string, files: string): unknown {
   const gatewayMetadata = { keySource: "Unified" };
-  if (isOrdered(prompt, "moderated-later"))
+  if (hasDirective(prompt, "moderated-later"))
     return { state: "Failed", error: { code: "content_policy_violation", message: "the output was refused" }, model };
-  if (isOrdered(prompt, "fails"))
+  if (hasDirective(prompt, "fails"))
     return { state: "Failed", error: { code: "provider_unavailable", message: "The model provider is not available" }, model };
   const result = resultOf(schema, prompt, files);
   if (schema.result === "base64") return { result, success: true, errors: [], messages: [] };
-  if (isOrdered(prompt, "bare")) return result;
+  if (hasDirective(prompt, "bare")) return result;
   const envelope = { state: "Completed", result, gatewayMetadata };
-  return isOrdered(prompt, "nested") ? { result: envelope, success: true, errors: [], messages: [] } : envelope;
+  return hasDirective(prompt, "nested") ? { result: envelope, success: true, errors: [], messages: [] } : envelope;
 }
 
 function resultOf(schema: Schema, prompt: string, files: string): object {
   const task_id = "388509844320343";
-  if (isOrdered(prompt, "unfinished")) return { task_id, status: "Processing" };
+  if (hasDirective(prompt, "unfinished")) return { task_id, status: "Processing" };
   if (schema.result === "base64") return { image: Buffer.from(image()).toString("base64") };
   const url = files + publish("cloudflare", prompt, schema.makes);
   switch (schema.result) {
     case "images":
       return { images: [url] };
     case "hailuo":
-      return isOrdered(prompt, "maker-fails") ? { task_id, status: "Fail" } : { task_id, status: "Success", video: url };
+      return hasDirective(prompt, "maker-fails") ? { task_id, status: "Fail" } : { task_id, status: "Success", video: url };
     case "h3":
       return { task: { id: task_id, model: "MiniMax-H3", status: "succeeded", content: { url }, ratio: "16:9" } };
     default:

@@ -1,14 +1,14 @@
-/** What each emulated model takes, as Cloudflare's catalogue has it (cloudflare-docs `catalog-models/*.json`). */
+/** The input of each emulated model, from Cloudflare's catalogue (cloudflare-docs `catalog-models/*.json`). */
 
 type Check = (value: unknown) => boolean;
 
 export interface Schema {
   required: string[];
   fields: Record<string, Check>;
-  /** Unknown fields are let through. */
+  /** Unknown fields are accepted. */
   open?: boolean;
   makes: "image" | "video";
-  /** The name that the result has. */
+  /** The name of the result's field. */
   result: "image" | "images" | "video" | "hailuo" | "h3" | "base64" | "stream";
 }
 
@@ -160,7 +160,7 @@ export const schemas: Record<string, Schema> = {
   },
 };
 
-/** What is wrong with an input, or undefined. */
+/** The fault of an input, or undefined. */
 export function wrongWith(schema: Schema, input: Record<string, unknown>): string | undefined {
   for (const name of schema.required) if (!(name in input)) return `required property '${name}' is missing`;
   for (const [name, value] of Object.entries(input)) {

@@ -1,4 +1,4 @@
-/** The emulated fal queue as its official client finds it. */
+/** The emulated fal queue with its official client. */
 
 import { ApiError, createFalClient, ValidationError } from "@fal-ai/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -35,7 +35,7 @@ test("the client submits, waits and reads the result, and the files are there", 
   expect(file.headers.get("content-type")).toBe("image/png");
 });
 
-test("the client follows and cancels a request by the URLs it makes itself", async () => {
+test("the client polls and cancels a request by the URLs it builds itself", async () => {
   const { queue } = client(providerKeys.FAL_KEY);
   const { request_id: requestId, status_url } = await queue.submit(endpoint, { input: { prompt: "cancelled [queued]", ...input } });
   expect(status_url).toBe(`${upstream.origin}/fal/fal-ai/bytedance/requests/${requestId}/status`);
@@ -43,7 +43,7 @@ test("the client follows and cancels a request by the URLs it makes itself", asy
   await expect(queue.result(endpoint, { requestId })).rejects.toMatchObject({ status: 400 });
 });
 
-test("the client understands the errors", async () => {
+test("the client parses the errors", async () => {
   const { queue } = client(providerKeys.FAL_KEY);
   const { request_id: requestId } = await queue.submit(endpoint, { input: { prompt: "errors [moderated-later]", ...input } });
   const refused = await queue.result(endpoint, { requestId }).catch((error: unknown) => error);

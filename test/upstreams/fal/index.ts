@@ -1,14 +1,14 @@
-/** The fal queue, emulated: submissions are taken as they are, and what is wrong with them is told with the result. */
+/** The fal queue, emulated: submissions are accepted unchecked, and the result reports what is wrong with them. */
 
 import { type Context, Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { isEndpoint, type Violation, violationsOf } from "./inputs.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 
 /**
- * Its orders beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
- * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (a status word of the future), `empty` (nothing made).
+ * Its directives beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
+ * `bad-image`, `misfit` (a field that no caller gave), `hiccup` (500 that is no verdict), `garbled` (a page), `unknown` (the request is forgotten), `odd` (an undocumented status), `empty` (no output).
  */
 interface Request {
   app: string;
@@ -17,7 +17,7 @@ interface Request {
   input: { num_images?: number };
   violations: Violation[];
   isCancelled: boolean;
-  /** Told once the request is done, so that asking twice gives the same files. */
+  /** Set once the request is done, so that two polls return the same files. */
   result?: object;
 }
 
@@ -43,12 +43,12 @@ export const fal = new Hono()
     if (!request) return text(c, 404, "Request not found");
     const { prompt } = request;
     record({ upstream: "fal", call: "poll", prompt });
-    if (isOrdered(prompt, "unknown")) return text(c, 404, "Request not found");
-    if (isOrdered(prompt, "limit-status")) return text(c, 429, "Too many requests", { "retry-after": "1" });
+    if (hasDirective(prompt, "unknown")) return text(c, 404, "Request not found");
+    if (hasDirective(prompt, "limit-status")) return text(c, 429, "Too many requests", { "retry-after": "1" });
     const urls = urlsOf(c, request.app, id);
-    if (isOrdered(prompt, "queued")) return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 1, ...urls }, 202);
-    if (isOrdered(prompt, "running")) return c.json({ status: "IN_PROGRESS", request_id: id, logs: null, ...urls }, 202);
-    if (isOrdered(prompt, "odd")) return c.json({ status: "RESCHEDULED", request_id: id, ...urls }, 202);
+    if (hasDirective(prompt, "queued")) return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 1, ...urls }, 202);
+    if (hasDirective(prompt, "running")) return c.json({ status: "IN_PROGRESS", request_id: id, logs: null, ...urls }, 202);
+    if (hasDirective(prompt, "odd")) return c.json({ status: "RESCHEDULED", request_id: id, ...urls }, 202);
     return c.json({ status: "COMPLETED", request_id: id, logs: [], metrics: { inference_time: 3.2 }, ...urls });
   })
   .put("/:owner/:app/requests/:id/cancel", (c) => {
@@ -65,20 +65,20 @@ export const fal = new Hono()
     const { prompt, violations, input, endpoint } = request;
     record({ upstream: "fal", call: "result", prompt });
     if (request.isCancelled) return text(c, 400, "Request was cancelled");
-    if (isOrdered(prompt, "hiccup")) return c.text("upstream connect error", 500);
-    if (isOrdered(prompt, "garbled")) return c.html("<p>One moment</p>");
+    if (hasDirective(prompt, "hiccup")) return c.text("upstream connect error", 500);
+    if (hasDirective(prompt, "garbled")) return c.html("<p>One moment</p>");
     if (violations.length > 0) return modelError(c, 422, violations);
-    if (isOrdered(prompt, "moderated-later")) return modelError(c, 422, [moderated]);
+    if (hasDirective(prompt, "moderated-later")) return modelError(c, 422, [moderated]);
     const image = { loc: ["body", "image_url"], msg: "Failed to download the file", type: "file_download_error" };
-    if (isOrdered(prompt, "bad-image")) return modelError(c, 422, [image]);
-    if (isOrdered(prompt, "retryable")) return modelError(c, 422, [image], true);
+    if (hasDirective(prompt, "bad-image")) return modelError(c, 422, [image]);
+    if (hasDirective(prompt, "retryable")) return modelError(c, 422, [image], true);
     const misfit = { loc: ["body", "image_size"], msg: "Input should be 'square'", type: "literal_error" };
-    if (isOrdered(prompt, "misfit")) return modelError(c, 422, [misfit]);
-    if (isOrdered(prompt, "string-detail")) return c.json({ detail: "The input could not be processed" }, 422);
-    if (isOrdered(prompt, "timeout")) return requestError(c, 504, "request_timeout");
-    if (isOrdered(prompt, "fails"))
+    if (hasDirective(prompt, "misfit")) return modelError(c, 422, [misfit]);
+    if (hasDirective(prompt, "string-detail")) return c.json({ detail: "The input could not be processed" }, 422);
+    if (hasDirective(prompt, "timeout")) return requestError(c, 504, "request_timeout");
+    if (hasDirective(prompt, "fails"))
       return modelError(c, 500, [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }]);
-    if (isOrdered(prompt, "empty")) return c.json({ images: [], seed: 1 });
+    if (hasDirective(prompt, "empty")) return c.json({ images: [], seed: 1 });
     request.result ??= resultOf(c, endpoint, prompt, input.num_images ?? 1);
     record({ upstream: "fal", call: "made", prompt, body: request.result });
     return c.json(request.result, 200, { "x-fal-request-id": c.req.param("id") });
@@ -91,22 +91,22 @@ export const fal = new Hono()
     const lifecycle = JSON.parse(c.req.header("x-fal-object-lifecycle-preference") ?? "null") as unknown;
     record({ upstream: "fal", call: "start", prompt, body: { endpoint, input, lifecycle } });
     const app = endpoint.split("/").slice(0, 2).join("/");
-    if (!isEndpoint(endpoint) || isOrdered(prompt, "retired")) return text(c, 404, `Application '${app}' not found`);
-    if (isOrdered(prompt, "limit")) return text(c, 429, "Concurrent requests limit reached", { "retry-after": "1" });
-    if (isOrdered(prompt, "wallet")) return text(c, 403, "User is locked. Reason: Exhausted balance.");
-    if (isOrdered(prompt, "broken")) return text(c, 500, "Internal Server Error");
-    if (isOrdered(prompt, "unavailable")) return requestError(c, 503, "runner_scheduling_failure");
-    if (isOrdered(prompt, "moderated")) return modelError(c, 422, [moderated]);
+    if (!isEndpoint(endpoint) || hasDirective(prompt, "retired")) return text(c, 404, `Application '${app}' not found`);
+    if (hasDirective(prompt, "limit")) return text(c, 429, "Concurrent requests limit reached", { "retry-after": "1" });
+    if (hasDirective(prompt, "wallet")) return text(c, 403, "User is locked. Reason: Exhausted balance.");
+    if (hasDirective(prompt, "broken")) return text(c, 500, "Internal Server Error");
+    if (hasDirective(prompt, "unavailable")) return requestError(c, 503, "runner_scheduling_failure");
+    if (hasDirective(prompt, "moderated")) return modelError(c, 422, [moderated]);
     const id = crypto.randomUUID();
     requests.set(id, { app, endpoint, prompt, input, violations: violationsOf(endpoint, input), isCancelled: false });
-    if (isOrdered(prompt, "drop")) throw new Dropped();
-    if (isOrdered(prompt, "redirected")) return c.redirect("https://foreign.emulated.example/", 307);
-    if (isOrdered(prompt, "bare")) return c.json({ request_id: id, status: "IN_QUEUE", queue_position: null });
-    const urls = urlsOf(c, app, id, isOrdered(prompt, "foreign") ? "https://foreign.emulated.example" : undefined);
+    if (hasDirective(prompt, "drop")) throw new Dropped();
+    if (hasDirective(prompt, "redirected")) return c.redirect("https://foreign.emulated.example/", 307);
+    if (hasDirective(prompt, "bare")) return c.json({ request_id: id, status: "IN_QUEUE", queue_position: null });
+    const urls = urlsOf(c, app, id, hasDirective(prompt, "foreign") ? "https://foreign.emulated.example" : undefined);
     return c.json({ status: "IN_QUEUE", request_id: id, queue_position: 0, ...urls });
   });
 
-/** By its id, and only below its own owner and app. */
+/** Finds a request by its id, and only below its own owner and app. */
 function found(c: Context): { id: string; request: Request | undefined } {
   const id = c.req.param("id")!;
   const request = requests.get(id);

@@ -1,4 +1,4 @@
-/** What fal's endpoints take: the maker's own types (`endpoints.json`), and the limits that its pages at fal.ai add. */
+/** The input of fal's endpoints: the maker's own types (`endpoints.json`), with the limits stated on its pages at fal.ai. */
 
 import * as z from "zod/mini";
 import facts from "./endpoints.json" with { type: "json" };
@@ -10,7 +10,7 @@ const area = (min: number, max: number) =>
   z.object({ width: z.int(), height: z.int() }).check(z.refine(({ width, height }) => width * height >= min && width * height <= max));
 const multiplesOf16 = area(655_360, 8_294_400).check(z.refine(({ width, height }) => width % 16 === 0 && height % 16 === 0));
 
-/** The sizes in pixels, as the models' pages name them. */
+/** The sizes in pixels, as on the models' pages. */
 const imageSizes: [RegExp, z.ZodMiniType][] = [
   [/seedream\/v4\//, area(960 * 960, 4096 * 4096)],
   [/seedream\/v4\.5\//, area(2560 * 1440, 4096 * 4096)],
@@ -38,7 +38,7 @@ function toSchema(endpoint: string, field: string, type: string): z.ZodMiniType 
   return type === "number" ? z.number() : type === "boolean" ? z.boolean() : z.string().check(z.minLength(1));
 }
 
-/** A schema with every field of an endpoint. Fields that it does not know or ignores are violations here, for what they ask would be lost. */
+/** A schema with every field of an endpoint. Unknown or ignored fields are violations here, because their meaning would be lost. */
 function toShape(endpoint: string, fields: Record<string, string>): z.ZodMiniType {
   const shape: Record<string, z.ZodMiniType> = {};
   for (const [name, type] of Object.entries(fields)) {
@@ -61,7 +61,7 @@ const gptImage15 = { "image_size?": "'1024x1024' | '1536x1024' | '1024x1536'" };
 const seedream = "fal-ai/bytedance/seedream/v4.5";
 const seedanceFast = "fal-ai/bytedance/seedance/v1/pro/fast";
 
-/** Endpoints that are not in that copy of the types: like their relatives, with the differences that their pages at fal.ai name. */
+/** Endpoints that are missing in that copy of the types: like a related endpoint, with the differences stated on their pages at fal.ai. */
 const others: Record<string, Record<string, string>> = {
   "fal-ai/bytedance/seedream/v4/text-to-image": like(`${seedream}/text-to-image`),
   "fal-ai/bytedance/seedream/v4/edit": like(`${seedream}/edit`),
@@ -80,17 +80,17 @@ const others: Record<string, Record<string, string>> = {
 };
 const schemas = new Map(Object.entries({ ...known, ...others }).map(([endpoint, fields]) => [endpoint, toShape(endpoint, fields)]));
 
-/** One violated rule as FastAPI words it. */
+/** One violated rule, in FastAPI's format. */
 export interface Violation {
   loc: (string | number)[];
   msg: string;
   type: string;
 }
 
-/** Whether there is such an endpoint. */
+/** True if the endpoint exists. */
 export const isEndpoint = (id: string): boolean => schemas.has(id);
 
-/** What is wrong with the input of an endpoint. */
+/** The violations in the input of an endpoint. */
 export function violationsOf(endpoint: string, input: unknown): Violation[] {
   const { error } = schemas.get(endpoint)!.safeParse(input);
   return (error?.issues ?? []).map(({ path, code, message }) => ({

@@ -1,7 +1,7 @@
-/** What Google refuses, in its words; and the checks that its front end makes of every JSON body. */
+/** Google's refusals, in its words, and the checks that its front end makes of every JSON body. */
 
 import type { Context } from "hono";
-import { isOrdered } from "../emulator.ts";
+import { hasDirective } from "../emulator.ts";
 
 const statuses: Record<string, number> = {
   INVALID_ARGUMENT: 400,
@@ -14,7 +14,7 @@ const statuses: Record<string, number> = {
   UNAVAILABLE: 503,
 };
 
-/** Thrown anywhere in an emulator of Google's. */
+/** Thrown anywhere in an emulator of Google's APIs. */
 export class Refused extends Error {
   readonly status: string;
   readonly details: object[] | undefined;
@@ -28,17 +28,17 @@ export class Refused extends Error {
 const type = (name: string) => `type.googleapis.com/google.rpc.${name}`;
 export const errorInfo = (reason: string) => ({ "@type": type("ErrorInfo"), reason, domain: "googleapis.com" });
 
-/** The answer to what was refused. `[wrapped]` puts it in an array, as the front end sometimes does. */
+/** The answer to a refused request. `[wrapped]` puts it in an array, as the front end sometimes does. */
 export function answerTo(error: unknown, c: Context, prompt = ""): Response {
   if (!(error instanceof Refused)) throw error;
   const code = statuses[error.status];
   const body = { error: { code, message: error.message, status: error.status, ...(error.details && { details: error.details }) } };
-  return c.json(isOrdered(prompt, "wrapped") ? [body] : body, code as 400);
+  return c.json(hasDirective(prompt, "wrapped") ? [body] : body, code as 400);
 }
 
 export const invalid = (message: string) => new Refused("INVALID_ARGUMENT", message);
 
-/** The front end knows every field. */
+/** The front end refuses unknown fields. */
 export function onlyFields(value: unknown, where: string, allowed: string[]): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(`Invalid value at '${where}'`);
   for (const name of Object.keys(value))
@@ -60,7 +60,7 @@ export function checkImage(data: unknown, mimeType: unknown, where: string): voi
   if ((mimeType === "image/png") !== isPng) throw invalid("Unable to process input image. Please retry or report in the forum.");
 }
 
-/** A missing key is not a wrong one. */
+/** A missing key and a wrong key have different errors. */
 export function checkKey(c: Context): void {
   const key = c.req.header("x-goog-api-key") ?? c.req.query("key");
   if (key === undefined)
@@ -69,22 +69,22 @@ export function checkKey(c: Context): void {
     throw new Refused("INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [errorInfo("API_KEY_INVALID")]);
 }
 
-/** The orders that each of Google's submissions obeys before it takes anything. */
+/** The directives that each submission to Google obeys before it accepts anything. */
 export function obeyAtStart(prompt: string, model: string): void {
-  if (isOrdered(prompt, "limit"))
+  if (hasDirective(prompt, "limit"))
     throw new Refused("RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details.", [
       { "@type": type("QuotaFailure"), violations: [{ quotaId: "GenerateRequestsPerMinutePerProjectPerModel" }] },
       { "@type": type("RetryInfo"), retryDelay: "1s" },
     ]);
-  if (isOrdered(prompt, "wallet"))
+  if (hasDirective(prompt, "wallet"))
     throw new Refused(
       "RESOURCE_EXHAUSTED",
       "Your prepayment credits are depleted. Please go to AI Studio to manage your project and billing.",
     );
-  if (isOrdered(prompt, "retired"))
+  if (hasDirective(prompt, "retired"))
     throw new Refused("NOT_FOUND", `models/${model} is not found for API version v1beta, or is not supported for this method.`);
-  if (isOrdered(prompt, "broken")) throw new Refused("INTERNAL", "An internal error has occurred.");
-  if (isOrdered(prompt, "unavailable")) throw new Refused("UNAVAILABLE", "The model is overloaded. Please try again later.");
-  if (isOrdered(prompt, "bad-image")) throw invalid("Unable to process input image. Please retry or report in the forum.");
-  if (isOrdered(prompt, "region")) throw new Refused("FAILED_PRECONDITION", "User location is not supported for the API use.");
+  if (hasDirective(prompt, "broken")) throw new Refused("INTERNAL", "An internal error has occurred.");
+  if (hasDirective(prompt, "unavailable")) throw new Refused("UNAVAILABLE", "The model is overloaded. Please try again later.");
+  if (hasDirective(prompt, "bad-image")) throw invalid("Unable to process input image. Please retry or report in the forum.");
+  if (hasDirective(prompt, "region")) throw new Refused("FAILED_PRECONDITION", "User location is not supported for the API use.");
 }

@@ -1,4 +1,4 @@
-/** Google's own client against the emulator: it accepts what the client sends, and the client understands what it answers. */
+/** Google's own client against the emulator: it accepts the client's requests, and the client parses its answers. */
 
 import { GoogleGenAI } from "@google/genai";
 import { createSign } from "node:crypto";
@@ -13,7 +13,7 @@ afterAll(() => emulators.close());
 const gemini = (apiVersion: string, apiKey = "test-gemini-key") =>
   new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${emulators.origin}/google`, apiVersion, retryOptions: { attempts: 1 } } });
 
-test.each(["v1", "v1beta"])("it draws an image (%s)", async (version) => {
+test.each(["v1", "v1beta"])("it generates an image (%s)", async (version) => {
   const answer = await gemini(version).models.generateContent({
     model: "gemini-3-pro-image",
     contents: [{ role: "user", parts: [{ text: "a house" }] }],
@@ -23,7 +23,7 @@ test.each(["v1", "v1beta"])("it draws an image (%s)", async (version) => {
   expect(Buffer.from(data!, "base64").subarray(1, 4).toString()).toBe("PNG");
 });
 
-test("it is told why not", async () => {
+test("it reports the reason for a refusal", async () => {
   const ask = (text: string, key?: string) => gemini("v1beta", key).models.generateContent({ model: "gemini-3-pro-image", contents: text });
   expect((await ask("[moderated]")).promptFeedback?.blockReason).toBe("PROHIBITED_CONTENT");
   await expect(ask("[limit]")).rejects.toMatchObject({ status: 429, message: expect.stringContaining("RetryInfo") });
@@ -52,7 +52,7 @@ test("it makes a video by an interaction, changes it by another, and cancels", a
   expect((await interactions.cancel(changed.id)).status).toBe("cancelled");
 });
 
-test("its interactions are refused as the real ones are", async () => {
+test("its interactions are refused like the real ones", async () => {
   const { interactions } = gemini("v1beta");
   await expect(interactions.get("v1_unknown")).rejects.toMatchObject({ status: 400 });
   const create = (duration: unknown) =>
@@ -79,7 +79,7 @@ test("it makes a video on Vertex AI", async () => {
       vertexai: true,
       project: "test-project",
       location: "us-central1",
-      // Its own sign-in goes to Google's address only.
+      // Its own sign-in only works with Google's address.
       googleAuthOptions: { authClient: { getRequestHeaders: async () => new Headers({ authorization }) } as never },
       httpOptions: { baseUrl: `${emulators.origin}/google`, apiVersion: "v1" },
     });

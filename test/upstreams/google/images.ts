@@ -1,7 +1,7 @@
-/** `models/{model}:generateContent` of the Gemini API, for the models that draw. */
+/** `models/{model}:generateContent` of the Gemini API, for the image models. */
 
 import { Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { image } from "../files.ts";
 import { answerTo, checkKey, checkImage, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 
@@ -24,7 +24,7 @@ export const geminiImages = new Hono().post("/:version{v1|v1beta}/models/:call{[
     if (!models.has(model)) throw new Refused("NOT_FOUND", `models/${model} is not found for API version v1beta.`);
     obeyAtStart(prompt, model);
     record({ upstream: "google", call: "start", prompt, body: { ...body, model } });
-    if (isOrdered(prompt, "drop")) throw new Dropped();
+    if (hasDirective(prompt, "drop")) throw new Dropped();
     return c.json({ ...answer(prompt, body), usageMetadata: {}, modelVersion: model, responseId: crypto.randomUUID() });
   } catch (error) {
     return answerTo(error, c, prompt);
@@ -60,14 +60,17 @@ function answer(prompt: string, body: Request): object {
   const ended = (finishReason: string, parts: object[] = []) => ({
     candidates: [{ content: { role: "model", parts }, finishReason, index: 0 }],
   });
-  if (isOrdered(prompt, "moderated")) return { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
-  // The first image of a prompt is made, those after it are blocked.
-  if (prompt.includes("[first") && !isOrdered(prompt, "first")) return ended("IMAGE_SAFETY");
-  const reason = ["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "RECITATION", "NO_IMAGE"].find((word) => isOrdered(prompt, word));
+  if (hasDirective(prompt, "moderated")) return { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
+  // The first image of a prompt is made, later ones are blocked.
+  if (prompt.includes("[first") && !hasDirective(prompt, "first")) return ended("IMAGE_SAFETY");
+  const reason = ["IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "RECITATION", "NO_IMAGE"].find((word) => hasDirective(prompt, word));
   if (reason) return { candidates: [{ finishReason: reason, index: 0 }] };
-  if (isOrdered(prompt, "words")) return ended("STOP", [{ text: "I would rather talk." }]);
+  if (hasDirective(prompt, "words")) return ended("STOP", [{ text: "I would rather talk." }]);
   const scale = body.generationConfig?.imageConfig?.imageSize === "2K" ? 2 : 1;
-  const made = isOrdered(prompt, "large") ? inline(2048, 1024) : inline(64 * scale, 64 * scale);
+  const made = hasDirective(prompt, "large") ? inline(2048, 1024) : inline(64 * scale, 64 * scale);
   const draft = { ...inline(8, 8), thought: true };
-  return ended("STOP", isOrdered(prompt, "thought") ? [{ text: "Let me think.", thought: true }, draft, { text: "Here." }, made] : [made]);
+  return ended(
+    "STOP",
+    hasDirective(prompt, "thought") ? [{ text: "Let me think.", thought: true }, draft, { text: "Here." }, made] : [made],
+  );
 }

@@ -1,4 +1,4 @@
-/** Google as its APIs behave: the Gemini API (images, interactions, files), and Vertex AI with its access tokens. */
+/** Google's APIs emulated: the Gemini API (images, interactions, files), and Vertex AI with its access tokens. */
 
 import { Hono } from "hono";
 import { geminiImages } from "./images.ts";

@@ -1,7 +1,7 @@
 /** The Interactions API with Omni, which makes videos, and the Files API that delivers them. */
 
 import { type Context, Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { filesHeader, videoBytes, publish } from "../files.ts";
 import { answerTo, checkKey, checkImage, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 
@@ -31,11 +31,11 @@ async function create(c: Context): Promise<Response> {
   const model = body["model"] as string;
   if (!models.has(model)) throw new Refused("NOT_FOUND", `Model ${model} not found.`);
   obeyAtStart(prompt, model);
-  if (isOrdered(prompt, "moderated")) throw invalid("The request was blocked by our safety filters.");
+  if (hasDirective(prompt, "moderated")) throw invalid("The request was blocked by our safety filters.");
   const id = `v1_${crypto.randomUUID()}`;
   made.set(id, { prompt, model, isCancelled: false });
   record({ upstream: "google", call: "start", prompt, body });
-  if (isOrdered(prompt, "drop")) throw new Dropped();
+  if (hasDirective(prompt, "drop")) throw new Dropped();
   return c.json(view(id, "in_progress"));
 }
 
@@ -104,15 +104,15 @@ const view = (id: string, status: string, more: object = {}) => ({
 function get(c: Context): Response {
   const id = c.req.param("id")!;
   const { prompt = "", isCancelled } = made.get(id) ?? {};
-  // Not 404: a name that is not known is taken for a bad one.
-  if (!made.has(id) || isOrdered(prompt, "forgotten")) throw invalid("Invalid interaction name.");
+  // Not 404: an unknown name is refused as a bad one.
+  if (!made.has(id) || hasDirective(prompt, "forgotten")) throw invalid("Invalid interaction name.");
   record({ upstream: "google", call: "poll", prompt });
   if (isCancelled) return c.json(view(id, "cancelled"));
-  if (isOrdered(prompt, "queued")) return c.json(view(id, "queued"));
-  if (isOrdered(prompt, "running")) return c.json(view(id, "in_progress"));
-  if (isOrdered(prompt, "new-word")) return c.json(view(id, "polishing"));
-  if (isOrdered(prompt, "fails")) return c.json(view(id, "failed", { errors: [{ code: "internal", message: "It did not work." }] }));
-  if (isOrdered(prompt, "incomplete")) return c.json(view(id, "incomplete"));
+  if (hasDirective(prompt, "queued")) return c.json(view(id, "queued"));
+  if (hasDirective(prompt, "running")) return c.json(view(id, "in_progress"));
+  if (hasDirective(prompt, "new-word")) return c.json(view(id, "polishing"));
+  if (hasDirective(prompt, "fails")) return c.json(view(id, "failed", { errors: [{ code: "internal", message: "It did not work." }] }));
+  if (hasDirective(prompt, "incomplete")) return c.json(view(id, "incomplete"));
   const output = (content: object, tokens: number) =>
     view(id, "completed", {
       steps: [
@@ -121,23 +121,23 @@ function get(c: Context): Response {
       ],
       usage: { total_tokens: 100 + tokens, output_tokens_by_modality: [{ modality: tokens > 0 ? "video" : "text", tokens: tokens || 20 }] },
     });
-  if (isOrdered(prompt, "moderated-later")) return c.json(output({ type: "text", text: "I cannot make this video." }, 0));
-  if (isOrdered(prompt, "empty")) return c.json(output({ type: "text", text: "Done." }, 5000));
-  if (isOrdered(prompt, "inline")) {
+  if (hasDirective(prompt, "moderated-later")) return c.json(output({ type: "text", text: "I cannot make this video." }, 0));
+  if (hasDirective(prompt, "empty")) return c.json(output({ type: "text", text: "Done." }, 5000));
+  if (hasDirective(prompt, "inline")) {
     const text = JSON.stringify(
       output({ type: "video", mime_type: "video/mp4", data: Buffer.from(videoBytes()).toString("base64") }, 5000),
     );
-    const whole = isOrdered(prompt, "truncated") ? text.slice(0, text.length / 2) : text;
+    const whole = hasDirective(prompt, "truncated") ? text.slice(0, text.length / 2) : text;
     return new Response(whole, { headers: { "content-type": "application/json" } });
   }
-  if (isOrdered(prompt, "foreign"))
+  if (hasDirective(prompt, "foreign"))
     return c.json(output({ type: "video", uri: c.req.header(filesHeader) + publish("google", prompt, "video") }, 5000));
   const name = id.slice(3).replaceAll("-", "").slice(0, 12);
   files.set(name, prompt);
   return c.json(output({ type: "video", mime_type: "video/mp4", uri: `${ownBase(c)}/v1beta/files/${name}:download?alt=media` }, 5000));
 }
 
-/** Where the caller reaches this API. */
+/** The base URL at which the caller reaches this API. */
 const ownBase = (c: Context) => {
   const host = c.req.header("x-emulator-host");
   return host === undefined ? `${new URL(c.req.url).origin}/google` : `https://${host}`;
@@ -158,16 +158,16 @@ function file(c: Context): Response {
   const gone = () => new Refused("PERMISSION_DENIED", `You do not have permission to access the File ${name} or it may not exist.`);
   if (prompt === undefined) throw gone();
   if (method === undefined) {
-    if (isOrdered(prompt, "gone")) throw gone();
+    if (hasDirective(prompt, "gone")) throw gone();
     record({ upstream: "google", call: "file-state", prompt });
-    const state = isOrdered(prompt, "processing") ? "PROCESSING" : isOrdered(prompt, "file-fails") ? "FAILED" : "ACTIVE";
+    const state = hasDirective(prompt, "processing") ? "PROCESSING" : hasDirective(prompt, "file-fails") ? "FAILED" : "ACTIVE";
     return c.json({ name: `files/${name}`, mimeType: "video/mp4", sizeBytes: String(videoBytes().byteLength), state });
   }
   if (method !== "download" || c.req.query("alt") !== "media") throw invalid("Invalid method.");
-  if (isOrdered(prompt, "redirect")) return c.redirect(c.req.header(filesHeader) + publish("google", prompt, "video"));
+  if (hasDirective(prompt, "redirect")) return c.redirect(c.req.header(filesHeader) + publish("google", prompt, "video"));
   record({ upstream: "google", call: "file", prompt });
-  if (isOrdered(prompt, "expired")) throw gone();
+  if (hasDirective(prompt, "expired")) throw gone();
   const bytes = videoBytes();
-  const sent = isOrdered(prompt, "truncated") ? bytes.slice(0, bytes.byteLength / 2) : bytes;
+  const sent = hasDirective(prompt, "truncated") ? bytes.slice(0, bytes.byteLength / 2) : bytes;
   return new Response(sent, { headers: { "content-type": "video/mp4" } });
 }

@@ -1,8 +1,8 @@
-/** Veo on Vertex AI: access tokens for signed assertions, long-running operations that answer with the video itself. */
+/** Veo on Vertex AI: access tokens for signed assertions, and long-running operations whose answer contains the video. */
 
 import { verify } from "node:crypto";
 import { type Context, Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { videoBytes } from "../files.ts";
 import { answerTo, checkImage, errorInfo, invalid, obeyAtStart, oneOf, onlyFields, Refused } from "./errors.ts";
 import { serviceAccountPublicKey } from "../keys.ts";
@@ -11,7 +11,7 @@ const models = new Set(["veo-3.1-generate-001", "veo-3.1-fast-generate-001", "ve
 const valid = new Set<string>();
 const operations = new Map<string, { prompt: string; fetched: number }>();
 
-/** Clocks are not compared: tests hold theirs. */
+/** Expiry is not compared with the clock, because tests hold their time. */
 export const tokens = new Hono().post("/token", async (c) => {
   const form = await c.req.parseBody();
   const refuse = (error: string, error_description: string) => c.json({ error, error_description }, 400);
@@ -34,10 +34,10 @@ export const tokens = new Hono().post("/token", async (c) => {
   return c.json({ access_token, expires_in: 3599, token_type: "Bearer" });
 });
 
-/** `[stale]`: the token has expired before its time, and stays so. */
+/** `[stale]`: the token expires early, and stays expired. */
 function checkToken(c: Context, prompt: string): string {
   const token = c.req.header("authorization")?.replace(/^Bearer /, "") ?? "";
-  if (isOrdered(prompt, "stale")) valid.delete(token);
+  if (hasDirective(prompt, "stale")) valid.delete(token);
   if (!valid.has(token))
     throw new Refused("UNAUTHENTICATED", "Request had invalid authentication credentials. Expected OAuth 2 access token.", [
       errorInfo("ACCESS_TOKEN_TYPE_UNSUPPORTED"),
@@ -63,13 +63,13 @@ export const vertex = new Hono().post(path, async (c) => {
       throw new Refused("NOT_FOUND", `Publisher Model \`${model}\` was not found or your project does not have access to it.`);
     check(body);
     obeyAtStart(prompt, model);
-    if (isOrdered(prompt, "moderated"))
+    if (hasDirective(prompt, "moderated"))
       throw invalid("The prompt could not be submitted. It contains words that violate our usage guidelines.");
     record({ upstream: "google", call: "start", prompt, body: { ...body, model, token } });
     const project = `projects/test-project/locations/${c.req.param("location")}`;
     const name = `${project}/publishers/google/models/${model}/operations/${crypto.randomUUID()}`;
     operations.set(name, { prompt, fetched: 0 });
-    if (isOrdered(prompt, "drop")) throw new Dropped();
+    if (hasDirective(prompt, "drop")) throw new Dropped();
     return c.json({ name });
   } catch (error) {
     return answerTo(error, c, prompt);
@@ -120,7 +120,7 @@ function check({ instances, parameters, ...rest }: Request): void {
   oneOf(given["generateAudio"], "generateAudio", [true, false]);
 }
 
-/** A video whose `moov` is where it was, with an empty box of this size behind. */
+/** A video with an additional empty box of this size at its end, so that its `moov` does not move. */
 function videoOf(bytes: number): Buffer {
   const box = Buffer.alloc(bytes, 0x5a);
   box.writeUInt32BE(bytes, 0);
@@ -132,27 +132,27 @@ function fetchOperation(c: Context, name: string): Response {
   const operation = operations.get(name);
   const prompt = operation?.prompt ?? "";
   try {
-    checkToken(c, isOrdered(prompt, "stale-poll") ? "[stale]" : "");
-    if (!operation || isOrdered(prompt, "forgotten")) throw new Refused("NOT_FOUND", `Operation ${name} not found.`);
+    checkToken(c, hasDirective(prompt, "stale-poll") ? "[stale]" : "");
+    if (!operation || hasDirective(prompt, "forgotten")) throw new Refused("NOT_FOUND", `Operation ${name} not found.`);
     record({ upstream: "google", call: "poll", prompt });
-    if (isOrdered(prompt, "limit-poll")) throw new Refused("RESOURCE_EXHAUSTED", "Quota exceeded.");
-    if (isOrdered(prompt, "queued") || isOrdered(prompt, "running")) return c.json({ name });
+    if (hasDirective(prompt, "limit-poll")) throw new Refused("RESOURCE_EXHAUSTED", "Quota exceeded.");
+    if (hasDirective(prompt, "queued") || hasDirective(prompt, "running")) return c.json({ name });
     const done = (rest: object) => c.json({ name, done: true, ...rest });
-    if (isOrdered(prompt, "fails")) return done({ error: { code: 13, message: "Video generation failed. Please try again later." } });
-    if (isOrdered(prompt, "moderated-later"))
+    if (hasDirective(prompt, "fails")) return done({ error: { code: 13, message: "Video generation failed. Please try again later." } });
+    if (hasDirective(prompt, "moderated-later"))
       return done({ error: { code: 3, message: "The video could not be made: it violates Vertex AI's usage guidelines." } });
-    if (isOrdered(prompt, "bad-input-later")) return done({ error: { code: 3, message: "Image size is too small." } });
+    if (hasDirective(prompt, "bad-input-later")) return done({ error: { code: 3, message: "Image size is too small." } });
     const response = { "@type": "type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse" };
-    if (isOrdered(prompt, "filtered"))
+    if (hasDirective(prompt, "filtered"))
       return done({ response: { ...response, raiMediaFilteredCount: 1, raiMediaFilteredReasons: ["58061214"] } });
-    if (isOrdered(prompt, "empty")) return done({ response });
-    const bytes = isOrdered(prompt, "large") ? videoOf(12_000_000) : videoOf(16);
+    if (hasDirective(prompt, "empty")) return done({ response });
+    const bytes = hasDirective(prompt, "large") ? videoOf(12_000_000) : videoOf(16);
     const text = JSON.stringify({
       name,
       done: true,
       response: { ...response, videos: [{ bytesBase64Encoded: bytes.toString("base64"), mimeType: "video/mp4" }] },
     });
-    const whole = isOrdered(prompt, "truncated") ? text.slice(0, text.length / 2) : text;
+    const whole = hasDirective(prompt, "truncated") ? text.slice(0, text.length / 2) : text;
     return new Response(whole, { headers: { "content-type": "application/json; charset=UTF-8" } });
   } catch (error) {
     return answerTo(error, c, prompt);

@@ -1,6 +1,6 @@
 /**
- * The platform's media binding, which works only far away: a Worker that answers as it does. Videos that say "silent" have no sound,
- * those that say "uncut" cannot be cut just now. What is cut says where.
+ * The platform's media binding, which works only when deployed: a Worker with the same answers. Videos that contain "silent" have no sound,
+ * those that contain "uncut" cannot be cut at the moment. A cut video contains its range as text.
  */
 
 import { image } from "../files.ts";

@@ -1,7 +1,7 @@
-/** MiniMax's video API, emulated: v1 (platform.minimax.io, "Video Generation", "Files") and v2 ("Video V2"), each with its own way to refuse. */
+/** MiniMax's video API, emulated: v1 (platform.minimax.io, "Video Generation", "Files") and v2 ("Video V2"), each with its own errors. */
 
 import { type Context, Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { type Body, checkV1, checkV2, promptOfV2 } from "./rules.ts";
@@ -15,12 +15,12 @@ interface Task {
 }
 
 const tasks = new Map<string, Task>();
-/** By the digits of an int64 that a JavaScript number cannot hold. */
+/** By the digits of an int64 that a JavaScript number cannot represent. */
 const videosById = new Map<string, Task>();
 const upstream = "minimax";
 
 let ids = 0;
-/** Nineteen digits that end in odd ones: what a JavaScript number would make of them is the id of nothing. */
+/** Nineteen odd last digits: rounded to a JavaScript number it is the id of no file. */
 const int64 = () => `${2_417_000_000_000_000_001n + BigInt(Date.now()) * 1000n + BigInt(2 * ++ids)}`;
 
 const sentences = {
@@ -37,7 +37,7 @@ const sentences = {
   2061: "your current token plan not support model",
 };
 type Code = keyof typeof sentences;
-/** What v2 answers with. */
+/** The body of v2's answers. */
 const kinds = {
   1000: [500, "server_error"],
   1002: [429, "rate_limit_error"],
@@ -54,43 +54,43 @@ interface Refusal<C = Code> {
 }
 const refusal = <C extends Code>(code: C, sentence: string = sentences[code]): Refusal<C> => ({ code, sentence });
 
-/** The key is asked for first, whatever else is wrong. */
+/** The key is checked first, whatever else is wrong. */
 function unauthorised(c: Context): Refusal<keyof typeof kinds> | undefined {
   const sent = c.req.header("authorization");
   if (!sent?.startsWith("Bearer ")) return refusal(1004);
   return sent === `Bearer ${providerKeys.MINIMAX_API_KEY}` ? undefined : refusal(2049);
 }
 
-/** What a prompt orders to be refused at submission. */
+/** The refusal that a prompt's directive asks for at submission. */
 function ordered(prompt: string): Refusal<keyof typeof kinds> | undefined {
-  if (isOrdered(prompt, "limit")) return refusal(1002);
-  if (isOrdered(prompt, "wallet")) return refusal(1008);
-  if (isOrdered(prompt, "retired")) return refusal(2013, "invalid params, unsupported model");
-  if (isOrdered(prompt, "broken")) return refusal(1000);
-  if (isOrdered(prompt, "bad-image")) return refusal(2013, "invalid params, first_frame_image: cannot download image");
-  return isOrdered(prompt, "moderated") ? refusal(1026) : undefined;
+  if (hasDirective(prompt, "limit")) return refusal(1002);
+  if (hasDirective(prompt, "wallet")) return refusal(1008);
+  if (hasDirective(prompt, "retired")) return refusal(2013, "invalid params, unsupported model");
+  if (hasDirective(prompt, "broken")) return refusal(1000);
+  if (hasDirective(prompt, "bad-image")) return refusal(2013, "invalid params, first_frame_image: cannot download image");
+  return hasDirective(prompt, "moderated") ? refusal(1026) : undefined;
 }
 
 function accept(prompt: string, body: Body): Task {
   const task: Task = { id: int64(), prompt, body };
   tasks.set(task.id, task);
-  if (isOrdered(prompt, "drop")) throw new Dropped();
+  if (hasDirective(prompt, "drop")) throw new Dropped();
   return task;
 }
 
 function stateOf(task: Task): "cancelled" | "queued" | "running" | "failed" | "sensitive" | "succeeded" {
   if (task.isCancelled) return "cancelled";
-  if (isOrdered(task.prompt, "queued")) return "queued";
-  if (isOrdered(task.prompt, "running")) return "running";
-  if (isOrdered(task.prompt, "moderated-later")) return "sensitive";
-  return isOrdered(task.prompt, "fails") ? "failed" : "succeeded";
+  if (hasDirective(task.prompt, "queued")) return "queued";
+  if (hasDirective(task.prompt, "running")) return "running";
+  if (hasDirective(task.prompt, "moderated-later")) return "sensitive";
+  return hasDirective(task.prompt, "fails") ? "failed" : "succeeded";
 }
 
 const urlOf = (c: Context, task: Task) => c.req.header("x-emulator-files")! + (task.path ??= publish(upstream, task.prompt, "video"));
 const trouble = (c: Context, prompt: string, word: string) =>
-  isOrdered(prompt, `${word}unavailable`) ? c.text("upstream connect error", 503) : undefined;
+  hasDirective(prompt, `${word}unavailable`) ? c.text("upstream connect error", 503) : undefined;
 
-/** v1: HTTP 200 whatever happens, and JSON written by hand because its ids are numbers beyond JavaScript's. */
+/** v1: always HTTP 200, and JSON written as text because its ids are larger than JavaScript's numbers. */
 const answerV1 = (c: Context, fields: string[], { code, sentence }: Refusal = refusal(0)) =>
   c.body(`{${[...fields, `"base_resp":${JSON.stringify({ status_code: code, status_msg: sentence })}`].join(",")}}`, 200, {
     "content-type": "application/json; charset=utf-8",
@@ -116,8 +116,8 @@ const v1 = new Hono()
     const wrong = checkV1(body);
     const refused = wrong === undefined ? ordered(prompt) : refusal(2013, `invalid params, ${wrong}`);
     if (refused) return answerV1(c, [`"task_id":""`], refused);
-    if (isOrdered(prompt, "used-up")) return answerV1(c, [`"task_id":""`], refusal(2056));
-    if (isOrdered(prompt, "not-in-plan")) return answerV1(c, [`"task_id":""`], refusal(2061));
+    if (hasDirective(prompt, "used-up")) return answerV1(c, [`"task_id":""`], refusal(2056));
+    if (hasDirective(prompt, "not-in-plan")) return answerV1(c, [`"task_id":""`], refusal(2061));
     return trouble(c, prompt, "") ?? answerV1(c, [`"task_id":"${accept(prompt, body).id}"`]);
   })
   .get("/query/video_generation", (c) => {
@@ -126,18 +126,18 @@ const v1 = new Hono()
     const task = tasks.get(c.req.query("task_id") ?? "");
     if (!task) return answerV1(c, [], refusal(2013, "invalid params, task_id"));
     record({ upstream, call: "poll", prompt: task.prompt });
-    if (isOrdered(task.prompt, "poll-limit")) return answerV1(c, [], refusal(1002));
-    if (isOrdered(task.prompt, "poll-forgotten")) return answerV1(c, [], refusal(2013, "invalid params, task_id"));
+    if (hasDirective(task.prompt, "poll-limit")) return answerV1(c, [], refusal(1002));
+    if (hasDirective(task.prompt, "poll-forgotten")) return answerV1(c, [], refusal(2013, "invalid params, task_id"));
     const failing = trouble(c, task.prompt, "poll-");
     if (failing) return failing;
     const state = stateOf(task);
-    const common = [`"task_id":"${task.id}"`, `"status":"${isOrdered(task.prompt, "odd-status") ? "Rendering" : statusWords[state]}"`];
+    const common = [`"task_id":"${task.id}"`, `"status":"${hasDirective(task.prompt, "odd-status") ? "Rendering" : statusWords[state]}"`];
     const code = state === "sensitive" ? 1027 : state === "failed" ? 1000 : 0;
     if (state !== "succeeded") return answerV1(c, [...common, `"file_id":""`], refusal(code));
     const fileId = [...videosById].find(([, video]) => video === task)?.[0] ?? int64();
     videosById.set(fileId, task);
-    // The reference calls it a string, answers have been seen with the number.
-    const written = isOrdered(task.prompt, "text-id") ? `"${fileId}"` : fileId;
+    // The reference documents a string; numbers have been observed.
+    const written = hasDirective(task.prompt, "text-id") ? `"${fileId}"` : fileId;
     return answerV1(c, [...common, `"file_id":${written}`, `"video_width":1366`, `"video_height":768`]);
   })
   .get("/files/retrieve", (c) => {
@@ -147,8 +147,8 @@ const v1 = new Hono()
     const task = videosById.get(fileId);
     if (!task) return answerV1(c, [`"file":null`], refusal(2013, "invalid params, file_id"));
     record({ upstream, call: "retrieve", prompt: task.prompt });
-    if (isOrdered(task.prompt, "file-gone")) return answerV1(c, [`"file":null`], refusal(2013, "invalid params, file_id"));
-    if (isOrdered(task.prompt, "retrieve-limit")) return answerV1(c, [`"file":null`], refusal(1002));
+    if (hasDirective(task.prompt, "file-gone")) return answerV1(c, [`"file":null`], refusal(2013, "invalid params, file_id"));
+    if (hasDirective(task.prompt, "retrieve-limit")) return answerV1(c, [`"file":null`], refusal(1002));
     const rest = {
       bytes: 0,
       created_at: 1_700_469_398,
@@ -159,7 +159,7 @@ const v1 = new Hono()
     return answerV1(c, [`"file":{"file_id":${fileId},${JSON.stringify(rest).slice(1)}`]);
   });
 
-/** v2: an HTTP status, and the code in brackets at the end of the sentence. */
+/** v2: an HTTP status, and the code in brackets at the end of the message. */
 const refuseV2 = (c: Context, { code, sentence }: Refusal<keyof typeof kinds>) => {
   const [status, type] = kinds[code];
   const error = { type, message: `${sentence} (${code})`, http_code: String(status) };
@@ -184,8 +184,8 @@ const v2 = new Hono()
     const task = tasks.get(c.req.param("id"));
     if (!task) return refuseV2(c, refusal(2013, "invalid task_id"));
     record({ upstream, call: "poll", prompt: task.prompt });
-    if (isOrdered(task.prompt, "poll-limit")) return refuseV2(c, refusal(1002));
-    if (isOrdered(task.prompt, "poll-forgotten")) return refuseV2(c, refusal(2013, "invalid task_id"));
+    if (hasDirective(task.prompt, "poll-limit")) return refuseV2(c, refusal(1002));
+    if (hasDirective(task.prompt, "poll-forgotten")) return refuseV2(c, refusal(2013, "invalid task_id"));
     const failing = trouble(c, task.prompt, "poll-");
     if (failing) return failing;
     const state = stateOf(task);
@@ -202,10 +202,10 @@ const v2 = new Hono()
     if (state === "sensitive") return c.json({ task: { ...facts, status: "failed", error: { code: "1027", message: sentences[1027] } } });
     if (state === "failed") return c.json({ task: { ...facts, status: "failed", error: { code: 1000, message: sentences[1000] } } });
     if (state !== "succeeded") return c.json({ task: { ...facts, status: state, content: null, error: null } });
-    if (isOrdered(task.prompt, "times-out")) return c.json({ task: { ...facts, status: "expired" } });
+    if (hasDirective(task.prompt, "times-out")) return c.json({ task: { ...facts, status: "expired" } });
     return c.json({ task: { ...facts, status: state, content: { url: urlOf(c, task) }, error: null } });
   })
-  // What has begun cannot be stopped.
+  // A running task cannot be cancelled.
   .delete("/video_generation/:id", (c) => {
     const denied = unauthorised(c);
     if (denied) return refuseV2(c, denied);

@@ -1,4 +1,4 @@
-/** What MiniMax's video API takes: the rules of its two submissions, each broken one named in a sentence. */
+/** The rules of MiniMax's two video submissions; each violation has its message. */
 
 export type Body = Record<string, unknown>;
 
@@ -21,7 +21,7 @@ const isImage = (value: unknown) =>
 const unknownField = (body: Body, known: string[]) => Object.keys(body).find((name) => !known.includes(name));
 const wrongFlag = (body: Body, names: string[]) => names.find((name) => body[name] !== undefined && typeof body[name] !== "boolean");
 
-/** Why `POST /v1/video_generation` refuses this; undefined when it does not. */
+/** The reason why `POST /v1/video_generation` refuses this; undefined if it accepts it. */
 export function checkV1(body: Body): string | undefined {
   const { model, prompt, duration = 6, resolution = "768P", first_frame_image: first, last_frame_image: last } = body;
   const stranger = unknownField(body, fieldsV1);
@@ -55,7 +55,7 @@ export function promptOfV2(body: Body): string {
   return typeof text === "string" ? text : "";
 }
 
-/** Why `POST /v2/video_generation` refuses this; undefined when it does not. */
+/** The reason why `POST /v2/video_generation` refuses this; undefined if it accepts it. */
 export function checkV2(body: Body): string | undefined {
   const { model, duration, resolution, ratio } = body;
   const stranger = unknownField(body, ["model", "content", "resolution", "duration", "ratio", "aigc_watermark", "callback_url"]);

@@ -1,6 +1,6 @@
-/** The emulated ModelArk's refusals, as the real one words them: docs.byteplus.com/en/docs/ModelArk/1299023. */
+/** The emulated ModelArk's refusals, in the real one's words: docs.byteplus.com/en/docs/ModelArk/1299023. */
 
-import { isOrdered } from "../emulator.ts";
+import { hasDirective } from "../emulator.ts";
 
 const requestId = "02179075943500777dd13f2098096eba9569e39b59e750c583307";
 
@@ -63,12 +63,12 @@ const orders: Record<string, (model: string) => Response> = {
     ),
 };
 
-/** The refusal that the prompt orders, before anything is accepted. */
+/** The refusal that the prompt's directive asks for, before anything is accepted. */
 export function orderedRefusal(prompt: string, model: string): Response | undefined {
-  return Object.entries(orders).find(([word]) => isOrdered(prompt, word))?.[1](model);
+  return Object.entries(orders).find(([word]) => hasDirective(prompt, word))?.[1](model);
 }
 
-/** Whether this is an image as ModelArk takes it: a public URL, or a data URI with the format in lower case. */
+/** True if ModelArk accepts this image: a public URL, or a data URI with the format in lower case. */
 export function isImage(url: unknown): boolean {
   if (typeof url !== "string") return false;
   if (/^https?:\/\//.test(url)) return true;

@@ -12,7 +12,7 @@ export interface ImageRequest {
   sequential_image_generation?: unknown;
 }
 
-/** Pixels from and to. */
+/** Minimum and maximum number of pixels. */
 const models: Record<string, [number, number]> = {
   "seedream-4-0-250828": [921_600, 16_777_216],
   "seedream-4-5-251128": [3_686_400, 16_777_216],
@@ -25,13 +25,13 @@ const fields = new Set(
   ),
 );
 
-/** Without the envelope that all other refusals have: so seen on ap-southeast, 2026-09-30. */
+/** Without the envelope of all other refusals: observed on ap-southeast, 2026-09-30. */
 const badSize = (why: string) =>
   Response.json(errorBody("InvalidParameter", `The parameter \`size\` specified in the request is not valid: ${why}`, "", ""), {
     status: 400,
   });
 
-/** The refusal of a request, or undefined when it is fine. */
+/** The refusal of a request, or undefined if it is valid. */
 export function imageRefusal(body: Partial<ImageRequest>): Response | undefined {
   const { model, prompt, image, size, watermark } = body;
   if (typeof model !== "string" || !model) return refuse(400, "MissingParameter", "The request is missing the parameter `model`.", "model");
@@ -39,7 +39,7 @@ export function imageRefusal(body: Partial<ImageRequest>): Response | undefined 
   if (!pixels) return notFound(model);
   if (typeof prompt !== "string" || !prompt)
     return refuse(400, "MissingParameter", "The request is missing the parameter `prompt`.", "prompt");
-  // `n` is no parameter here.
+  // There is no parameter `n`.
   const stranger = Object.keys(body).find((name) => !fields.has(name));
   if (stranger !== undefined) return invalidParameter(stranger);
   if (model.includes("5-0-pro") && body.sequential_image_generation !== undefined) return invalidParameter("sequential_image_generation");

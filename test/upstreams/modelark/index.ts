@@ -1,12 +1,12 @@
 /**
- * BytePlus ModelArk as it answers: images at once, videos as tasks. It obeys the words that all emulators know, and `overloaded`, `quota`, `budget`,
- * `unopened`, `face`, `bad-image`, `paramless` (a refusal with an empty `param`), `no-such-ratio`, `garbled` (accepted, answered with what is no JSON), `forgotten` (polls do not know the task),
- * `locked` (polls are refused: 401), `lapsed` (the task expires), `odd` (a status that nobody documented), `empty` (succeeded without a video), `only`
- * (so many images are made, and no more), `bare` (a refusal without its envelope).
+ * BytePlus ModelArk, emulated: images at once, videos as tasks. Its directives beside the common ones: `overloaded`, `quota`, `budget`,
+ * `unopened`, `face`, `bad-image`, `paramless` (a refusal with an empty `param`), `no-such-ratio`, `garbled` (accepted, and the answer is not JSON), `forgotten` (polls do not find the task),
+ * `locked` (polls are refused: 401), `lapsed` (the task expires), `odd` (an undocumented status), `empty` (succeeded without a video), `only`
+ * (only this many images are made), `bare` (a refusal without its envelope).
  */
 
 import { Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { errorBody, invalidParameter, orderedRefusal, refuse } from "./errors.ts";
@@ -14,7 +14,7 @@ import { type VideoRequest, videoRefusal, textOf } from "./videos.ts";
 import { type ImageRequest, imageRefusal } from "./images.ts";
 
 const upstream = "modelark";
-/** As `index.ts` has it, which imports this file. */
+/** The same as in `../index.ts`, which imports this file. */
 const filesHeader = "x-emulator-files";
 
 interface Task {
@@ -36,26 +36,26 @@ const noTask = (id: string) => refuse(404, "ResourceNotFound", `The specified re
 
 const seconds = () => Math.floor(Date.now() / 1000);
 
-/** A task's next state: each poll is one step, `[queued 2]` and `[running 2]` are polls that find it so. */
+/** A task's next state: each poll is one step, `[queued 2]` and `[running 2]` give that many polls this status. */
 function advance(task: Task, files: string): void {
   const { prompt, request } = task;
   if (!["queued", "running", "processing"].includes(task.status)) return;
-  if (isOrdered(prompt, "queued")) task.status = "queued";
-  else if (isOrdered(prompt, "running")) task.status = "running";
-  else if (isOrdered(prompt, "odd")) task.status = "processing";
-  else if (isOrdered(prompt, "lapsed")) task.status = "expired";
-  else if (isOrdered(prompt, "moderated-later")) {
+  if (hasDirective(prompt, "queued")) task.status = "queued";
+  else if (hasDirective(prompt, "running")) task.status = "running";
+  else if (hasDirective(prompt, "odd")) task.status = "processing";
+  else if (hasDirective(prompt, "lapsed")) task.status = "expired";
+  else if (hasDirective(prompt, "moderated-later")) {
     task.status = "failed";
     task.error = errorBody(
       "OutputVideoSensitiveContentDetected",
       "The request failed because the output video may contain sensitive information.",
     );
-  } else if (isOrdered(prompt, "fails")) {
+  } else if (hasDirective(prompt, "fails")) {
     task.status = "failed";
     task.error = errorBody("InternalServiceError", "The service encountered an unexpected internal error.");
   } else {
     task.status = "succeeded";
-    if (isOrdered(prompt, "empty")) return;
+    if (hasDirective(prompt, "empty")) return;
     task.content = {
       video_url: files + publish(upstream, prompt, "video"),
       ...(request.return_last_frame === true && { last_frame_url: files + publish(upstream, prompt, "image") }),
@@ -63,7 +63,7 @@ function advance(task: Task, files: string): void {
   }
 }
 
-/** As GET tells it: optional things are null or left out, numbers are numbers. */
+/** A task as GET returns it: optional fields are null or absent, numbers are numbers. */
 const view = ({ id, request, createdAt, status, content, error }: Task) => ({
   id,
   model: request.model,
@@ -95,12 +95,12 @@ const api = new Hono()
     record({ upstream, call: "start", prompt, body });
     const refusal = orderedRefusal(prompt, body.model) ?? imageRefusal(body);
     if (refusal) return refusal;
-    if (isOrdered(prompt, "drop")) throw new Dropped();
-    if (isOrdered(prompt, "garbled")) return c.text("<html>");
+    if (hasDirective(prompt, "drop")) throw new Dropped();
+    if (hasDirective(prompt, "garbled")) return c.text("<html>");
     const answer = { model: body.model, created: seconds(), usage: { generated_images: 1, output_tokens: 4096, total_tokens: 4096 } };
-    const fails = isOrdered(prompt, "moderated-later")
+    const fails = hasDirective(prompt, "moderated-later")
       ? errorBody("OutputImageSensitiveContentDetected", "The request failed because the output image may contain sensitive information.")
-      : (isOrdered(prompt, "fails") || (prompt.includes("[only ") && !isOrdered(prompt, "only"))) &&
+      : (hasDirective(prompt, "fails") || (prompt.includes("[only ") && !hasDirective(prompt, "only"))) &&
         errorBody("InternalServiceError", "The service encountered an unexpected internal error.");
     if (fails) return c.json({ ...answer, data: [{ error: { code: fails.code, message: fails.message } }] });
     return c.json({ ...answer, data: [{ url: filesOf(c.req.raw.headers) + publish(upstream, prompt, "image"), size: body.size }] });
@@ -113,8 +113,8 @@ const api = new Hono()
     if (refusal) return refusal;
     const id = `cgt-20261120120000-${crypto.randomUUID().slice(0, 5)}`;
     tasks.set(id, { id, request, prompt, createdAt: seconds(), status: "queued" });
-    if (isOrdered(prompt, "drop")) throw new Dropped();
-    if (isOrdered(prompt, "garbled")) return c.text("<html>");
+    if (hasDirective(prompt, "drop")) throw new Dropped();
+    if (hasDirective(prompt, "garbled")) return c.text("<html>");
     return c.json({ id });
   })
   .get("/contents/generations/tasks", (c) => {
@@ -130,8 +130,8 @@ const api = new Hono()
     if (!task) return noTask(c.req.param("id"));
     const { prompt } = task;
     record({ upstream, call: "poll", prompt });
-    if (isOrdered(prompt, "forgotten")) return noTask(task.id);
-    if (isOrdered(prompt, "locked")) return unauthorized();
+    if (hasDirective(prompt, "forgotten")) return noTask(task.id);
+    if (hasDirective(prompt, "locked")) return unauthorized();
     advance(task, filesOf(c.req.raw.headers));
     return c.json(view(task));
   })

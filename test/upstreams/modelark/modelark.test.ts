@@ -1,4 +1,4 @@
-/** The emulated ModelArk over HTTP, as strict as the real one: it has no client on npm to be driven with. */
+/** The emulated ModelArk over HTTP, as strict as the real one: it has no client on npm to test with. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listen } from "../listen.ts";
@@ -25,14 +25,14 @@ const image = { model: "seedream-4-5-251128", prompt: "a boat" };
 const video = { model: "dreamina-seedance-2-5-260628", content: [{ type: "text", text: "a boat" }] };
 const frame = (role?: string) => ({ type: "image_url", image_url: { url: "https://images.example/a.png" }, ...(role && { role }) });
 
-test("an image is there at once, behind a public URL", async () => {
+test("an image is returned at once, behind a public URL", async () => {
   const { status, body } = await ask(images, { ...image, size: "2K" });
   expect(status).toBe(200);
   expect(body).toMatchObject({ model: image.model, data: [{ size: "2K" }], usage: { generated_images: 1 } });
   expect((await fetch(body.data[0].url)).headers.get("content-type")).toBe("image/png");
 });
 
-test("a video is a task that is found by its id and in the list", async () => {
+test("a video is a task that can be queried by its id and is in the list", async () => {
   const { body } = await ask(videos, video);
   expect(body).toEqual({ id: expect.stringMatching(/^cgt-/) });
   const task = await ask(`${videos}/${body.id}`);
@@ -81,7 +81,7 @@ test.each<[string, string, object, number, string]>([
   expect(answer).toMatchObject({ status, body: { error: { code, message: expect.stringContaining("Request id: ") } } });
 });
 
-test("too few pixels are refused without an envelope; a wrong key with one", async () => {
+test("too few pixels are refused without the envelope; a wrong key with it", async () => {
   expect(await ask(images, { ...image, size: "1024x1024" })).toMatchObject({
     status: 400,
     body: { code: "InvalidParameter", param: "" },

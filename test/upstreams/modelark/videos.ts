@@ -1,4 +1,4 @@
-/** What the emulated ModelArk accepts as a video: docs.byteplus.com/en/docs/ModelArk/1520757, and what others measured of 2.x. */
+/** What the emulated ModelArk accepts as a video: docs.byteplus.com/en/docs/ModelArk/1520757, and published measurements of 2.x. */
 
 import { invalidParameter, isImage, notFound, refuse } from "./errors.ts";
 
@@ -42,13 +42,13 @@ const fields = new Set(
 );
 const ratios = new Set<unknown>(["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"]);
 
-/** The text of a request, for its orders. */
+/** The text of a request, for its directives. */
 export const textOf = ({ content }: Partial<VideoRequest>): string => {
   const text = Array.isArray(content) ? content.find(({ type }) => type === "text")?.text : undefined;
   return typeof text === "string" ? text : "";
 };
 
-/** The refusal of a request, or undefined when it is fine. */
+/** The refusal of a request, or undefined if it is valid. */
 export function videoRefusal(body: Partial<VideoRequest>): Response | undefined {
   const { model, content, ratio, resolution, duration } = body;
   if (typeof model !== "string" || !model) return refuse(400, "MissingParameter", "The request is missing the parameter `model`.", "model");

@@ -1,7 +1,7 @@
-/** `/v1/videos/characters` emulated: a clip and a name in a form. Orders stand in the clip, for there is no prompt. */
+/** `/v1/videos/characters` emulated: a clip and a name in a form. Directives are in the clip, because there is no prompt. */
 
 import { type Context, Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { fields, obey, Refusal } from "./fields.ts";
 
 interface Character {
@@ -12,7 +12,7 @@ interface Character {
 
 const made = new Map<string, Character>();
 
-/** `{id}` of a character that was made here. */
+/** True if `{id}` is a character that was created here. */
 export const hasCharacter = (value: unknown): boolean => {
   const { id, ...rest } = value as { id?: string };
   return id !== undefined && made.has(id) && Object.keys(rest).length === 0;
@@ -31,14 +31,14 @@ async function create(c: Context): Promise<Response> {
   if (video.type !== "video/mp4" || !video.name.endsWith(".mp4") || clip.slice(4, 8) !== "ftyp") throw misfit();
   record({ upstream: "openai", call: "character", prompt: clip.slice(0, 500), body: { name } });
   obey(clip, "");
-  if (isOrdered(clip, "misfit")) throw misfit();
-  if (isOrdered(clip, "moderated")) throw new Refusal(400, "moderation_blocked", "Your request was blocked by our moderation system.");
+  if (hasDirective(clip, "misfit")) throw misfit();
+  if (hasDirective(clip, "moderated")) throw new Refusal(400, "moderation_blocked", "Your request was blocked by our moderation system.");
   const character = { id: `char_${crypto.randomUUID().replaceAll("-", "")}`, name, created_at: Math.floor(Date.now() / 1000) };
   made.set(character.id, character);
-  if (isOrdered(clip, "drop")) throw new Dropped();
-  if (isOrdered(clip, "accepted-500")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
-  if (isOrdered(clip, "nothing")) return c.json({ object: "character" });
-  if (!isOrdered(clip, "renamed")) return c.json(character);
+  if (hasDirective(clip, "drop")) throw new Dropped();
+  if (hasDirective(clip, "accepted-500")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
+  if (hasDirective(clip, "nothing")) return c.json({ object: "character" });
+  if (!hasDirective(clip, "renamed")) return c.json(character);
   // As gateways in front of the Sora app answer.
   const { id } = character;
   return c.json({ id, username: "mossy.teapot", display_name: "Mossy $& Teapot", profile_picture_url: "https://images.example/m.png" });

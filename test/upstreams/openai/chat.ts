@@ -1,11 +1,11 @@
 /**
- * OpenAI's chat completions emulated, with what gpt-5.x refuses while it reasons. Beside the common orders: `[long]` would write
- * 100,000 tokens, `[tool]` calls one, `[reason]` shows its reasoning, `[marks]` adds what other gateways add, `[alive]` begins with a comment, `[garbled]` sends a line
- * that is no JSON, `[fails-inside]`, `[filtered-inside]` and `[breaks]` end a stream half-way, `[too-long]` and `[bad-schema]` are refused.
+ * OpenAI's chat completions emulated, with the refusals of gpt-5.x while it reasons. Its directives beside the common ones: `[long]` writes up to
+ * 100,000 tokens, `[tool]` calls a tool, `[reason]` shows its reasoning, `[marks]` adds fields of other gateways, `[alive]` begins with a comment, `[garbled]` sends a line
+ * that is not JSON, `[fails-inside]`, `[filtered-inside]` and `[breaks]` end a stream half-way, `[too-long]` and `[bad-schema]` are refused.
  */
 
 import type { Context } from "hono";
-import { isOrdered, record } from "../emulator.ts";
+import { hasDirective, record } from "../emulator.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
 
 const texts = /^(?:gpt-\d|o\d|chat)/;
@@ -30,7 +30,7 @@ const known = {
   ...typed("string", "reasoning_effort", "verbosity"),
 } as const;
 
-/** Reports against the real API: what gpt-5.x takes only with `reasoning_effort: "none"`. */
+/** From reports about the real API: fields that gpt-5.x accepts only with `reasoning_effort: "none"`. */
 function refuseWhileReasoning(body: Record<string, unknown>): void {
   if (body["reasoning_effort"] === "minimal")
     throw new Refusal(400, "unsupported_value", "Unsupported value: 'minimal'.", { param: "reasoning_effort" });
@@ -63,11 +63,11 @@ export function chat(c: Context, body: Record<string, unknown>): Response {
   if (/^gpt-5\.\d/.test(model)) refuseWhileReasoning(body);
   record({ upstream: "openai", call: "chat", prompt, body });
   obey(prompt, model);
-  if (isOrdered(prompt, "moderated"))
+  if (hasDirective(prompt, "moderated"))
     throw new Refusal(400, "content_filter", "The response was filtered due to the prompt.", { param: "prompt" });
-  if (isOrdered(prompt, "too-long"))
+  if (hasDirective(prompt, "too-long"))
     throw new Refusal(400, "context_length_exceeded", "This model's maximum context length is 1050000 tokens.", { param: "messages" });
-  if (isOrdered(prompt, "bad-schema"))
+  if (hasDirective(prompt, "bad-schema"))
     throw new Refusal(400, "invalid_function_parameters", "Invalid schema for function 'clock'.", {
       param: "tools[0].function.parameters",
     });
@@ -75,36 +75,36 @@ export function chat(c: Context, body: Record<string, unknown>): Response {
 }
 
 const words = ["Good", " morning", "."];
-/** What gateways in front of makers add. */
+/** Fields that gateways in front of makers add. */
 const marks = { provider: "SecretMaker", system_fingerprint: "fp_secret", service_tier: "default", native_finish_reason: "STOP" };
 const call = { id: "call_1", type: "function", function: { name: "clock", arguments: '{"zone":"Paris"}' } };
 
-/** The parts of a message: in a stream they are sent piece by piece. */
+/** The fields of a message: in a stream they are sent piece by piece. */
 const saidTo = (prompt: string) => ({
-  ...(isOrdered(prompt, "reason") && { reasoning: "Let me think." }),
-  ...(isOrdered(prompt, "tool") ? { content: null, tool_calls: [call] } : { content: words.join("") }),
+  ...(hasDirective(prompt, "reason") && { reasoning: "Let me think." }),
+  ...(hasDirective(prompt, "tool") ? { content: null, tool_calls: [call] } : { content: words.join("") }),
 });
 
-/** A model without a limit writes as long as it likes. */
+/** A model without a limit writes as much as the directive says. */
 function usageOf(prompt: string, body: Record<string, unknown>) {
-  const wanted = isOrdered(prompt, "long") ? 100_000 : 3;
+  const wanted = hasDirective(prompt, "long") ? 100_000 : 3;
   const completion = Math.min(wanted, Number(body["max_completion_tokens"] ?? body["max_tokens"] ?? Infinity));
   return {
     prompt_tokens: 12,
     completion_tokens: completion,
     total_tokens: 12 + completion,
     completion_tokens_details: { reasoning_tokens: 0 },
-    ...(isOrdered(prompt, "marks") && { cost: 0.5, cost_details: { upstream_inference_cost: 0.4 } }),
+    ...(hasDirective(prompt, "marks") && { cost: 0.5, cost_details: { upstream_inference_cost: 0.4 } }),
   };
 }
 
 const common = (model: unknown) => ({ id: `chatcmpl-${crypto.randomUUID()}`, created: Math.floor(Date.now() / 1000), model });
-const markedIf = (prompt: string) => (isOrdered(prompt, "marks") ? marks : {});
+const markedIf = (prompt: string) => (hasDirective(prompt, "marks") ? marks : {});
 
 function whole(c: Context, prompt: string, body: Record<string, unknown>): Response {
-  const reason = isOrdered(prompt, "tool") ? "tool_calls" : "stop";
+  const reason = hasDirective(prompt, "tool") ? "tool_calls" : "stop";
   const message = { role: "assistant", refusal: null, ...saidTo(prompt), ...markedIf(prompt) };
-  if (isOrdered(prompt, "fails-inside")) return c.json({ error: { message: "SecretMaker is down", code: 502 } });
+  if (hasDirective(prompt, "fails-inside")) return c.json({ error: { message: "SecretMaker is down", code: 502 } });
   return c.json({
     ...common(body["model"]),
     ...markedIf(prompt),
@@ -120,11 +120,11 @@ function streamed(c: Context, prompt: string, body: Record<string, unknown>, isU
     `data: ${JSON.stringify({ ...head, choices, ...more })}\n\n`;
   const delta = (piece: object, finish_reason: string | null = null) =>
     chunk([{ index: 0, delta: { ...piece, ...markedIf(prompt) }, logprobs: null, finish_reason, ...markedIf(prompt) }]);
-  const isTool = isOrdered(prompt, "tool");
+  const isTool = hasDirective(prompt, "tool");
   const events = [
-    ...(isOrdered(prompt, "alive") ? [": OPENROUTER PROCESSING\n\n"] : []),
+    ...(hasDirective(prompt, "alive") ? [": OPENROUTER PROCESSING\n\n"] : []),
     delta({ role: "assistant", content: "" }),
-    ...(isOrdered(prompt, "reason") ? [delta({ reasoning: "Let me think." })] : []),
+    ...(hasDirective(prompt, "reason") ? [delta({ reasoning: "Let me think." })] : []),
     ...(isTool
       ? [
           delta({ tool_calls: [{ index: 0, ...call, function: { name: "clock", arguments: "" } }] }),
@@ -132,11 +132,11 @@ function streamed(c: Context, prompt: string, body: Record<string, unknown>, isU
         ]
       : words.map((content) => delta({ content }))),
   ];
-  if (isOrdered(prompt, "fails-inside"))
+  if (hasDirective(prompt, "fails-inside"))
     events.push('data: {"error": {"message": "SecretMaker: key sk-secret", "code": "server_error"}}\n\n');
-  else if (isOrdered(prompt, "filtered-inside")) events.push('data: {"error": {"message": "no", "code": "content_filter"}}\n\n');
-  else if (isOrdered(prompt, "garbled")) events.push("data: Secret words of the answer\n\n");
-  else if (!isOrdered(prompt, "breaks"))
+  else if (hasDirective(prompt, "filtered-inside")) events.push('data: {"error": {"message": "no", "code": "content_filter"}}\n\n');
+  else if (hasDirective(prompt, "garbled")) events.push("data: Secret words of the answer\n\n");
+  else if (!hasDirective(prompt, "breaks"))
     events.push(
       delta({}, isTool ? "tool_calls" : "stop"),
       ...(isUsageAsked ? [chunk([], { usage: usageOf(prompt, body) })] : []),

@@ -1,6 +1,6 @@
-/** How OpenAI says no: its errors, the check of a body's fields that comes before anything else, and the orders to refuse. */
+/** OpenAI's errors, the check of a body's fields that precedes everything else, and the directives to refuse. */
 
-import { isOrdered } from "../emulator.ts";
+import { hasDirective } from "../emulator.ts";
 
 export class Refusal extends Error {
   readonly status: number;
@@ -50,7 +50,7 @@ const isOf: Record<Rule["type"], (value: unknown) => boolean> = {
   any: () => true,
 };
 
-/** The body, when every field in it is known and as it should be. */
+/** The body, if all of its fields are known and valid. */
 export function fields(body: Record<string, unknown>, rules: Record<string, Rule>): Record<string, unknown> {
   const refuse = (code: string, message: string, param: string) => new Refusal(400, code, message, { param });
   for (const [name, { required }] of Object.entries(rules))
@@ -69,23 +69,23 @@ export function fields(body: Record<string, unknown>, rules: Record<string, Rule
   return body;
 }
 
-/** The orders that every submission here knows, in the words of the real API. `[hard-limit]`: the project's budget is used up. */
+/** The directives of every submission, answered in the real API's words. `[hard-limit]`: the project's budget is used up. */
 export function obey(prompt: string, model: string): void {
-  if (isOrdered(prompt, "limit"))
+  if (hasDirective(prompt, "limit"))
     throw new Refusal(429, "rate_limit_exceeded", "Rate limit reached.", {
       type: "requests",
       headers: { "retry-after": "1", "retry-after-ms": "1000" },
     });
-  if (isOrdered(prompt, "wallet"))
+  if (hasDirective(prompt, "wallet"))
     throw new Refusal(429, "insufficient_quota", "You exceeded your current quota, please check your plan and billing details.", {
       type: "insufficient_quota",
     });
-  if (isOrdered(prompt, "hard-limit"))
+  if (hasDirective(prompt, "hard-limit"))
     throw new Refusal(400, "billing_hard_limit_reached", "Billing hard limit has been reached.", { type: "billing_limit_user_error" });
-  if (isOrdered(prompt, "retired")) throw noModel(model);
-  if (isOrdered(prompt, "broken"))
+  if (hasDirective(prompt, "retired")) throw noModel(model);
+  if (hasDirective(prompt, "broken"))
     throw new Refusal(500, "server_error", "The server had an error while processing your request.", { type: "server_error" });
-  if (isOrdered(prompt, "unavailable"))
+  if (hasDirective(prompt, "unavailable"))
     throw new Refusal(503, null, "The engine is currently overloaded.", { type: "service_unavailable" });
 }
 

@@ -1,8 +1,8 @@
-/** OpenAI emulated: chat, images and the `/v1/videos` format, refusing what the real one refuses (openai 7.55.0 types, openai-openapi). */
+/** OpenAI emulated: chat, images and the `/v1/videos` format, with the real one's refusals (openai 7.55.0 types, openai-openapi). */
 
 import { type Context, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { image, publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
@@ -25,7 +25,7 @@ const isSize = (size: string, model: string) => {
   return size === "auto" || (width % 16 === 0 && height % 16 === 0 && ratio >= 1 / 3 && ratio <= 3 && width * height >= 655_360);
 };
 
-/** Answers for both image paths: what is asked for is checked, then made. */
+/** Answers for both image paths: checks the request, then makes the images. */
 function made(c: Context, body: Record<string, unknown>, call: string): Response {
   const { prompt, model, n, size, quality } = fields(body, {
     prompt: { type: "string", required: true, maximum: 32_000 },
@@ -45,20 +45,20 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
   if (size !== undefined && !isSize(size, model)) throw new Refusal(400, "invalid_value", `Invalid size '${size}'.`, { param: "size" });
   record({ upstream: "openai", call, prompt, body });
   obey(prompt, model);
-  if (isOrdered(prompt, "moderated")) throw moderated();
-  if (isOrdered(prompt, "drop")) throw new Dropped();
-  if (isOrdered(prompt, "nothing")) return c.json({ created: 1, data: [] });
+  if (hasDirective(prompt, "moderated")) throw moderated();
+  if (hasDirective(prompt, "drop")) throw new Dropped();
+  if (hasDirective(prompt, "nothing")) return c.json({ created: 1, data: [] });
   const bytes = Buffer.from(image()).toString("base64");
-  const count = isOrdered(prompt, "fewer") ? 1 : (n ?? 1);
+  const count = hasDirective(prompt, "fewer") ? 1 : (n ?? 1);
   return c.json({
     created: Math.floor(Date.now() / 1000),
     background: "opaque",
     output_format: "png",
     quality: quality ?? "auto",
     size: size ?? "1024x1024",
-    // As others of this format answer; the maker never does.
+    // As other services of this format answer; the maker itself never does.
     data: Array.from({ length: count }, () =>
-      isOrdered(prompt, "elsewhere")
+      hasDirective(prompt, "elsewhere")
         ? { url: c.req.header("x-emulator-files")! + publish("openai", prompt, "image") }
         : { b64_json: bytes },
     ),
@@ -66,7 +66,7 @@ function made(c: Context, body: Record<string, unknown>, call: string): Response
   });
 }
 
-/** An image to edit from: https, or a data URI of at most 20,971,520 characters. `[unreachable]`: its host does not answer. */
+/** An image to edit: an https URL, or a data URI of at most 20,971,520 characters. `[unreachable]`: its host does not answer. */
 function checkImage(url: unknown, prompt: string): void {
   if (
     typeof url !== "string" ||
@@ -74,16 +74,16 @@ function checkImage(url: unknown, prompt: string): void {
     url.length > 20_971_520
   )
     throw new Refusal(400, "invalid_image_url", "Invalid image URL.", { param: "images[0].image_url" });
-  if (isOrdered(prompt, "unreachable"))
+  if (hasDirective(prompt, "unreachable"))
     throw new Refusal(400, "failed_to_download_image", "Failed to download the image.", { param: "images[0].image_url" });
 }
 
-/** A file of a form, as a data URI. It must be an image of the type that it names. */
+/** A file of a form, as a data URI. It must be an image of its declared type. */
 async function readFile(file: unknown, prompt: string): Promise<string> {
   const bytes = file instanceof File ? Buffer.from(await file.arrayBuffer()) : Buffer.alloc(0);
   const starts: Record<string, string> = { "image/png": "89504e47", "image/jpeg": "ffd8ff", "image/webp": "52494646" };
   const type = file instanceof File ? file.type : "";
-  if (!starts[type] || !bytes.toString("hex").startsWith(starts[type]) || isOrdered(prompt, "unreachable"))
+  if (!starts[type] || !bytes.toString("hex").startsWith(starts[type]) || hasDirective(prompt, "unreachable"))
     throw new Refusal(400, "invalid_image_file", "Invalid image file or mode for image 1.", { param: "image" });
   return `data:${type};base64,${bytes.toString("base64")}`;
 }
@@ -104,7 +104,7 @@ async function edited(c: Context): Promise<Response> {
   if (!Array.isArray(images) || images.length < 1 || images.length > 16)
     throw new Refusal(400, "missing_required_parameter", "Missing required parameter: 'images'.", { param: "images" });
   for (const image of images) checkImage(image.image_url, prompt);
-  // The schema of the JSON body lists these alone, that of the form lets any string pass (openai/openai-openapi, August 2026).
+  // The schema of the JSON body lists only these, that of the form accepts any string (openai/openai-openapi, August 2026).
   if (body["size"] !== undefined && !["auto", "1024x1024", "1536x1024", "1024x1536"].includes(body["size"] as string))
     throw new Refusal(400, "invalid_value", "Invalid size.", { param: "size" });
   return made(c, body, "edit");

@@ -1,4 +1,4 @@
-/** The emulated OpenAI and OpenAI's own client understand each other: what it sends is accepted, what it is answered it can read. */
+/** The emulated OpenAI with OpenAI's own client: the client's requests are accepted, and it parses the answers. */
 
 import OpenAI, { APIError, AuthenticationError, toFile } from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -34,7 +34,7 @@ test("chat, whole and streamed", async () => {
   expect([text, total]).toEqual(["Good morning.", 15]);
 });
 
-test("images, from words and from an image", async () => {
+test("images, from a prompt and from an image", async () => {
   const made = await client.images.generate({ model: "gpt-image-2", prompt: "a quay", n: 2, size: "1360x1024", quality: "high" });
   const bytes = Buffer.from(image());
   expect(made.data!.map(({ b64_json }) => Buffer.from(b64_json!, "base64").equals(bytes))).toEqual([true, true]);
@@ -63,12 +63,12 @@ test("videos: made, polled, fetched, remixed, listed", async () => {
   });
 });
 
-test("characters: made of a clip, told again, taken into a video", async () => {
+test("characters: created from a clip, retrieved, used in a video", async () => {
   const clip = await toFile(Buffer.from(videoBytes()), "mossy.mp4", { type: "video/mp4" });
   const made = await client.videos.createCharacter({ name: "Mossy", video: clip });
   expect(made).toEqual({ id: expect.stringMatching(/^char_/), name: "Mossy", created_at: expect.any(Number) });
   expect(await client.videos.getCharacter(made.id!)).toEqual(made);
-  // By the client's own way for what it has no types for: its `create` sends forms, the maker's guide has these in JSON.
+  // By the client's generic request, where it has no types: its `create` sends forms, the maker's guide uses JSON.
   const video = { model: "sora-2", prompt: "Mossy on a quay", seconds: "8", size: "1280x720" };
   const withCharacters = (...ids: string[]) => client.post("/videos", { body: { ...video, characters: ids.map((id) => ({ id })) } });
   expect(await withCharacters(made.id!)).toMatchObject({ object: "video", status: "queued" });
@@ -80,7 +80,7 @@ test("characters: made of a clip, told again, taken into a video", async () => {
   await expect(client.videos.createCharacter({ name: "", video: clip })).rejects.toMatchObject({ status: 400, param: "name" });
 });
 
-test("errors are what the client takes them for, and it tries again where it may", async () => {
+test("the client parses the errors, and retries where it may", async () => {
   const blocked = client.images.generate({ model: "gpt-image-2", prompt: "[moderated]" });
   await expect(blocked).rejects.toMatchObject({ status: 400, code: "moderation_blocked", type: "image_generation_user_error" });
   await expect(blocked).rejects.toBeInstanceOf(APIError);

@@ -1,8 +1,8 @@
-/** The `/v1/videos` format emulated: Sora with its own values, and models of other makers that gateways offer by the same format. */
+/** The `/v1/videos` format emulated: Sora with its own values, and other makers' models that gateways offer in this format. */
 
 import { type Context, Hono } from "hono";
 import { characters, hasCharacter } from "./characters.ts";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { videoBytes, publish } from "../files.ts";
 import { fields, noModel, obey, Refusal } from "./fields.ts";
 
@@ -23,11 +23,11 @@ interface Video {
 }
 
 const made = new Map<string, Video>();
-/** A small WebP image: thumbnails come as such. */
+/** A small WebP image, the format of thumbnails. */
 const still = Buffer.from("UklGRhwAAABXRUJQVlA4TA8AAAAvBUACAAcQ/Y/+ByKi/wEA", "base64");
 const soraSizes = new Set(["720x1280", "1280x720", "1024x1792", "1792x1024"]);
 
-/** The upstream's clock: the machine's, or what the prompt orders by `[at 1763700000]`. */
+/** The upstream's clock: the real time, or the prompt's directive `[at 1763700000]`. */
 const clock = (prompt: string) => Number(/\[at (\d+)\]/.exec(prompt)?.[1] ?? Math.floor(Date.now() / 1000));
 
 async function body(c: Context): Promise<Record<string, unknown>> {
@@ -55,8 +55,8 @@ function make(prompt: string, model: string, seconds: string, size: string, sour
     error: null,
   };
   made.set(video.id, video);
-  if (isOrdered(prompt, "drop")) throw new Dropped();
-  if (isOrdered(prompt, "accepted-500")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
+  if (hasDirective(prompt, "drop")) throw new Dropped();
+  if (hasDirective(prompt, "accepted-500")) throw new Refusal(500, "server_error", "The server had an error.", { type: "server_error" });
   return video;
 }
 
@@ -96,7 +96,7 @@ function create(sent: Record<string, unknown>): Video {
       throw new Refusal(400, "invalid_value", "Exactly one of 'image_url' and 'file_id'.", { param: "input_reference" });
     if (url !== undefined && !/^(?:https:\/\/|data:image\/(?:png|jpeg|webp);base64,)/.test(url))
       throw new Refusal(400, "invalid_image_url", "Invalid image.", { param: "input_reference" });
-    if (isOrdered(prompt, "misfit"))
+    if (hasDirective(prompt, "misfit"))
       throw new Refusal(400, "invalid_value", "Inpaint image must match the requested width and height", { param: "input_reference" });
   }
   if (named.length > 2 || !named.every(hasCharacter))
@@ -104,7 +104,7 @@ function create(sent: Record<string, unknown>): Video {
   record({ upstream: "openai", call: "start", prompt, body: sent });
   obey(prompt, model ?? "sora-2");
   if (model === "sora-1") throw noModel(model);
-  if (isOrdered(prompt, "moderated")) throw moderated();
+  if (hasDirective(prompt, "moderated")) throw moderated();
   return make(prompt, model ?? "sora-2", seconds ?? "4", size ?? "720x1280", null);
 }
 
@@ -114,18 +114,18 @@ function found(id: string): Video {
   return video;
 }
 
-/** One poll further. `[lost]`: the upstream forgot the video; `[odd]`: it is in a state that no document names. */
+/** The next poll's state. `[lost]`: the upstream forgot the video; `[odd]`: an undocumented status. */
 function look(video: Video): object {
   const { prompt } = video;
-  if (isOrdered(prompt, "lost")) throw new Refusal(404, null, "Video not found.");
-  if (isOrdered(prompt, "poll-limit")) throw new Refusal(429, "rate_limit_exceeded", "Slow down.", { headers: { "retry-after": "1" } });
-  if (isOrdered(prompt, "poll-broken")) throw new Refusal(502, null, "Bad gateway");
-  if (isOrdered(prompt, "odd")) return { ...video, status: "preprocessing", progress: "12", error: undefined };
-  if (isOrdered(prompt, "queued")) return video;
-  if (isOrdered(prompt, "running")) return Object.assign(video, { status: "in_progress", progress: 42 });
-  if (isOrdered(prompt, "moderated-later"))
+  if (hasDirective(prompt, "lost")) throw new Refusal(404, null, "Video not found.");
+  if (hasDirective(prompt, "poll-limit")) throw new Refusal(429, "rate_limit_exceeded", "Slow down.", { headers: { "retry-after": "1" } });
+  if (hasDirective(prompt, "poll-broken")) throw new Refusal(502, null, "Bad gateway");
+  if (hasDirective(prompt, "odd")) return { ...video, status: "preprocessing", progress: "12", error: undefined };
+  if (hasDirective(prompt, "queued")) return video;
+  if (hasDirective(prompt, "running")) return Object.assign(video, { status: "in_progress", progress: 42 });
+  if (hasDirective(prompt, "moderated-later"))
     return Object.assign(video, { status: "failed", error: { code: "moderation_blocked", message: "Our guardrails." } });
-  if (isOrdered(prompt, "fails"))
+  if (hasDirective(prompt, "fails"))
     return Object.assign(video, { status: "failed", error: { code: "processing_error", message: "Failed." } });
   return Object.assign(video, {
     status: "completed",
@@ -140,17 +140,18 @@ function content(c: Context): Response {
   const variant = c.req.query("variant") ?? "video";
   record({ upstream: "openai", call: variant === "video" ? "file" : variant, prompt: video.prompt });
   if (video.status !== "completed") throw new Refusal(400, null, "Video is not ready.");
-  if (isOrdered(video.prompt, "expired")) throw new Refusal(404, null, "The video has expired.");
+  if (hasDirective(video.prompt, "expired")) throw new Refusal(404, null, "The video has expired.");
   if (variant === "thumbnail") {
-    if (isOrdered(video.prompt, "no-thumbnail")) throw new Refusal(404, null, "No such variant.");
+    if (hasDirective(video.prompt, "no-thumbnail")) throw new Refusal(404, null, "No such variant.");
     return new Response(still, { headers: { "content-type": "image/webp" } });
   }
-  // Gateways hand out storage of their own: a URL that must not be asked with the key.
-  if (isOrdered(video.prompt, "elsewhere")) return c.redirect(c.req.header("x-emulator-files")! + publish("openai", video.prompt, "video"));
+  // Gateways return URLs of their own storage, which must not get the key.
+  if (hasDirective(video.prompt, "elsewhere"))
+    return c.redirect(c.req.header("x-emulator-files")! + publish("openai", video.prompt, "video"));
   const bytes = videoBytes();
   const headers = { "content-type": "video/mp4" };
-  if (!isOrdered(video.prompt, "truncated")) return new Response(bytes, { headers });
-  // Fewer bytes than it says: that is how a connection that broke is known.
+  if (!hasDirective(video.prompt, "truncated")) return new Response(bytes, { headers });
+  // Fewer bytes than declared: this is how a broken connection is detected.
   const length = { "content-length": String(bytes.byteLength), connection: "close" };
   return new Response(bytes.slice(0, bytes.byteLength / 2), { headers: { ...headers, ...length } });
 }
@@ -183,6 +184,6 @@ export const videos = new Hono()
     const source = found(c.req.param("id"));
     record({ upstream: "openai", call: "remix", prompt, body: { ...sent, source: source.id } });
     obey(prompt, source.model);
-    if (isOrdered(prompt, "moderated")) throw moderated();
+    if (hasDirective(prompt, "moderated")) throw moderated();
     return c.json(make(prompt, source.model, source.seconds, source.size, source.id));
   });

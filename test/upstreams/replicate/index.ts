@@ -1,7 +1,7 @@
 /** Replicate, emulated: predictions that are created, listed, polled and cancelled (replicate.com/docs/reference/http). */
 
 import { type Context, Hono } from "hono";
-import { Dropped, isOrdered, record } from "../emulator.ts";
+import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
 import { type Input, problemsOf, type ReplicateModel, replicateModels } from "./models.ts";
@@ -25,7 +25,7 @@ interface Prediction {
 }
 
 const predictions: Prediction[] = [];
-/** A page of the real one has 100. */
+/** The real one has 100 per page. */
 const pageSize = 20;
 
 const problem = (c: Context, status: 401 | 402 | 404 | 422 | 429 | 500 | 503, title: string, detail: string, more: object = {}) =>
@@ -35,9 +35,9 @@ const throttled = (c: Context, seconds: number) =>
   c.json({ detail: `Request was throttled. Your rate limit resets in ~${seconds}s.`, status: 429 }, 429);
 
 /**
- * Orders of its own in prompts: `[created 2030-01-01T00:00:00Z]` (its clock, for tests that hold theirs), `[unreached]` (the connection
- * breaks before it took anything), `[no-id]`, `[limit-long]`, `[poll-denied]`, `[poll-limit]`, `[poll-broken]`, `[list-broken]`, `[list-limit]`,
- * `[odd]` (a status nobody knows), `[canceled]`, `[aborted]`, `[removed]` (404 after its data was removed), `[emptied]` (no output any more).
+ * Its directives beside the common ones: `[created 2030-01-01T00:00:00Z]` (its clock, for tests that hold their time), `[unreached]` (the connection
+ * breaks before anything is accepted), `[no-id]`, `[limit-long]`, `[poll-denied]`, `[poll-limit]`, `[poll-broken]`, `[list-broken]`, `[list-limit]`,
+ * `[odd]` (an undocumented status), `[canceled]`, `[aborted]`, `[removed]` (404 after its data was removed), `[emptied]` (the output was removed).
  */
 export const replicate = new Hono()
   .use("/v1/*", async (c, next) => {
@@ -52,33 +52,33 @@ export const replicate = new Hono()
     const name = `${c.req.param("owner")}/${c.req.param("name")}`;
     record({ upstream: "replicate", call: "start", prompt, body: { model: name, ...(body as object) } });
     const model = replicateModels[name];
-    if (!model || isOrdered(prompt, "retired")) return notFound(c);
-    if (isOrdered(prompt, "unreached")) throw new Dropped();
-    if (isOrdered(prompt, "wallet"))
+    if (!model || hasDirective(prompt, "retired")) return notFound(c);
+    if (hasDirective(prompt, "unreached")) throw new Dropped();
+    if (hasDirective(prompt, "wallet"))
       return problem(c, 402, "Insufficient credit", "You have insufficient credit to run this model. Go to billing to purchase credit.");
-    if (isOrdered(prompt, "limit")) return throttled(c, 1);
-    if (isOrdered(prompt, "limit-long")) return throttled(c, 30);
-    if (isOrdered(prompt, "broken")) return problem(c, 500, "Internal server error", "");
-    if (isOrdered(prompt, "unavailable")) return problem(c, 503, "Service unavailable", "");
+    if (hasDirective(prompt, "limit")) return throttled(c, 1);
+    if (hasDirective(prompt, "limit-long")) return throttled(c, 30);
+    if (hasDirective(prompt, "broken")) return problem(c, 500, "Internal server error", "");
+    if (hasDirective(prompt, "unavailable")) return problem(c, 503, "Service unavailable", "");
     const problems = problemsOf(model, body);
     if (problems.length > 0)
       return problem(c, 422, "Input validation failed", problems.map((line) => `- ${line}\n`).join(""), { invalid_fields: problems });
     const prediction = newPrediction(name, input!, new URL(c.req.url).origin);
     predictions.unshift(prediction);
-    if (isOrdered(prompt, "drop")) throw new Dropped();
-    if (isOrdered(prompt, "no-id")) return c.json({}, 201);
+    if (hasDirective(prompt, "drop")) throw new Dropped();
+    if (hasDirective(prompt, "no-id")) return c.json({}, 201);
     return c.json(prediction, 201);
   })
   .get("/v1/predictions", (c) => {
     const from = Number(atob(c.req.query("cursor") ?? btoa("0")));
-    // Newest first, by whichever clock.
+    // Newest first, by the real clock or the prompt's.
     const results = predictions.toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at)).slice(from, from + pageSize);
     const prompts = results.map(({ input }) => String(input["prompt"]));
     record({ upstream: "replicate", call: "list", prompt: prompts.join("\n") });
-    if (prompts.some((prompt) => isOrdered(prompt, "list-broken"))) return problem(c, 500, "Internal server error", "");
-    if (prompts.some((prompt) => isOrdered(prompt, "list-limit"))) return throttled(c, 1);
+    if (prompts.some((prompt) => hasDirective(prompt, "list-broken"))) return problem(c, 500, "Internal server error", "");
+    if (prompts.some((prompt) => hasDirective(prompt, "list-limit"))) return throttled(c, 1);
     const cursor = from + pageSize < predictions.length ? btoa(String(from + pageSize)) : undefined;
-    // Whoever follows it as it is takes the token somewhere else.
+    // A client that follows this link sends its token to another host.
     const next = cursor === undefined ? null : `https://stolen.example/v1/predictions?cursor=${encodeURIComponent(cursor)}`;
     return c.json({ previous: null, next, results });
   })
@@ -87,13 +87,13 @@ export const replicate = new Hono()
     if (!prediction) return notFound(c);
     const prompt = String(prediction.input["prompt"]);
     record({ upstream: "replicate", call: "poll", prompt });
-    if (isOrdered(prompt, "poll-denied")) return problem(c, 401, "Unauthenticated", "You did not pass a valid authentication token");
-    if (isOrdered(prompt, "poll-limit")) return throttled(c, 1);
-    if (isOrdered(prompt, "poll-broken")) return problem(c, 500, "Internal server error", "");
-    if (isOrdered(prompt, "removed")) return notFound(c);
+    if (hasDirective(prompt, "poll-denied")) return problem(c, 401, "Unauthenticated", "You did not pass a valid authentication token");
+    if (hasDirective(prompt, "poll-limit")) return throttled(c, 1);
+    if (hasDirective(prompt, "poll-broken")) return problem(c, 500, "Internal server error", "");
+    if (hasDirective(prompt, "removed")) return notFound(c);
     if (prediction.status === "starting" || prediction.status === "processing")
       advance(prediction, replicateModels[prediction.model], c.req.header("x-emulator-files") ?? "");
-    return c.json(isOrdered(prompt, "odd") ? { ...prediction, status: "waiting_for_the_moon", output: null } : prediction);
+    return c.json(hasDirective(prompt, "odd") ? { ...prediction, status: "waiting_for_the_moon", output: null } : prediction);
   })
   .post("/v1/predictions/:id/cancel", (c) => {
     const prediction = predictions.find(({ id }) => id === c.req.param("id"));
@@ -129,19 +129,20 @@ function newPrediction(model: string, input: Input, origin: string): Prediction 
 const end = (prediction: Prediction, outcome: Partial<Prediction>) =>
   Object.assign(prediction, { completed_at: new Date().toISOString(), metrics: { predict_time: 1.5, total_time: 2 }, ...outcome });
 
-/** One poll nearer to its end. */
+/** The next state of a prediction: one poll further. */
 function advance(prediction: Prediction, model: ReplicateModel | undefined, files: string): void {
   const prompt = String(prediction.input["prompt"]);
-  if (isOrdered(prompt, "queued")) return;
-  if (isOrdered(prompt, "running")) return void Object.assign(prediction, { status: "processing", started_at: new Date().toISOString() });
-  if (isOrdered(prompt, "moderated-later") || isOrdered(prompt, "moderated")) {
+  if (hasDirective(prompt, "queued")) return;
+  if (hasDirective(prompt, "running"))
+    return void Object.assign(prediction, { status: "processing", started_at: new Date().toISOString() });
+  if (hasDirective(prompt, "moderated-later") || hasDirective(prompt, "moderated")) {
     const error = `The input or output was flagged as sensitive. Please try again with different inputs. (E005) (${prediction.id})`;
     return void end(prediction, { status: "failed", error });
   }
-  if (isOrdered(prompt, "fails")) return void end(prediction, { status: "failed", error: "CUDA out of memory (E1001)" });
-  if (isOrdered(prompt, "canceled")) return void end(prediction, { status: "canceled" });
-  if (isOrdered(prompt, "aborted")) return void end(prediction, { status: "aborted" });
-  if (isOrdered(prompt, "emptied"))
+  if (hasDirective(prompt, "fails")) return void end(prediction, { status: "failed", error: "CUDA out of memory (E1001)" });
+  if (hasDirective(prompt, "canceled")) return void end(prediction, { status: "canceled" });
+  if (hasDirective(prompt, "aborted")) return void end(prediction, { status: "aborted" });
+  if (hasDirective(prompt, "emptied"))
     return void end(prediction, { status: "succeeded", data_removed: true, input: {}, output: null, logs: "" });
   const url = files + publish("replicate", prompt, model!.makes);
   end(prediction, { status: "succeeded", output: model!.output === "array" ? [url] : url });

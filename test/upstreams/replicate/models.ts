@@ -1,15 +1,15 @@
-/** The input schemas of the models that the emulated Replicate has, from their pages `replicate.com/{owner}/{name}/versions/…/api`. */
+/** The input schemas of the emulated Replicate's models, from their pages `replicate.com/{owner}/{name}/versions/…/api`. */
 
 export type Input = Record<string, unknown>;
 
-/** What a field may be: one of these values, a whole number between, a boolean, text, a file, a list of at most so many files. */
+/** The values of a field: one of a list, a whole number in a range, a boolean, text, a file, a list of at most some files. */
 type Rule = { one: unknown[] } | { least: number; most: number } | "boolean" | "text" | "file" | { files: number };
 
 export interface ReplicateModel {
   makes: "image" | "video";
   output: "string" | "array";
   fields: Record<string, Rule>;
-  /** What is wrong with the fields together. */
+  /** Rules between fields. */
   cross?(input: Input): string | undefined;
   required?: string[];
 }
@@ -115,7 +115,7 @@ export const replicateModels: Record<string, ReplicateModel> = {
   "minimax/hailuo-2.3": hailuo({ resolution: { one: ["768p", "1080p"] } }),
   "google/veo-3.1": veo({ reference_images: { files: 3 } }),
   "google/veo-3.1-fast": veo({}),
-  // Somebody's model, of which adapters know nothing.
+  // A user's own model, which adapters do not know.
   "someone/painter": { makes: "image", output: "string", fields: { aspect_ratio: ratios } },
 };
 
@@ -132,7 +132,7 @@ function complaint(rule: Rule, value: unknown): string | undefined {
   return Number.isInteger(value) && (value as number) >= rule.least && (value as number) <= rule.most ? undefined : "Out of range";
 }
 
-/** Everything that is wrong with a request. Stricter than the real one where that ignores what it does not know. */
+/** All faults of a request. Stricter than the real one, which ignores unknown fields. */
 export function problemsOf(model: ReplicateModel, body: unknown): string[] {
   if (typeof body !== "object" || body === null || !("input" in body)) return ["input: required"];
   const known = new Set(["input", "webhook", "webhook_events_filter"]);

@@ -1,4 +1,4 @@
-/** The emulated Replicate as its makers' own client (replicate 1.4.0) sees it. */
+/** The emulated Replicate with its makers' own client (replicate 1.4.0). */
 
 import Replicate from "replicate";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,14 +15,14 @@ const client = (auth = providerKeys.REPLICATE_API_TOKEN) =>
   new Replicate({ auth, baseUrl: `${server.origin}/replicate/v1`, useFileOutput: false });
 const wait = { mode: "poll", interval: 10 } as const;
 
-test("its client runs a model and is given the URL of an image", async () => {
+test("its client runs a model and gets the URL of an image", async () => {
   const input = { prompt: "a kite [running 1]", aspect_ratio: "1:1", size: "2K" };
   const [url = "", ...more] = (await client().run("bytedance/seedream-4.5", { input, wait })) as string[];
   expect(more).toEqual([]);
   expect((await fetch(url)).headers.get("content-type")).toBe("image/png");
 });
 
-test("its client is told why a prediction failed", async () => {
+test("its client gets the reason why a prediction failed", async () => {
   const run = client().run("bytedance/seedream-4.5", { input: { prompt: "x [moderated-later]" }, wait });
   await expect(run).rejects.toThrow(/Prediction failed: .*flagged as sensitive.*E005/);
 });
@@ -39,7 +39,7 @@ test.each([
   ["a wrong token", "wrong", {}, 401],
   ["a value that is not offered", undefined, { size: "1K" }, 422],
   ["a field that is not there", undefined, { n: 2 }, 422],
-])("its client hears a refusal of %s", async (_, token, fields, status) => {
+])("its client gets a refusal of %s", async (_, token, fields, status) => {
   const made = client(token).predictions.create({ model: "bytedance/seedream-4.5", input: { prompt: "z", ...fields } });
   await expect(made).rejects.toThrow(`failed with status ${status}`);
 });

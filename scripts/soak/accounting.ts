@@ -1,4 +1,4 @@
-/** Holds the books of the gateway against what its callers know: every millionth is explained. Pure. */
+/** Compares the gateway's balances with what its callers know: every millionth must be explained. Pure. */
 
 import { micro } from "../support/bill.ts";
 import type { Wallets } from "./accounts.ts";
@@ -9,24 +9,24 @@ import type { ChatAccount } from "./chats.ts";
 export interface AccountFacts {
   name: string;
   wallets: Wallets;
-  /** Millionths of its completed tasks. */
+  /** The charges of its completed tasks in millionths. */
   charged: number;
   chats: ChatAccount;
 }
 
-/** What a completed task was charged, in millionths: of several images those that were made. */
-export function chargeOf({ status, metadata, result }: TaskData): number {
+/** The charge of a completed task in millionths: of several images, only those that were made count. */
+export function toCharge({ status, metadata, result }: TaskData): number {
   if (status !== "completed") return 0;
   const price = micro(metadata.reserved);
   return metadata.kind === "image" ? (price / (metadata.n ?? 1)) * (result?.images?.length ?? 0) : price;
 }
 
 /**
- * Everything that the books say and nobody can explain. A chat whose Worker was killed is held until its own alarm
- * returns the money, eleven minutes later: as all chats of a run are of one size, what is held must be so many times one
- * hold, on each account at most as many as chats were lost there, and all that the audit calls open.
+ * Every unexplained amount. A chat whose Worker was killed stays reserved until its hold's alarm
+ * returns the money, eleven minutes later: as all chats of a run have the same size, the reserved amount must be a multiple of one
+ * hold, on each account at most as many as chats were lost there, and in all as many as the audit counts as open.
  */
-export function bookFaults(audit: Audit, accounts: readonly AccountFacts[], chatCost: number): string[] {
+export function balanceFaults(audit: Audit, accounts: readonly AccountFacts[], chatCost: number): string[] {
   const faults: string[] = [];
   if (audit.drift.length > 0) faults.push(`the audit has drift: ${JSON.stringify(audit.drift)}`);
   const hold = audit.tasks_open === 0 ? 0 : micro(audit.reserved) / audit.tasks_open;

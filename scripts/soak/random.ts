@@ -1,7 +1,7 @@
 /** Seeded randomness: the same seed makes the same choices in the same order. */
 
-/** A source of choices. Clients have one each, so that one client's timing does not change another's choices. */
-export class Dice {
+/** A source of random choices. Each client has its own, so that one client's timing does not change another's choices. */
+export class Random {
   #state: number;
 
   constructor(seed: number) {
@@ -17,22 +17,22 @@ export class Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A number from `low` up to `high`. */
+  /** A number from `low` (included) to `high` (excluded). */
   between(low: number, high: number): number {
     return low + this.next() * (high - low);
   }
 
-  /** True in this share of the cases. */
+  /** True with this probability. */
   chance(share: number): boolean {
     return this.next() < share;
   }
 
-  /** One of the list, which is not empty. */
+  /** One item of a list that is not empty. */
   pick<T>(list: readonly T[]): T {
     return list.at(Math.floor(this.next() * list.length)) as T;
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, with probabilities in proportion to the weights. */
   weighted<T extends string>(weights: Record<T, number>): T {
     const entries = Object.entries<number>(weights);
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

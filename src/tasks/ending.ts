@@ -1,0 +1,72 @@
+/** What follows a task's end: its settlement, its callback, the deletion of its files and, last, of its record. */
+
+import { assetPrefix, removeUnder } from "../assets.ts";
+import { lifeTimes } from "../config.ts";
+import { alert, log } from "../log.ts";
+import * as callbacks from "./callback.ts";
+import { forget } from "./creating.ts";
+import { sendCallback } from "./messages.ts";
+import { callReceiver, type CallbackWork } from "./notify.ts";
+import * as outcomes from "./outcomes.ts";
+import type { FinalTask } from "./record.ts";
+import type { RecordStore } from "./record-store.ts";
+import { logFields, settleTask } from "./settle.ts";
+import type { FinalDue } from "./task.ts";
+
+/** Settles the task and begins its callback. What does not answer is asked again by the alarm. */
+export async function settleEnded(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
+  const started = Date.now();
+  const { charged, error } = task;
+  try {
+    const isNotified = await settleTask(task, env);
+    log("settle", { ...logFields(task), outcome: error ?? "completed", charged, ms: Date.now() - started });
+    if (record.task !== task) return;
+    const { assetMs, recordMs } = lifeTimes(env);
+    const settled = outcomes.settled(task, assetMs, recordMs);
+    // Its owner may have asked for it already.
+    const begins = isNotified && !settled.callback;
+    const next = record.commit(begins ? callbacks.callbackBegun(settled, Date.now()) : settled);
+    if (begins) await sendCallback(next, record, env);
+  } catch (fault) {
+    alert("settle", { ...logFields(task), outcome: "retry" }, fault);
+    if (record.task === task) record.commit(outcomes.settleFailed(task, Date.now()));
+  }
+}
+
+/** The leases of callbacks, which the task's object gives. */
+interface CallbackLeases {
+  claimCallback(): Promise<CallbackWork | null>;
+  reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void>;
+}
+
+/** Does what is due after the end. */
+export async function continueEnded(
+  task: FinalTask,
+  due: Exclude<FinalDue, "poll_earlier">,
+  leases: CallbackLeases,
+  record: RecordStore,
+  env: Env,
+): Promise<void> {
+  const now = Date.now();
+  switch (due) {
+    case "settle":
+      return settleEnded(task, record, env);
+    case "notify":
+      return sendCallback(record.commit(callbacks.callbackSent(task, now)), record, env);
+    case "call_back": {
+      // No consumer has taken the call. Each receiver is waited for in its own object, so none delays another's.
+      const work = await leases.claimCallback();
+      if (work) await leases.reportCallback(work.lease, await callReceiver(work.task, env));
+      return;
+    }
+    case "call_lapsed":
+      record.commit(callbacks.callLapsed(task, now));
+      return;
+    case "erase":
+      await removeUnder(env.ASSETS, assetPrefix(task.id));
+      if (record.task === task) record.commit(outcomes.erased(task, lifeTimes(env).recordMs));
+      return;
+    case "forget":
+      return forget(task, record, env);
+  }
+}

@@ -1,0 +1,30 @@
+/** Sends a task's messages to the queues. When a queue does not take one, the task's alarm goes on soon. */
+
+import { alert } from "../log.ts";
+import { answersWhenDone } from "../providers/index.ts";
+import * as callbacks from "./callback.ts";
+import { currentRoute, type FinalTask, type OpenTask } from "./record.ts";
+import type { RecordStore } from "./record-store.ts";
+import { logFields } from "./settle.ts";
+import * as transitions from "./task.ts";
+
+/** Tells the queue of starts and collections that work waits. */
+export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env): Promise<void> {
+  const isSlow = task.step.do === "start" && answersWhenDone(env, currentRoute(task), task.submission.kind);
+  try {
+    await (isSlow ? env.STARTS : env.DISPATCH).send({ taskId: task.id });
+  } catch (error) {
+    alert("dispatch", { ...logFields(task), outcome: "not_sent" }, error);
+    if (record.task === task) record.commit(transitions.notSent(task, Date.now()));
+  }
+}
+
+/** Tells the queue of callbacks that a receiver has to be called. */
+export async function sendCallback(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
+  try {
+    await env.NOTIFY.send({ taskId: task.id });
+  } catch (error) {
+    alert("callback", { ...logFields(task), outcome: "not_sent" }, error);
+    if (record.task === task) record.commit(callbacks.callbackNotSent(task, Date.now()));
+  }
+}

@@ -1,0 +1,193 @@
+/** The transitions that follow from what a provider, a consumer or the caller has done: pure, as those in `task.ts`. */
+
+import type { FailureCode } from "../errors.ts";
+import type { Operation } from "../providers/provider.ts";
+import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier } from "./hedge.ts";
+import { type CompletedTask, currentRoute, type FailedTask, type FinalTask, type OpenTask, type Result, type Task } from "./record.ts";
+import { backoff, progressAt, resendMs } from "./task.ts";
+
+const settleRetryMs = 30_000;
+const mostStartFaults = 5;
+/** With another route at hand a provider that does not answer is not waited for. */
+const mostFaultsBeforeNext = 1;
+const mostWaitBeforeNextMs = 2_000;
+
+/** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
+export function leaseExpired(task: OpenTask, now: number): Task {
+  if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
+  if (!task.step.repeatable) return lost(task, now);
+  const isStart = task.step.do === "starting";
+  return {
+    ...task,
+    ...(isStart && { isUnknown: true }),
+    faults: task.faults + 1,
+    step: { do: isStart ? "start" : "collect", at: now, sent: 0 },
+  };
+}
+
+/** The provider works on it. */
+export const accepted = (task: OpenTask, operation: Operation, pollAfterMs: number, reportsProgress: boolean, now: number): OpenTask => ({
+  ...task,
+  operation,
+  progress: progressAt(task, now),
+  reportsProgress,
+  faults: 0,
+  step: { do: "poll", at: now + pollAfterMs },
+});
+
+/** Still working. */
+export const progressed = (
+  { silentSince: _silentSince, ...task }: OpenTask,
+  progress: number | undefined,
+  pollAfterMs: number,
+  now: number,
+): OpenTask => ({
+  ...task,
+  progress: Math.max(task.progress, Math.min(99, Math.floor(progress ?? 0))),
+  faults: 0,
+  step: { do: "poll", at: now + pollAfterMs },
+});
+
+/** The poll gave no verdict: it is asked again, until the deadline. */
+export const pollFailed = (task: OpenTask, retryAfterMs: number | undefined, now: number): OpenTask => ({
+  ...task,
+  silentSince: task.silentSince ?? now,
+  faults: task.faults + 1,
+  step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
+});
+
+/** The provider is done: its outputs wait to be fetched. */
+export const ready = (task: OpenTask, now: number): OpenTask => ({
+  ...task,
+  faults: 0,
+  step: { do: "collect", at: now + resendMs, sent: 1 },
+});
+
+/** Work of a route that gave way has the first result. What the current route has accepted goes on until the result is stored. */
+export const earlierReady = (task: OpenTask, one: EarlierWork, now: number): OpenTask =>
+  ready(
+    { ...earlierResumed(task, one, now), earlier: [...(task.earlier ?? []).filter((other) => other !== one), ...toEarlier(task, now)] },
+    now,
+  );
+
+/**
+ * The consumer could not do its step. A start that keeps failing gives way to the next route and, after the last, fails;
+ * a collection is tried until the deadline, for what it fetches is made and paid for.
+ */
+export function startFailed(
+  task: OpenTask,
+  fault: { reason: string; retryable: boolean; isUntouched?: boolean; retryAfterMs?: number | undefined; code?: FailureCode },
+  now: number,
+): Task {
+  const isCollect = task.step.do === "collecting";
+  const isUnknown = !isCollect && (task.isUnknown === true || !fault.isUntouched);
+  const canGiveWay = !isCollect && !isUnknown && nextRoute(task) !== undefined;
+  const mostFaults = isCollect ? Infinity : canGiveWay ? mostFaultsBeforeNext : mostStartFaults;
+  const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= mostWaitBeforeNextMs;
+  const { askedAt: _askedAt, ...untouched } = task;
+  if (fault.retryable && task.faults < mostFaults && isWorthWaiting)
+    return {
+      ...(isCollect ? task : isUnknown ? { ...task, isUnknown } : untouched),
+      faults: task.faults + 1,
+      step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
+    };
+  if (isCollect) return lost(task, now);
+  // The caller's own host does not answer: no other provider would reach it.
+  if (fault.code) return failed(task, fault.code, now);
+  // Accepted or not, nobody knows: made elsewhere too it could be made twice.
+  return isUnknown ? lost(task, now) : routeFailed(task, fault.reason, now);
+}
+
+/**
+ * The provider's verdict. Its own fault gives way to the next route, for it made nothing; its verdict on the content does not, nor does
+ * accepted work where the operator switched that off.
+ */
+export const providerFailed = (task: OpenTask, code: FailureCode, hedging: Hedging, now: number): Task =>
+  code === "provider_error" && (hedging !== "off" || task.operation === undefined) ? routeFailed(task, code, now) : failed(task, code, now);
+
+/** The route's result cannot be had, and another route might make it twice: only work that was accepted before can still end it well. */
+export function lost(task: OpenTask, now: number): Task {
+  const earlier = nextEarlier(task);
+  return earlier ? earlierResumed(task, earlier, now) : failed(task, "provider_error", now);
+}
+
+/** The next route under the same reservation; after the last one the task fails, unless a route that gave way may still make it. */
+function routeFailed(task: OpenTask, reason: string, now: number): Task {
+  const next = nextRoute(task);
+  return next === undefined ? lost(leaveRoute(task, reason), now) : startRoute(task, next, reason, now);
+}
+
+/** A route that accepted the work is silent or slow: the route `next` begins under the same reservation, and the first usable result wins. */
+export const hedged = (task: OpenTask, next: number, reason: "silent" | "slow", now: number): OpenTask => ({
+  ...startRoute(task, next, reason, now),
+  earlier: [...(task.earlier ?? []), ...toEarlier(task, now)],
+});
+
+/** Without what belongs to the current route, which is noted as tried. */
+function leaveRoute(task: OpenTask, reason: string): OpenTask {
+  const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = task;
+  return { ...rest, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
+}
+
+const startRoute = (task: OpenTask, route: number, reason: string, now: number): OpenTask => ({
+  ...leaveRoute(task, reason),
+  progress: progressAt(task, now),
+  reportsProgress: false,
+  route,
+  faults: 0,
+  step: { do: "start", at: now, sent: 0 },
+});
+
+/** The end, good: what is charged is at most what was held, and less when fewer pictures came. */
+export function completed(task: OpenTask, result: Result, assetMs: number, now: number): CompletedTask {
+  const { imagePrice, price } = task.submission;
+  const charged = result.kind === "images" && imagePrice !== undefined ? Math.min(price, imagePrice * result.images.length) : price;
+  // Callers see whole seconds: the expiry is so many after the completion to the second.
+  const finalAt = Math.floor(now / 1000) * 1000;
+  return {
+    ...task,
+    status: "completed",
+    progress: 100,
+    result,
+    ...("lease" in task.step && { endedBy: task.step.lease }),
+    ...releaseEarlier(task, now),
+    charged,
+    finalAt,
+    expiresAt: finalAt + assetMs,
+    step: { do: "settle", at: now + settleRetryMs },
+  };
+}
+
+/** The end at the caller's request. Free, unless the operator charges for what the provider accepted and cannot cancel, or has made already. */
+export function cancelled(task: OpenTask, rules: { chargesAccepted: boolean; canCancel: boolean }, now: number): FailedTask {
+  const isMade = task.step.do.startsWith("collect");
+  const isCharged = rules.chargesAccepted && task.operation !== undefined && (isMade || !rules.canCancel);
+  return { ...failed(task, "cancelled", now), charged: isCharged ? task.submission.price : 0 };
+}
+
+/** The end, bad: it costs nothing. */
+export const failed = (task: OpenTask, error: FailureCode, now: number): FailedTask => ({
+  ...task,
+  ...releaseEarlier(task, now),
+  status: "failed",
+  progress: progressAt(task, now),
+  error,
+  charged: 0,
+  finalAt: now,
+  step: { do: "settle", at: now + settleRetryMs },
+});
+
+export const settleFailed = (task: FinalTask, now: number): FinalTask => ({
+  ...task,
+  faults: task.faults + 1,
+  step: { do: "settle", at: now + backoff(task.faults, 1_000, 60_000) },
+});
+
+/** The books are closed: what is left is to wait for the assets' expiry and the record's own end. */
+export function settled(task: FinalTask, assetMs: number, recordMs: number): FinalTask {
+  const forget: FinalTask["step"] = { do: "forget", at: task.finalAt + recordMs };
+  if (!task.mayHaveAssets) return { ...task, step: forget };
+  return { ...task, step: { do: "erase", at: task.expiresAt ?? task.finalAt + assetMs } };
+}
+
+export const erased = (task: FinalTask, recordMs: number): FinalTask => ({ ...task, step: { do: "forget", at: task.finalAt + recordMs } });

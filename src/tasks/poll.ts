@@ -1,0 +1,96 @@
+/** Asks providers about accepted work: the current route's, and that of routes that gave way. No verdict means asking again, until the deadline. */
+
+import { hedging } from "../config.ts";
+import { alert, log } from "../log.ts";
+import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
+import { ProviderError } from "../providers/provider.ts";
+import { withTimeout } from "../providers/shared/http.ts";
+import * as hedge from "./hedge.ts";
+import { currentRoute, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
+import type { RecordStore } from "./record-store.ts";
+import { cancelUpstream, logFields } from "./settle.ts";
+import * as outcomes from "./outcomes.ts";
+import * as transitions from "./task.ts";
+
+/** What polling needs of the task's object. */
+export interface Poller {
+  env: Env;
+  record: RecordStore;
+  /** Commits a state that may be the last one. */
+  go: (next: Task) => Promise<void>;
+  /** Sends the message for the step that waits for a consumer. */
+  send: (task: OpenTask) => Promise<void>;
+}
+
+/** How long a poll may take before the object stops waiting for it. */
+const pollTimeoutMs = 10_000;
+const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
+
+/** The provider of the route that is being tried. Throws when the operator has switched it off. */
+export const providerOf = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
+
+/** Whether the provider takes cancellations. One that was switched off cannot be asked. */
+export const canCancel = (task: Task, env: Env): boolean =>
+  isOn(env, currentRoute(task).provider) && providerOf(task, env).cancel !== undefined;
+
+/** Asks the current route's provider once. */
+export async function pollOperation(task: OpenTask, poller: Poller): Promise<void> {
+  const { env, record } = poller;
+  const started = Date.now();
+  const line = (outcome: string) => log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
+  try {
+    const answer = await withTimeout(providerOf(task, env).poll(task.operation!), pollTimeoutMs);
+    if (record.task !== task) return; // cancelled while the provider was asked
+    const now = Date.now();
+    line(answer.status);
+    if (answer.status === "succeeded") await poller.send(record.commit(outcomes.ready(task, now)));
+    else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
+    else {
+      const pollAfterMs = answer.pollAfterMs ?? defaultPollMs[task.submission.kind];
+      await hedgeOrCommit(outcomes.progressed(task, answer.progress, pollAfterMs, now), poller, now);
+    }
+  } catch (error) {
+    line("fault");
+    const fault = error instanceof ProviderError ? error : undefined;
+    if (!fault?.retryable) alert("poll", { ...logFields(task), outcome: "fault" }, error);
+    if (fault?.account) markUnhealthy(currentRoute(task));
+    if (record.task !== task) return;
+    const now = Date.now();
+    await hedgeOrCommit(outcomes.pollFailed(task, fault?.retryAfterMs, now), poller, now);
+  }
+}
+
+/** Begins the next route beside a silent or slow one; otherwise the route goes on alone. */
+async function hedgeOrCommit(task: OpenTask, { env, record, send }: Poller, now: number): Promise<void> {
+  const due = hedge.reasonToHedge(task, hedging(env), now);
+  if (!due) return void record.commit(task);
+  alert("poll", { ...logFields(task), outcome: due.reason });
+  await send(record.commit(transitions.dispatched(outcomes.hedged(task, due.next, due.reason, now), now)));
+}
+
+/** Asks about work whose route gave way. After the task's end it is cancelled; a late success is logged for the operator and not charged. */
+export async function pollEarlier(task: Task, { env, record, send }: Poller): Promise<void> {
+  const one = hedge.nextEarlier(task)!;
+  const route = { ...task, route: one.route, operation: one.operation };
+  if (isFinal(task) && (await cancelUpstream(route, env))) {
+    if (record.task === task) record.commit(hedge.earlierDropped(task, one));
+    return;
+  }
+  try {
+    const answer = await withTimeout(providerOf(route, env).poll(one.operation), pollTimeoutMs);
+    if (record.task !== task) return; // the next alarm asks again
+    const now = Date.now();
+    if (answer.status === "succeeded" && hedge.wantsEarlier(task)) return await send(record.commit(outcomes.earlierReady(task, one, now)));
+    if (answer.status === "succeeded" && isFinal(task))
+      alert("hedge", { ...logFields(route), outcome: "late_success", cost: task.submission.price });
+    const hasEnded = answer.status === "failed" || (answer.status === "succeeded" && isFinal(task));
+    record.commit(
+      hasEnded
+        ? hedge.earlierDropped(task, one)
+        : hedge.earlierPending(task, one, 0, now, answer.status === "pending" ? answer.pollAfterMs : undefined),
+    );
+  } catch (error) {
+    alert("poll", { ...logFields(route), outcome: "fault" }, error);
+    if (record.task === task) record.commit(hedge.earlierPending(task, one, one.faults + 1, Date.now()));
+  }
+}
