@@ -14,9 +14,13 @@ const { BASE_URL = "http://127.0.0.1:8787", API_KEY, PORT = "8080" } = process.e
 if (!API_KEY) throw new Error("API_KEY is not set");
 const page = readFileSync(new URL("index.html", import.meta.url));
 
-const server = createServer(async (request, response) => {
-  if (request.method === "GET" && request.url === "/") return response.setHeader("content-type", "text/html; charset=utf-8").end(page);
-  if (request.method !== "POST" || request.url !== "/token") return response.writeHead(404).end();
+const server = createServer((request, response) => {
+  if (request.method === "GET" && request.url === "/") response.setHeader("content-type", "text/html; charset=utf-8").end(page);
+  else if (request.method === "POST" && request.url === "/token") void handOutToken(response);
+  else response.writeHead(404).end();
+});
+
+async function handOutToken(response) {
   try {
     const answer = await fetch(`${BASE_URL}/v1/tokens`, {
       method: "POST",
@@ -30,7 +34,7 @@ const server = createServer(async (request, response) => {
     console.error(error);
     response.writeHead(502).end();
   }
-});
+}
 
 let origin;
 server.listen(Number(PORT), "127.0.0.1", () => {

@@ -12,7 +12,7 @@ export default {
   cost_limit_exceeded: "The price is higher than max_cost.",
   insufficient_quota: "The balance is insufficient.",
   key_scope: "The API key or token may not do this.",
-  token_exhausted: "The token is used up: it has submitted as many tasks, or may cost as much, as it was made for.",
+  token_exhausted: "The token is used up.",
   invalid_signature: "The signature of this URL is not valid.",
   task_not_found: "The task does not exist.",
   webhook_not_found: "There is no address to call: set an endpoint with PUT /v1/webhook or give the task a callback_url.",

@@ -13,7 +13,7 @@ export default {
   cost_limit_exceeded: "価格が max_cost を超えています。",
   insufficient_quota: "残高が不足しています。",
   key_scope: "この API キーまたはトークンではこの操作はできません。",
-  token_exhausted: "トークンを使い切りました。作成時に定めたタスク数または費用の上限に達しています。",
+  token_exhausted: "トークンを使い切りました。",
   invalid_signature: "この URL の署名は無効です。",
   task_not_found: "タスクが存在しません。",
   webhook_not_found:

@@ -13,7 +13,7 @@ export default {
   cost_limit_exceeded: "가격이 max_cost보다 높습니다.",
   insufficient_quota: "잔액이 부족합니다.",
   key_scope: "이 API 키 또는 토큰으로는 이 작업을 할 수 없습니다.",
-  token_exhausted: "토큰을 모두 사용했습니다. 생성 시 정한 작업 수 또는 비용 한도에 도달했습니다.",
+  token_exhausted: "토큰을 모두 사용했습니다.",
   invalid_signature: "이 URL의 서명이 올바르지 않습니다.",
   task_not_found: "작업이 존재하지 않습니다.",
   webhook_not_found: "호출할 주소가 없습니다. PUT /v1/webhook으로 엔드포인트를 설정하거나 작업에 callback_url을 지정하세요.",

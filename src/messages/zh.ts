@@ -13,7 +13,7 @@ export default {
   cost_limit_exceeded: "价格高于 max_cost。",
   insufficient_quota: "余额不足。",
   key_scope: "该 API 密钥或令牌无权执行此操作。",
-  token_exhausted: "该令牌已用完：任务数或费用已达到创建时的上限。",
+  token_exhausted: "该令牌已用完。",
   invalid_signature: "该链接的签名无效。",
   task_not_found: "任务不存在。",
   webhook_not_found: "没有可回调的地址：请用 PUT /v1/webhook 设置端点，或为任务提供 callback_url。",
