@@ -78,6 +78,12 @@ const withWorker = (binding: string, entrypoint: string, main: string) =>
 /** Functions that are tested without a gateway around them: their files need no runtime each. */
 const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
 
+/** Of the API's tests those that look at more than what is their own account's: the whole audit or bucket, estimates, limits of all. */
+const wholeState = ["admin", "admin-guesses", "dry-run", "forged-ids", "large-bodies", "limits", "slow-bodies", "status", "videos"];
+
+/** The others follow each other in one runtime, for each test has an account of its own and a new runtime takes longer than most files' tests. */
+const api = `test/api/!(${wholeState.join("|")}).test.ts`;
+
 /** The gateway with the console's variables beside its own. */
 const withConsole = async () => [
   await gateway({ AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" }, { serviceBindings: bound }),
@@ -101,6 +107,7 @@ export default defineConfig(async () => ({
           include: ["test/**/*.test.ts"],
           exclude: [
             ...parts,
+            api,
             "test/browser/**",
             "test/sandbox/**",
             "test/node/**",
@@ -117,6 +124,10 @@ export default defineConfig(async () => ({
       {
         plugins: [await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts")],
         test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+      },
+      {
+        plugins: [await scripted()],
+        test: { name: "api", isolate: false, include: [api], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [await scripted()],

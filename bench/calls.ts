@@ -1,6 +1,10 @@
 /** The requests of both sides: for a new key, to tasks with a given status. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/mini";
+import { account as accountAnswer } from "../src/api/schema/admin.ts";
+import { newApiKey } from "../src/api/schema/keys.ts";
+import { submission as submissionAnswer, taskAnswer } from "../src/api/schema/tasks.ts";
 import type { Call, Client } from "./load.ts";
 
 export const adminToken = "bench-admin";
@@ -10,6 +14,12 @@ export const gatewayBindings = {
   ADMIN_TOKEN: adminToken,
   ASSET_SIGNING_SECRET: "bench-signing-secret",
 };
+
+// Of the API's schemas these fields alone, with room for others: another commit's gateway may say more or less.
+const taskId = z.object({ id: submissionAnswer.shape.id });
+const taskStatus = z.object({ data: z.object({ status: taskAnswer.shape.data.shape.status }) });
+const newAccount = z.object({ id: accountAnswer.shape.id });
+const newKey = z.object({ key: newApiKey.shape.key });
 
 const tasks = 16;
 const image = JSON.stringify({ model: "imgA-4", prompt: "A lighthouse at dawn, long exposure", size: "16:9", n: 1 });
@@ -21,11 +31,17 @@ const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, accept: "a
 /** The headers for a new key of a gateway. */
 export async function freshHeaders(client: Client): Promise<Record<string, string>> {
   const admin = { method: "POST", headers: headersOf(adminToken) } as const;
-  const post = async (path: string, body: object) => JSON.parse(await client.send({ ...admin, path, body: JSON.stringify(body) }));
-  const account = await post("/admin/accounts", { email: "bench@example.com", quota: 1_000_000 });
-  const { key } = await post(`/admin/accounts/${account.id}/keys`, { name: "bench", quota: 1_000_000 });
-  return headersOf(key as string);
+  const post = async (path: string, body: object): Promise<unknown> =>
+    JSON.parse(await client.send({ ...admin, path, body: JSON.stringify(body) }));
+  const { id } = newAccount.parse(await post("/admin/accounts", { email: "bench@example.com", quota: 1_000_000 }));
+  const { key } = newKey.parse(await post(`/admin/accounts/${id}/keys`, { name: "bench", quota: 1_000_000 }));
+  return headersOf(key);
 }
+
+/** The id in the answer to a submission. */
+export const readTaskId = (text: string) => taskId.parse(JSON.parse(text)).id;
+/** The status in the answer of the generic query. */
+export const readStatus = (text: string) => taskStatus.parse(JSON.parse(text)).data.status;
 
 /** A gateway's requests for a new key. */
 export async function gatewayCalls(client: Client) {
@@ -35,8 +51,8 @@ export async function gatewayCalls(client: Client) {
   /** Status queries of new tasks that have reached this status. */
   const status = async (status: "in_progress" | "completed"): Promise<Call[]> => {
     const submit: Call = status === "completed" ? submission : { ...submission, path: "/v1/videos/generations", body: video };
-    const made = await Promise.all(Array.from({ length: tasks }, async () => JSON.parse(await client.send(submit)) as { id: string }));
-    const calls = made.map(({ id }): Call => ({ method: "GET", path: `/v1/tasks/${id}`, headers }));
+    const made = await Promise.all(Array.from({ length: tasks }, async () => readTaskId(await client.send(submit))));
+    const calls = made.map((id): Call => ({ method: "GET", path: `/v1/tasks/${id}`, headers }));
     for (const call of calls) await until(client, call, status);
     return calls;
   };
@@ -45,8 +61,7 @@ export async function gatewayCalls(client: Client) {
 
 async function until(client: Client, call: Call, status: string): Promise<void> {
   for (let tries = 0; tries < 100; tries++, await sleep(100)) {
-    const { data } = JSON.parse(await client.send(call)) as { data: { status: string } };
-    if (data.status === status) return;
+    if (readStatus(await client.send(call)) === status) return;
   }
   throw new Error(`${call.path} did not come to be ${status}`);
 }
@@ -54,6 +69,7 @@ async function until(client: Client, call: Call, status: string): Promise<void> 
 /** The floor's requests, with a gateway's headers. */
 export async function floorCalls(client: Client, headers: Record<string, string>) {
   const submission: Call = { method: "POST", path: "/records", headers, body: image };
-  const made = await Promise.all(Array.from({ length: tasks }, async () => JSON.parse(await client.send(submission)) as { id: string }));
+  const record = z.object({ id: z.string() });
+  const made = await Promise.all(Array.from({ length: tasks }, async () => record.parse(JSON.parse(await client.send(submission)))));
   return { submission, status: made.map(({ id }): Call => ({ method: "GET", path: `/records/${id}`, headers })) };
 }

@@ -73,4 +73,4 @@ for (const file of (await readdir(join(root, "migrations"))).filter((name) => na
 // The wallets that the floor charges; the gateway does not use them.
 await db.prepare("INSERT INTO wallet (id, quota) VALUES ('account', 1000000000000), ('key', 1000000000000)").run();
 const inspectorUrl = options.heapMB === undefined ? "" : new URL("/core:user:measured", await miniflare.getInspectorURL()).href;
-process.send!({ url: (await miniflare.unsafeGetDirectURL("measured")).origin, inspectorUrl } satisfies HostStarted);
+process.send?.({ url: (await miniflare.unsafeGetDirectURL("measured")).origin, inspectorUrl } satisfies HostStarted);

@@ -1,17 +1,24 @@
-/** `npm run screens`: a screenshot of every page of the console in every look, in `demo-output/screens/`, from a gateway of its own. */
+/**
+ * `npm run screens`: the README's image, `docs/screens.png`, and an image of every page of the console in every look, in
+ * `demo-output/screens/`, from a gateway of its own. With `-- --readme` the README's alone.
+ */
 
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { type Browser, chromium } from "playwright-core";
 import { chromiumOptions } from "./support/chromium.ts";
 import { consolePages, looks, otherLanguages, show, signIn, signUp, speak } from "./support/console-pages.ts";
 import { type Gateway, startGateway } from "./support/gateway.ts";
+import { readmePicture } from "./support/readme-picture.ts";
 import { makeSamples } from "./support/sample-tasks.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
 
+const readmeFile = join(root, "docs/screens.png");
 const outputDir = join(resolve(process.env["DEMO_OUTPUT"] || join(root, "demo-output")), "screens");
+const { values } = parseArgs({ options: { readme: { type: "boolean", default: false } } });
 const stopping = stopSignal();
 const stateDir = await mkdtemp(join(tmpdir(), "gateway-screens-"));
 let gateway: Gateway | undefined;
@@ -20,11 +27,15 @@ let browser: Browser | undefined;
 try {
   browser = await chromium.launch(chromiumOptions());
   gateway = await startGateway({ stateDir, quiet: true, signal: stopping });
-  await rm(outputDir, { recursive: true, force: true });
-  await mkdir(outputDir, { recursive: true });
-  await makeSamples(gateway.baseUrl, gateway.apiKey!);
-  await takeImages(browser, gateway);
-  console.log(`${(await readdir(outputDir)).length} images in ${outputDir}`);
+  await makeSamples(gateway);
+  await writeFile(readmeFile, await readmePicture(browser, gateway));
+  console.log(`the image for the README: ${readmeFile}`);
+  if (!values.readme) {
+    await rm(outputDir, { recursive: true, force: true });
+    await mkdir(outputDir, { recursive: true });
+    await takeImages(browser, gateway);
+    console.log(`${(await readdir(outputDir)).length} images in ${outputDir}`);
+  }
 } catch (error) {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -36,7 +47,7 @@ try {
 async function takeImages(browser: Browser, { baseUrl, account }: Gateway): Promise<void> {
   for (const as of ["visitor", "new", "demo"] as const) {
     const page = await (await browser.newContext({ baseURL: baseUrl, locale: "en-US" })).newPage();
-    if (as === "demo") await signIn(page, account!);
+    if (as === "demo" && account) await signIn(page, account);
     if (as === "new") await signUp(page);
     for (const { name, status, reach } of consolePages.filter((one) => one.as === as)) {
       stopping.throwIfAborted();

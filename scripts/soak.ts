@@ -1,18 +1,18 @@
-/** `npm run soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with a check of every account and task. */
+/** `npm run soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with every account and task checked. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CrashingGateway } from "./soak/crashing-gateway.ts";
-import { Random } from "./soak/random.ts";
+import { Random } from "./support/random.ts";
 import { soak } from "./soak/run.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 
 const mostMinutes = 60;
 const mostClients = 32;
 const shownFaults = 30;
-/** The number of faults for which the log lines are shown too. */
+/** Of so many the log lines are shown, too. */
 const explainedFaults = 5;
 
 const usage = `npm run soak -- [--minutes 2] [--seed N] [--clients 6] [--holds]
@@ -27,7 +27,7 @@ try {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
-// Pending requests of an interrupted run must not keep the process alive.
+// Clients of a run that broke off must not keep the process.
 process.exit();
 
 function readOptions() {
@@ -49,13 +49,13 @@ function readOptions() {
 async function run(directory: string, options: ReturnType<typeof readOptions>): Promise<number> {
   const { seed, minutes, clients } = options;
   const began = Date.now();
-  const print = (line: string) =>
+  const say = (line: string) =>
     console.log(`[${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s] ${line.replaceAll("\n", "\n         ")}`);
-  print(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
+  say(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
   const gateway = await CrashingGateway.start({ directory, random: new Random(seed - 1), signal: stopping });
   try {
-    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, print }), interrupted()]);
-    print(
+    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, say }), interrupted()]);
+    say(
       `the gateway's log has: ${[...gateway.log.troubles()].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
     );
     for (const [index, fault] of faults.slice(0, shownFaults).entries()) {
@@ -64,7 +64,7 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
       for (const line of task ? gateway.log.linesAbout(task) : []) console.error(`    ${line}`);
     }
     if (faults.length > shownFaults) console.error(`✗ and ${faults.length - shownFaults} more`);
-    print(
+    say(
       faults.length === 0
         ? "The books are clean and every accepted task was answered."
         : `${faults.length} things were wrong (seed ${seed}).`,
@@ -83,7 +83,7 @@ function interrupted(): Promise<never> {
   });
 }
 
-/** The state and the log are kept for inspection when there were faults. */
+/** The state and the log stay for a look at them when something was wrong. */
 async function inDirectory(work: (directory: string) => Promise<number>): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-soak-"));
   let faults = 1;

@@ -1,7 +1,7 @@
 /** Every way a request can fail: a closed union of codes, their HTTP statuses, and the error class to throw. */
 
 /** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
-const errorTable = {
+export const errorTable = {
   invalid_request: [400, "invalid_request"],
   invalid_json: [400, "invalid_request"],
   model_not_found: [400, "invalid_request"],

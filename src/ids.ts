@@ -45,7 +45,7 @@ function decodeId<T extends Rpc.DurableObjectBranded | undefined>(
   // Two characters are three digits. Buffers cost more than all the rest of a look-up.
   let hex = "";
   for (let at = 0; at < text.length; at += 2) {
-    const bits = (base64url.indexOf(text[at]!) << 6) | Math.max(0, base64url.indexOf(text[at + 1] ?? ""));
+    const bits = (base64url.indexOf(text.charAt(at)) << 6) | Math.max(0, base64url.indexOf(text[at + 1] ?? ""));
     hex += (4096 | bits).toString(16).slice(1);
   }
   try {
@@ -106,6 +106,7 @@ export async function sha256Hex(text: string): Promise<string> {
 
 /** Compares two secrets in a time that tells nothing of either: their digests have equal lengths. */
 export async function secretsEqual(a: string, b: string): Promise<boolean> {
-  const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
-  return crypto.subtle.timingSafeEqual(left!, right!);
+  const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const [left, right] = await Promise.all([digest(a), digest(b)]);
+  return crypto.subtle.timingSafeEqual(left, right);
 }

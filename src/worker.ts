@@ -1,15 +1,16 @@
 /** The gateway Worker: mounts each family at its prefix; exports the queue consumer and the objects. */
 
 import { Hono } from "hono";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { admin } from "./api/admin.ts";
 import { assets } from "./api/assets.ts";
 import { balances } from "./api/balance.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
-import { onError, pathNotFound } from "./api/errors.ts";
+import { onError, onMethodNotAllowed, pathNotFound } from "./api/errors.ts";
 import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
-import { characterTasks, images, videos } from "./api/generations.ts";
+import { images, remixes, videos } from "./api/generations.ts";
 import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
 import { showKeys } from "./api/receipts.ts";
@@ -51,15 +52,18 @@ const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
   return new Response(response.body, response);
 };
 
+/** Every route, listed for answers to wrong methods. */
+const routes = new Hono<AppEnv>();
+
 // Not strict: a trailing slash is the same path.
 const app = new Hono<AppEnv>({ strict: false })
   .onError(onError)
   .notFound((c) => onError(pathNotFound(c), c))
   .use(middleware)
+  .use(methodNotAllowed({ app: routes, onMethodNotAllowed }))
   .route("/v1/chat", chat)
   .route("/v1/images", images)
   .route("/v1/videos", videos)
-  .route("/v1/characters_tasks", characterTasks)
   .route("/v1/tasks", tasks)
   .route("/v1/models", models)
   .route("/v1/usage", usage)
@@ -79,10 +83,17 @@ const app = new Hono<AppEnv>({ strict: false })
   .all("/console", toConsole)
   .all("/console/*", toConsole)
   .get("/.well-known/jwks.json", showKeys)
+  .get("/openapi.json", toConsole)
   .all("/openai/*", toWorker("OPENAI"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 
-const gateway = statusQueries(app);
+const gateway = new Hono<AppEnv>({ strict: false })
+  .onError(onError)
+  .notFound((c) => app.fetch(c.req.raw, c.env, c.executionCtx))
+  .route("/", statusQueries)
+  .route("/", remixes);
+
+routes.route("/", gateway).route("/", app);
 
 export default { fetch: gateway.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;

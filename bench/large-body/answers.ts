@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle, root } from "../build.ts";
-import { freshHeaders, gatewayBindings } from "../calls.ts";
+import { freshHeaders, gatewayBindings, readStatus, readTaskId } from "../calls.ts";
 import { Client } from "../load.ts";
 import { cpuUs, processesBelow } from "../process-tree.ts";
 import { startServer } from "../server.ts";
@@ -87,11 +87,11 @@ async function run(headers: Record<string, string>, inputs: string[]): Promise<s
   const body = JSON.stringify({ model: "imgB-4o-image", prompt: "Four of them", n: images, images: inputs });
   const ids: string[] = [];
   for (let number = 0; number < tasks; number++)
-    ids.push((JSON.parse(await client.send({ method: "POST", path: "/v1/images/generations", headers, body })) as { id: string }).id);
+    ids.push(readTaskId(await client.send({ method: "POST", path: "/v1/images/generations", headers, body })));
   // One consumer takes the first task; the objects start the others after ten seconds, and only then does the upstream answer.
   const statuses = async () => {
     const answers = await Promise.all(ids.map((id) => client.send({ method: "GET", path: `/v1/tasks/${id}`, headers })));
-    return answers.map((text) => (JSON.parse(text) as { data: { status: string } }).data.status);
+    return answers.map(readStatus);
   };
   for (const end = Date.now() + longestMs; Date.now() < end; await sleep(250))
     if ((await statuses()).every((status) => status === "completed" || status === "failed")) break;

@@ -70,7 +70,7 @@ export async function send(
     incoming.on("error", reject);
     incoming.on("end", () => {
       const text = Buffer.concat(parts).toString();
-      resolve({ status: incoming.statusCode!, headers: incoming.headers, text, ms: performance.now() - start });
+      resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, ms: performance.now() - start });
     });
   });
   let sent = 0;

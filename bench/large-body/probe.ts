@@ -37,14 +37,14 @@ if (script === file) {
   const over = new AbortController();
   process.once("message", () => over.abort());
   for (const path of paths) await client.send({ method: "GET", path, headers });
-  process.send!([]);
+  process.send?.([]);
   const waits: number[] = [];
   for (let sent = 0; !over.signal.aborted; sent++, await sleep(pauseMs)) {
     const start = performance.now();
     await client.send({ method: "GET", path: paths[sent % paths.length] ?? "/", headers });
     waits.push(performance.now() - start);
   }
-  process.send!(waits);
+  process.send?.(waits);
   client.close();
   process.disconnect();
 }

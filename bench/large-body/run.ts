@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle, root } from "../build.ts";
-import { freshHeaders, gatewayBindings } from "../calls.ts";
+import { freshHeaders, gatewayBindings, readTaskId } from "../calls.ts";
 import { Client } from "../load.ts";
 import { canReadCpu, cpuUs, processesBelow } from "../process-tree.ts";
 import { startServer } from "../server.ts";
@@ -50,7 +50,7 @@ const probe = { url: server.url, headers, paths: ["/healthz", "/v1/models", "/v1
 /** Sends bodies at once and waits for their tasks: the submissions' answers and the final tasks. */
 async function submit(count: number, options: { isChunked?: boolean } = {}) {
   const answers = (await Promise.all(Array.from({ length: count }, () => send(url, body, { headers, ...options })))) as Answer[];
-  const ids = answers.filter(({ status }) => status === 200).map(({ text }) => (JSON.parse(text) as { id: string }).id);
+  const ids = answers.filter(({ status }) => status === 200).map(({ text }) => readTaskId(text));
   const tasks = await Promise.all(
     ids.map((id) => client.send({ method: "GET", path: `/v1/tasks/${id}?wait=30`, headers }).then((text) => JSON.parse(text))),
   );
@@ -95,7 +95,9 @@ async function inputsAreGone(title: string): Promise<void> {
 async function memoryMB(): Promise<string> {
   const statuses = await Promise.all(server.processes.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
   const sum = (field: string) =>
-    Math.round(statuses.reduce((total, status) => total + Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)![1]), 0) / 1024);
+    Math.round(
+      statuses.reduce((total, status) => total + Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN), 0) / 1024,
+    );
   return `${sum("VmRSS")} MB, at most ${sum("VmHWM")} MB so far`;
 }
 

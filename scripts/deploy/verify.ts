@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { imageTask } from "../support/api-answers.ts";
+import { account, accountList, apiKeyList, imagesOf, invitation, modelList, newApiKey, taskAnswer } from "../support/api-answers.ts";
 import { ApiClient } from "../support/api-client.ts";
 import type { Run } from "./run.ts";
 import { Stop } from "./stop.ts";
@@ -15,11 +15,6 @@ const checkKeyName = "deployment check";
 const firstKeyName = "first key";
 /** Balance units of the first account: enough to try everything, and a limit on misuse. */
 const firstQuota = 100;
-
-const account = z.object({ id: z.string(), admin: z.boolean() });
-const key = z.object({ id: z.string(), name: z.string() });
-const createdKey = z.object({ id: z.string(), key: z.string() });
-const models = z.object({ data: z.array(z.object({ id: z.string(), kind: z.optional(z.string()) })) });
 
 /** Waits until `/readyz` answers 200. Throws `Stop` with the last answer after five minutes. */
 export async function waitUntilReady(baseUrl: string, signal: AbortSignal): Promise<undefined> {
@@ -70,7 +65,7 @@ export class AdminClient {
 
   /** Finds the account of this address, or creates it, and gives it the operator's pages. */
   async operatorAccount(email: string): Promise<string> {
-    const found = await this.#ask(z.object({ data: z.array(account) }), "GET", `/accounts?email=${encodeURIComponent(email)}`);
+    const found = await this.#ask(accountList, "GET", `/accounts?email=${encodeURIComponent(email)}`);
     const { id, admin } = found.data[0] ?? (await this.#ask(account, "POST", "/accounts", { email, quota: firstQuota }));
     if (!admin) await this.#ask(z.unknown(), "PATCH", `/accounts/${id}`, { admin: true });
     return id;
@@ -78,9 +73,9 @@ export class AdminClient {
 
   /** Creates a key of this name, and deletes an earlier one of the same name, which was never shown. */
   async replaceKey(accountId: string, name: string): Promise<{ id: string; key: string }> {
-    const { data } = await this.#ask(z.object({ data: z.array(key) }), "GET", `/accounts/${accountId}/keys`);
+    const { data } = await this.#ask(apiKeyList, "GET", `/accounts/${accountId}/keys`);
     for (const old of data.filter((one) => one.name === name)) await this.deleteKey(old.id);
-    return this.#ask(createdKey, "POST", `/accounts/${accountId}/keys`, { name, quota: null });
+    return this.#ask(newApiKey, "POST", `/accounts/${accountId}/keys`, { name, quota: null });
   }
 
   async deleteKey(id: string): Promise<void> {
@@ -89,7 +84,7 @@ export class AdminClient {
 
   /** A link with which the user of this account signs up. */
   async invitation(accountId: string): Promise<string> {
-    return (await this.#ask(z.object({ url: z.string() }), "POST", `/accounts/${accountId}/invitations`)).url;
+    return (await this.#ask(invitation, "POST", `/accounts/${accountId}/invitations`)).url;
   }
 }
 
@@ -126,7 +121,7 @@ export async function smokeTest(
       signal: AbortSignal.timeout(requestMs),
     });
     if (!response.ok) throw new Error(`GET /v1/models answered ${response.status}`);
-    const list = models.parse(await response.json()).data;
+    const list = modelList.parse(await response.json()).data;
     const model = list.find(({ id, kind }) => kind === "image" && isFree(id))?.id;
     if (model === undefined)
       return `${list.length} models are on offer; no image was made, for every image model is served by a provider that charges`;
@@ -138,11 +133,11 @@ export async function smokeTest(
 
 async function makeImage(api: ApiClient, model: string): Promise<string> {
   const { id } = await api.submit("/v1/images/generations", { model, prompt: "A lighthouse on the day of its opening", size: "1:1" });
-  const status = await api.follow(`/v1/tasks/${id}`, imageTask, (answer) => answer.data, {
+  const status = await api.follow(`/v1/tasks/${id}`, taskAnswer, (answer) => answer.data, {
     withinMs: smokeDeadlineMs,
     tell: () => undefined,
   });
-  const url = status.result?.images[0]?.url[0] ?? "";
+  const url = imagesOf(status.result)[0]?.url[0] ?? "";
   const file = await api.download(url);
   // Imported only here: the readers of images and videos load longer than the whole preflight takes.
   const { digestFaults, pngFaults } = await import("../support/file-checks.ts");

@@ -1,32 +1,34 @@
-/** Compares the gateway's balances with what its callers know: every millionth must be explained. Pure. */
+/** Holds the accounting of the gateway against what its callers know: every millionth is explained; of chats row by row. */
 
+import * as z from "zod/mini";
 import { micro } from "../support/bill.ts";
+import { type Audit, imagesOf, type TaskData } from "../support/api-answers.ts";
+import { startWrangler } from "../support/wrangler.ts";
 import type { Wallets } from "./accounts.ts";
-import type { Audit, TaskData } from "./answers.ts";
 import type { ChatAccount } from "./chats.ts";
 
 /** What is known of one account when all its tasks are final. */
 export interface AccountFacts {
   name: string;
   wallets: Wallets;
-  /** The charges of its completed tasks in millionths. */
+  /** Millionths of its completed tasks. */
   charged: number;
   chats: ChatAccount;
 }
 
-/** The charge of a completed task in millionths: of several images, only those that were made count. */
-export function toCharge({ status, metadata, result }: TaskData): number {
+/** What a completed task was charged, in millionths: of several images those that were made. */
+export function chargeOf({ status, metadata, result }: Pick<TaskData, "status" | "metadata" | "result">): number {
   if (status !== "completed") return 0;
   const price = micro(metadata.reserved);
-  return metadata.kind === "image" ? (price / (metadata.n ?? 1)) * (result?.images?.length ?? 0) : price;
+  return metadata.kind === "image" ? (price / Number(metadata["n"] ?? 1)) * imagesOf(result).length : price;
 }
 
 /**
- * Every unexplained amount. A chat whose Worker was killed stays reserved until its hold's alarm
- * returns the money, eleven minutes later: as all chats of a run have the same size, the reserved amount must be a multiple of one
- * hold, on each account at most as many as chats were lost there, and in all as many as the audit counts as open.
+ * Every amount that the gateway reports and its callers cannot explain. A chat whose Worker was killed is held until its own alarm
+ * returns the money, eleven minutes later: as all chats of a run are of one size, what is held must be so many times one
+ * hold, on each account at most as many as chats were lost there, and all that the audit calls open.
  */
-export function balanceFaults(audit: Audit, accounts: readonly AccountFacts[], chatCost: number): string[] {
+export function accountingFaults(audit: Audit, accounts: readonly AccountFacts[], chatCost: number): string[] {
   const faults: string[] = [];
   if (audit.drift.length > 0) faults.push(`the audit has drift: ${JSON.stringify(audit.drift)}`);
   const hold = audit.tasks_open === 0 ? 0 : micro(audit.reserved) / audit.tasks_open;
@@ -63,4 +65,41 @@ function walletFaults(name: string, { quota, used, reserved, remaining }: Wallet
   if (quota !== null && micro(quota) !== micro(remaining ?? 0) + micro(used) + micro(reserved))
     faults.push(`${name}: quota ${quota} is not remaining ${remaining} + used ${used} + reserved ${reserved}`);
   return faults;
+}
+
+// One text for each: the output is short however long the run was.
+const question = `SELECT
+  (SELECT group_concat(task_id) FROM entry r WHERE step = 'reserve' AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')) AS held,
+  (SELECT group_concat(task_id) FROM entry WHERE step = 'close' AND kind = 'chat' AND charged = 0) AS free`;
+const shape = z.array(z.object({ results: z.array(z.object({ held: z.nullable(z.string()), free: z.nullable(z.string()) })) }));
+
+/** Ids of what is still held, and of chats that were closed without a charge. */
+export interface ChatRows {
+  held: string[];
+  free: string[];
+}
+
+/** Reads the ledger of a gateway that has ended. */
+export async function readChatRows(stateDir: string): Promise<ChatRows> {
+  const place = ["--local", "--persist-to", stateDir, "-c", "wrangler.toml"];
+  const wrangler = startWrangler(["d1", "execute", "DB", ...place, "--json", "--command", question], stateDir, process.env);
+  const code = await wrangler.exited;
+  const output = wrangler.output();
+  if (code !== 0) throw new Error(`the ledger could not be read:\n${output}`);
+  const row = shape
+    .parse(JSON.parse(output.slice(output.indexOf("["), output.lastIndexOf("]") + 1)))
+    .at(0)
+    ?.results.at(0);
+  return { held: idsIn(row?.held), free: idsIn(row?.free) };
+}
+
+const idsIn = (text: string | null | undefined) => text?.split(",") ?? [];
+
+/** Chats that were answered, or left while the gateway lived on, and are not charged; and holds that are nobody's. */
+export function rowFaults({ held, free }: ChatRows, charged: ReadonlySet<string>): string[] {
+  return [
+    ...held.filter((id) => charged.has(id)).map((id) => `${id} was answered and is still held`),
+    ...held.filter((id) => !id.startsWith("chatcmpl-")).map((id) => `${id} is still held`),
+    ...free.filter((id) => charged.has(id)).map((id) => `${id} was answered and not charged`),
+  ];
 }

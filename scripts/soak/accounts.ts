@@ -1,10 +1,10 @@
-/** The run's accounts, through the admin API: one with a large quota, one with a small account quota, one with a small key quota. */
+/** The run's accounts, through the operator's API: one with room, one whose account and one whose key is always near its end. */
 
-import { audit, newKey, wallet, walletList, type Audit, type Wallet } from "./answers.ts";
+import { account, apiKeyList, audit, newApiKey, type Audit, type Wallet } from "../support/api-answers.ts";
 import type { Account } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
-/** The amount that a tight wallet gets at the start and with each addition, in balance units: some images, or one video. */
+/** What a tight wallet gets at the start and again with each addition, in balance units: some images, or one video. */
 const tightQuota = 3;
 const plans = [
   { name: "roomy", quota: 1_000_000, keyQuota: null },
@@ -12,13 +12,13 @@ const plans = [
   { name: "tight-key", quota: null, keyQuota: 4 * tightQuota },
 ];
 
-/** The wallets of an account and its key. */
+/** An account's wallet and its key's. */
 export interface Wallets {
   account: Wallet;
   key: Wallet;
 }
 
-/** The operator's requests. The gateway must be up. */
+/** What the operator does. The gateway has to be up. */
 export class Operator {
   readonly #http: HttpClient;
   readonly #token: string;
@@ -33,14 +33,14 @@ export class Operator {
   async createAccounts(): Promise<Account[]> {
     const accounts: Account[] = [];
     for (const { name, quota, keyQuota } of plans) {
-      const { id } = read(wallet, await this.#ask("POST", "/accounts", { email: `${name}@example.com`, name, quota }));
-      const key = read(newKey, await this.#ask("POST", `/accounts/${id}/keys`, { name: "soak", quota: keyQuota }));
+      const { id } = read(account, await this.#ask("POST", "/accounts", { email: `${name}@example.com`, name, quota }));
+      const key = read(newApiKey, await this.#ask("POST", `/accounts/${id}/keys`, { name: "soak", quota: keyQuota }));
       accounts.push({ name, id, keyId: key.id, apiKey: key.key, isTight: name !== "roomy" });
     }
     return accounts;
   }
 
-  /** Raises the tight account's quota, so that its clients reach it again and again. Sent as a total: a repeat adds nothing. */
+  /** Gives the tight account some more, so that its clients meet the edge again and again. Said as a sum: a repeat adds nothing. */
   async addToTight(accounts: readonly Account[]): Promise<void> {
     this.#additions++;
     for (const { id, name } of accounts) {
@@ -50,13 +50,13 @@ export class Operator {
 
   /** The wallets of an account and its key. */
   async wallets({ id, keyId }: Account): Promise<Wallets> {
-    const account = read(wallet, await this.#ask("GET", `/accounts/${id}`));
-    const key = read(walletList, await this.#ask("GET", `/accounts/${id}/keys`)).data.find((one) => one.id === keyId);
+    const wallet = read(account, await this.#ask("GET", `/accounts/${id}`));
+    const key = read(apiKeyList, await this.#ask("GET", `/accounts/${id}/keys`)).data.find((one) => one.id === keyId);
     if (!key) throw new Error(`the key ${keyId} is gone`);
-    return { account, key };
+    return { account: wallet, key };
   }
 
-  /** The audit. */
+  /** The sums of the ledger against those of the wallets. */
   async audit(): Promise<Audit> {
     return read(audit, await this.#ask("GET", "/audit"));
   }

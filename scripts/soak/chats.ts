@@ -1,32 +1,36 @@
-/** Chats, whole and streamed, some interrupted by the client, and what each must have cost. */
+/** Chats, whole and streamed, some left half-way, and what each must have cost. */
 
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
 import type { Account, History } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
 const model = "textA-1";
 const path = "/v1/chat/completions";
-// All chats have the same size, so that all reserve and cost the same. With this token limit the reservation is no
-// multiple of a task's price, so that reserved chats can be distinguished.
+// All chats are of one size, so that all hold the same and cost the same. With this many tokens at most, the hold is no
+// multiple of anything that a task costs: what is held can be told apart.
 const maxTokens = 211;
 const promptLength = 64;
-const directives = { "": 88, "sandbox:fail": 6, "sandbox:flaky": 6 };
+const directives = [
+  [88, ""],
+  [6, "sandbox:fail"],
+  [6, "sandbox:flaky"],
+] as const;
 
 /** What the clients know of an account's chats. */
 export interface ChatAccount {
   /** Millionths that are certainly charged, or will be. */
   charged: number;
-  /** Chats whose end no client saw: charged, reserved or never started. */
+  /** Chats whose end nobody saw: charged, held or never begun. */
   uncertain: number;
 }
 
 /** All chats of a run. */
 export class Chats {
-  /** Millionths for one chat, known after the first answer. */
+  /** Millionths for one chat, once one was answered. */
   cost: number | undefined;
-  /** The ids of the chats that are certainly charged. */
+  /** The ids of those that are certainly charged. */
   readonly chargedIds = new Set<string>();
   readonly #hungUp: { account: Account; id: string; from: number; to: number }[] = [];
   readonly #accounts = new Map<Account, ChatAccount>();
@@ -48,48 +52,48 @@ export class Chats {
     return known;
   }
 
-  /** One chat with a whole answer. */
+  /** One chat, answered whole. */
   async whole(account: Account, random: Random): Promise<void> {
     const content = this.#content(random);
-    const answer = await this.#http.ask("POST", path, account.apiKey, { body: toBody(content, false) });
+    const answer = await this.#http.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
     if (!answer) return this.#lost(account);
     if (answer.status !== 200) return this.#refused(account, content, answer);
-    this.#charge(account, readId(answer.text), read(chatAnswer, answer).usage);
+    this.#charge(account, idIn(answer.text), read(chatAnswer, answer).usage);
     this.#history.count("chats answered whole");
   }
 
-  /** One streamed chat; its client may disconnect after the first event. A started chat is charged in any case. */
+  /** One chat in pieces; its caller may hang up after the first. What was begun is paid for all the same. */
   async streamed(account: Account, random: Random, hangsUp: boolean): Promise<void> {
     const hangUp = new AbortController();
     const content = this.#content(random);
     const begun = Date.now();
     const end = await this.#http.attempt(`POST ${path} streamed`, async (signal) => {
-      const response = await this.#http.open(path, account.apiKey, toBody(content, true), AbortSignal.any([signal, hangUp.signal]));
+      const response = await this.#http.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
       if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
-      if (response.status !== 200) return { status: response.status, text: await response.text() };
-      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      if (response.status !== 200 || !response.body) return { status: response.status, text: await response.text() };
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
       for (let next = await reader.read(); !next.done; next = await reader.read()) {
         text += next.value;
         if (hangsUp && text.includes("\n\n")) return { status: 0, text };
       }
-      // A stream that ends without [DONE] is broken, even if the connection was closed properly.
+      // A stream that just stops is broken, however politely.
       if (!text.includes("data: [DONE]")) throw new Error("the stream ended before [DONE]");
       return { status: 200, text };
     });
     if (end?.status === 0) {
       hangUp.abort();
-      this.#hungUp.push({ account, id: readId(end.text), from: begun, to: Date.now() });
+      this.#hungUp.push({ account, id: idIn(end.text), from: begun, to: Date.now() });
       this.#history.count("chats hung up");
       return;
     }
     if (!end) return this.#lost(account);
     if (end.status !== 200) return this.#refused(account, content, end);
-    this.#charge(account, readId(end.text), readUsage(end.text));
+    this.#charge(account, idIn(end.text), usageIn(end.text));
     this.#history.count("chats streamed");
   }
 
-  /** At the end of a run: chats that were interrupted while the gateway kept running are charged in full, those of a crash are uncertain. */
+  /** When all is over: chats that were left while the gateway lived on are charged whole, those of a crash are uncertain. */
   judgeHungUp(crashes: readonly { at: number }[], settleMs: number): void {
     for (const { account, id, from, to } of this.#hungUp.splice(0)) {
       const crashed = crashes.some(({ at }) => at >= from && at <= to + settleMs);
@@ -130,16 +134,16 @@ export class Chats {
   }
 }
 
-const toBody = (content: string, stream: boolean): object => ({
+const bodyOf = (content: string, stream: boolean): object => ({
   model,
   max_tokens: maxTokens,
   messages: [{ role: "user", content }],
   ...(stream && { stream, stream_options: { include_usage: true } }),
 });
 
-const readId = (text: string): string => /"id":"(chatcmpl-[\w-]+)"/.exec(text)?.[1] ?? "";
+const idIn = (text: string): string => /"id":"(chatcmpl-[\w-]+)"/.exec(text)?.[1] ?? "";
 
-function readUsage(events: string): Usage | undefined {
+function usageIn(events: string): Usage | undefined {
   const data = events.split("\n").flatMap((line) => (line.startsWith("data: {") ? [line.slice("data: ".length)] : []));
   return data.map((text) => chatChunk.parse(JSON.parse(text)).usage).findLast((usage) => usage) ?? undefined;
 }

@@ -1,21 +1,21 @@
-/** The final checks: every accepted task is listed and final, its files exist, and every millionth is explained. */
+/** The questions at the end: is every accepted task there, final and with its files, and is every millionth explained? */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { characterList, charactersOf, type TaskData } from "../support/api-answers.ts";
 import type { Operator } from "./accounts.ts";
-import { characterList, type TaskData } from "./answers.ts";
-import { type AccountFacts, balanceFaults, toCharge } from "./accounting.ts";
+import { type AccountFacts, accountingFaults, chargeOf } from "./accounting.ts";
 import type { Chats } from "./chats.ts";
 import type { Account, History } from "./history.ts";
-import { readMarker } from "./orders.ts";
-import { listFiles, type Queries } from "./queries.ts";
+import { markerOf } from "./submissions.ts";
+import { filesOf, type Queries } from "./queries.ts";
 import { read, type HttpClient } from "./http-client.ts";
-import { forEachLimited } from "./watch.ts";
+import { inTurns } from "./queries.ts";
 
 const mostPages = 100;
 const fetchAttempts = 3;
 
-/** The inputs of the checks. */
-export interface VerdictTools {
+/** What the questions need. */
+export interface CheckTools {
   accounts: readonly Account[];
   history: History;
   http: HttpClient;
@@ -24,11 +24,12 @@ export interface VerdictTools {
   chats: Chats;
 }
 
-/** All tasks that the gateway lists, by account. */
-export type Listed = Map<Account, TaskData[]>;
+/** All tasks that the gateway knows, by account. */
+export type Listed = Map<Account, ListedTask[]>;
+type ListedTask = Pick<TaskData, "id" | "status" | "metadata" | "result">;
 
-/** Reads all lists completely, and adopts the tasks whose submission was sent once and never answered. */
-export async function listAll({ accounts, history, queries }: VerdictTools): Promise<Listed> {
+/** Reads all lists to their ends, and takes up the tasks whose submission was sent once and never answered. */
+export async function listAll({ accounts, history, queries }: CheckTools): Promise<Listed> {
   const listed: Listed = new Map();
   for (const account of accounts) {
     const all: TaskData[] = [];
@@ -41,7 +42,7 @@ export async function listAll({ accounts, history, queries }: VerdictTools): Pro
     }
     listed.set(account, all);
     for (const { id, metadata } of all) {
-      const order = history.orders.find((one) => one.account === account && one.marker === readMarker(metadata));
+      const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
       if (order?.state !== "lost") continue;
       history.count("lost submissions found");
       history.accept(order, id, Date.now());
@@ -50,7 +51,7 @@ export async function listAll({ accounts, history, queries }: VerdictTools): Pro
   return listed;
 }
 
-/** Every accepted task must be listed once, and no other task. */
+/** Every accepted task is listed once, and nothing else is. */
 export function listFaults(history: History, listed: Listed): string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
@@ -58,7 +59,7 @@ export function listFaults(history: History, listed: Listed): string[] {
     for (const { id, metadata } of tasks) {
       if (seen.has(id)) faults.push(`${id} is listed twice`);
       seen.add(id);
-      const order = history.orders.find((one) => one.account === account && one.marker === readMarker(metadata));
+      const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
       if (!order) faults.push(`${id} is listed, nobody asked for it: ${JSON.stringify(metadata)}`);
       else if (order.id !== id)
         faults.push(`${id} is listed for ${order.marker}, which was ${order.state}${order.id ? ` as ${order.id}` : ""}`);
@@ -69,7 +70,7 @@ export function listFaults(history: History, listed: Listed): string[] {
   return faults;
 }
 
-/** Every task must end as its prompt's directive says. Only a crash may make it miss its deadline, and only its owner cancels it. */
+/** Every task ended as its prompt told the sandbox to end it. Only crashes make one miss its deadline, and only its owner cancels it. */
 export function endFaults(history: History, crashes: readonly { at: number }[]): string[] {
   return [...history.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];
@@ -80,33 +81,34 @@ export function endFaults(history: History, crashes: readonly { at: number }[]):
         ? "content_policy_violation"
         : "completed";
     const end = final.error ?? final.status;
-    // A crash costs at most one lease, which fits into the deadline; two crashes, or one during a minute's work, do not.
+    // One crash costs at most one lease, and there is time for that; not for two, nor on top of a minute's work.
     const delays = crashes.filter(({ at }) => acceptedAt <= at && at < final.at).length + (prompt.includes("sandbox:slow") ? 1 : 0);
     const isRight = end === told || (end === "cancelled" && isCancelAsked) || (end === "deadline_exceeded" && delays > 1);
     return isRight ? [] : [`${id} (${order.kind}, "${prompt}") ended as ${end}, expected was ${told}`];
   });
 }
 
-/** Queries every accepted task once more, and downloads every file. Returns the number of files. */
-export async function checkTasks({ history, queries }: VerdictTools): Promise<number> {
+/** Asks for every accepted task once more, and fetches every file. Answers how many files there were. */
+export async function checkTasks({ history, queries }: CheckTools): Promise<number> {
   let files = 0;
-  await forEachLimited([...history.tasks.values()], async (task) => {
-    const data = await retry(() => queries.task(task));
+  await inTurns([...history.tasks.values()], async (task) => {
+    const data = await patiently(() => queries.task(task));
     if (!data) return history.fault(`${task.id} got no answer`);
-    const urls = listFiles(data);
+    const urls = filesOf(data);
     if ((data.status === "completed") !== urls.length > 0) history.fault(`${task.id} is ${data.status} with ${urls.length} files`);
     for (const url of urls) {
       files++;
-      if (!(await retry(async () => (await queries.file(url, task.id)) || undefined))) history.fault(`${task.id}: a file got no answer`);
+      if (!(await patiently(async () => (await queries.file(url, task.id)) || undefined)))
+        history.fault(`${task.id}: a file got no answer`);
     }
   });
   return files;
 }
 
-/** Every created character must be in its account's list, and no other. */
-export async function checkCharacters({ accounts, http, history }: VerdictTools, listed: Listed): Promise<void> {
+/** Every character that was made is in its account's list, and no other. */
+export async function checkCharacters({ accounts, http, history }: CheckTools, listed: Listed): Promise<void> {
   for (const account of accounts) {
-    const made = (listed.get(account) ?? []).flatMap(({ result }) => (result?.data?.characters ?? []).map(({ id }) => id));
+    const made = (listed.get(account) ?? []).flatMap(({ result }) => charactersOf(result).map(({ id }) => id));
     const answer = await http.ask("GET", "/v1/characters?limit=100", account.apiKey);
     const { data, has_more: hasMore } = answer ? read(characterList, answer) : { data: [], has_more: false };
     const missing = hasMore ? [] : made.filter((id) => !data.some((one) => one.id === id));
@@ -116,26 +118,26 @@ export async function checkCharacters({ accounts, http, history }: VerdictTools,
   }
 }
 
-/** Waits until all balances are explained, because the reservation of a lost submission is returned by an alarm; returns the remaining faults. */
-export async function waitForBalances(
-  tools: VerdictTools,
+/** Waits until the books are explained, for a reservation that nobody was told of is given back by an alarm; answers the faults that stay. */
+export async function settledAccounting(
+  tools: CheckTools,
   listed: Listed,
   options: { withinMs: number; allowsHolds: boolean },
 ): Promise<string[]> {
   for (const deadline = Date.now() + options.withinMs; ; await sleep(1_000)) {
     const facts: AccountFacts[] = [];
     for (const account of tools.accounts) {
-      const charged = (listed.get(account) ?? []).reduce((sum, task) => sum + toCharge(task), 0);
+      const charged = (listed.get(account) ?? []).reduce((sum, task) => sum + chargeOf(task), 0);
       facts.push({ name: account.name, wallets: await tools.operator.wallets(account), charged, chats: tools.chats.of(account) });
     }
     const audit = await tools.operator.audit();
-    const faults = balanceFaults(audit, facts, tools.chats.cost ?? 0);
+    const faults = accountingFaults(audit, facts, tools.chats.cost ?? 0);
     if (audit.tasks_open > 0 && !options.allowsHolds) faults.push(`${audit.tasks_open} are still open, ${audit.reserved} reserved`);
     if (faults.length === 0 || Date.now() > deadline) return faults;
   }
 }
 
-async function retry<T>(ask: () => Promise<T | undefined>): Promise<T | undefined> {
+async function patiently<T>(ask: () => Promise<T | undefined>): Promise<T | undefined> {
   for (let attempt = 1; attempt <= fetchAttempts; attempt++) {
     const answer = await ask();
     if (answer !== undefined) return answer;

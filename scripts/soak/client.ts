@@ -1,36 +1,37 @@
-/** One client: performs one action after the other, chosen at random, until the load ends. */
+/** One client: does one thing after the other, at random, until the load ends. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "../support/random.ts";
 import type { Chats } from "./chats.ts";
-import type { Random } from "./random.ts";
 import type { Account, History } from "./history.ts";
-import { newOrder } from "./orders.ts";
-import { listFiles, type Queries } from "./queries.ts";
-import { conflict, repeat, submit } from "./submitting.ts";
+import { newOrder } from "./submissions.ts";
+import { filesOf, type Queries } from "./queries.ts";
+import { conflict, repeat, submit } from "./submissions.ts";
 import type { HttpClient } from "./http-client.ts";
 
-const actions = {
-  image: 18,
-  video: 7,
-  character: 4,
-  remix: 3,
-  twice: 3,
-  repeat: 5,
-  chat: 8,
-  stream: 6,
-  hangUp: 4,
-  poll: 14,
-  wait: 6,
-  list: 5,
-  balance: 6,
-  file: 6,
-  cancel: 4,
-};
-/** A client with more open tasks submits no more, so that the load is bounded during a long outage. */
-const maxOpen = 12;
+const actions = [
+  [18, "image"],
+  [7, "video"],
+  [4, "character"],
+  [3, "remix"],
+  [3, "twice"],
+  [5, "repeat"],
+  [8, "chat"],
+  [6, "stream"],
+  [4, "hangUp"],
+  [14, "poll"],
+  [6, "wait"],
+  [5, "list"],
+  [6, "balance"],
+  [6, "file"],
+  [4, "cancel"],
+] as const;
+type Action = (typeof actions)[number][1];
+/** An account with more open tasks asks for no more: the load is bounded however long an outage lasts. */
+const mostOpen = 12;
 const pauseMs = [50, 350] as const;
 
-/** The tools of a client; all but the random source are shared. */
+/** What a client works with; all but the random choices is shared. */
 export interface ClientTools {
   account: Account;
   random: Random;
@@ -38,17 +39,17 @@ export interface ClientTools {
   http: HttpClient;
   queries: Queries;
   chats: Chats;
-  /** While the gateway is down nothing new is started; started actions continue. */
+  /** While the gateway is down nothing new is begun; what was begun goes on. */
   gateway: { readonly isUp: boolean };
 }
 
-/** Works until the load ends, and then finishes its current action. */
+/** Works until told to stop, and finishes what it has begun then. */
 export async function runClient(tools: ClientTools, stopping: AbortSignal): Promise<void> {
   const { random, history, account, gateway } = tools;
   while (!stopping.aborted) {
     await sleep(random.between(...pauseMs));
     if (!gateway.isUp) continue;
-    const action = random.weighted(actions);
+    const action = random.weighted<Action>(actions);
     try {
       await perform(action, tools);
     } catch (error) {
@@ -57,7 +58,7 @@ export async function runClient(tools: ClientTools, stopping: AbortSignal): Prom
   }
 }
 
-async function perform(action: keyof typeof actions, tools: ClientTools): Promise<void> {
+async function perform(action: Action, tools: ClientTools): Promise<void> {
   const { account, random, history, http, queries, chats } = tools;
   const open = history.open(account);
   const answered = history.orders.filter((order) => order.account === account && order.state === "accepted" && order.idempotencyKey);
@@ -66,13 +67,13 @@ async function perform(action: keyof typeof actions, tools: ClientTools): Promis
     case "video":
     case "character":
     case "remix":
-      if (open.length >= maxOpen) return;
+      if (open.length >= mostOpen) return;
       return submit(newOrder(action, account, history, random), history, http);
     case "twice": {
-      if (open.length >= maxOpen) return;
+      if (open.length >= mostOpen) return;
       const order = newOrder("image", account, history, random);
       order.idempotencyKey ??= `key-${order.marker}`;
-      // Sent at the same moment, so that both run in the gateway in parallel.
+      // At the same moment: the two meet inside the gateway.
       await Promise.all([submit(order, history, http), submit(order, history, http)]);
       return;
     }
@@ -99,7 +100,7 @@ async function perform(action: keyof typeof actions, tools: ClientTools): Promis
       const completed = history.completed(account);
       const task = completed.length > 0 ? random.pick(completed) : undefined;
       const data = task && (await queries.task(task));
-      if (data) await queries.file(random.pick(listFiles(data)), data.id);
+      if (data) await queries.file(random.pick(filesOf(data)), data.id);
       return;
     }
     case "cancel":

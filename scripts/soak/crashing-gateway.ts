@@ -1,14 +1,16 @@
-/** The real gateway on one state, killed and restarted repeatedly. */
+/** The gateway of a run with its processes: started, killed at once with all of them, restarted on its state. */
 
 import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startGateway, type Gateway } from "../support/gateway.ts";
 import { claimPort } from "../support/port.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
+import { errorCode } from "../support/error-code.ts";
 import { LogKeeper } from "./log-keeper.ts";
-import { killDescendants } from "./processes.ts";
 
-// Below the range of ephemeral ports: a client that connects to a port of that range while
-// the gateway is down may connect to itself, and then block the port.
+// Below the range from which systems take the ports of outgoing connections: who connects to a port of that range while
+// nobody listens may be connected to himself, and then hold the port.
 const lowestPort = 20_000;
 const highestPort = 29_999;
 const portAttempts = 20;
@@ -21,18 +23,18 @@ export interface Crash {
 
 /** Settings of the gateway. */
 export interface CrashingGatewayOptions {
-  /** The directory of the state and the log. */
+  /** Holds the state and the log. */
   directory: string;
   random: Random;
   signal: AbortSignal;
 }
 
-/** A gateway that always uses the same address while it runs. */
+/** A gateway that always listens at the same address, when it does. */
 export class CrashingGateway {
   readonly baseUrl: string;
   readonly log: LogKeeper;
   readonly crashes: Crash[] = [];
-  /** How many times it ended without being asked to. */
+  /** How many times it ended although nobody asked. */
   unaskedEnds = 0;
   readonly #options: CrashingGatewayOptions;
   readonly #port: number;
@@ -47,19 +49,19 @@ export class CrashingGateway {
 
   /** Starts it for the first time. */
   static async start(options: CrashingGatewayOptions): Promise<CrashingGateway> {
-    // A killed runtime leaves temporary files: they are deleted with the run's directory.
+    // A killed runtime leaves its temporary files: they go with ours.
     process.env["TMPDIR"] = options.directory;
     const gateway = new CrashingGateway(options, await freePort(options.random));
     await gateway.#start();
     return gateway;
   }
 
-  /** The directory of the persistent state. */
+  /** Where everything that lasts is kept. */
   get stateDir(): string {
     return join(this.#options.directory, "state");
   }
 
-  /** True while it accepts requests. */
+  /** Whether it is there to be asked. */
   get isUp(): boolean {
     return this.#running !== undefined;
   }
@@ -69,7 +71,7 @@ export class CrashingGateway {
     return this.#running?.adminToken ?? "";
   }
 
-  /** Kills all of its processes at once. */
+  /** Kills everything that belongs to it, in the middle of whatever it does. */
   async kill(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -78,14 +80,14 @@ export class CrashingGateway {
     await running?.stop();
   }
 
-  /** Restarts it on the state after the crash. */
+  /** Starts it again on what the crash left. */
   async restart(): Promise<void> {
     await this.#start();
     const crash = this.crashes.at(-1);
     if (crash) crash.upAt = Date.now();
   }
 
-  /** Stops it cleanly. */
+  /** Ends it in peace. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -108,9 +110,68 @@ export class CrashingGateway {
 async function freePort(random: Random): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await claimPort(Math.floor(random.between(lowestPort, highestPort)));
+      return await claimPort(random.int(lowestPort, highestPort - 1));
     } catch (error) {
       if (attempt === portAttempts) throw error;
     }
   }
+}
+
+const goneWithinMs = 5_000;
+
+interface Process {
+  pid: number;
+  parent: number;
+  /** Ended, and waiting for its parent to hear of it. */
+  isZombie: boolean;
+  command: string;
+}
+
+/** Kills every process that descends from this one, all at once and without warning, and waits until they are gone. Answers how many there were. */
+async function killDescendants(): Promise<number> {
+  const killed = descendants();
+  for (const { pid } of killed) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch (error) {
+      // It died with its parent.
+      if (errorCode(error) !== "ESRCH") throw error;
+    }
+  }
+  for (const deadline = Date.now() + goneWithinMs; ; await sleep(50)) {
+    const left = survivors(killed);
+    if (left.length === 0) return killed.length;
+    if (Date.now() > deadline)
+      throw new Error(`still there after SIGKILL: ${left.map(({ pid, command }) => `${pid} ${command}`).join("; ")}`);
+  }
+}
+
+function descendants(): Process[] {
+  const all = processes();
+  const found = new Set([process.pid]);
+  // A child may be listed before its parent.
+  for (let size = 0; size !== found.size;) {
+    size = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  return all.filter(({ pid, command, isZombie }) => pid !== process.pid && found.has(pid) && !isZombie && !command.startsWith("ps "));
+}
+
+/** Orphans have another parent now: they are known by their number and command. */
+function survivors(killed: readonly Process[]): Process[] {
+  const now = new Map(processes().map((one) => [one.pid, one]));
+  return killed.filter(({ pid, command }) => {
+    const same = now.get(pid);
+    return same !== undefined && !same.isZombie && same.command === command;
+  });
+}
+
+function processes(): Process[] {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,state=,args="], { encoding: "utf8", maxBuffer: 1 << 24 }).split("\n");
+  return lines.flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line);
+    if (!match) return [];
+    const [, pid, parent, state = "", command = ""] = match;
+    return [{ pid: Number(pid), parent: Number(parent), isZombie: state.startsWith("Z"), command }];
+  });
 }

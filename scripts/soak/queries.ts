@@ -1,15 +1,28 @@
-/** The clients' queries: tasks on every path, lists, balances, files. Each task state is compared with what was seen before. */
+/** What clients look at: tasks by every path until their ends, lists, balances, files. Whatever is seen of a task is held against what was seen before. */
 
-import { balance } from "../support/api-answers.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/mini";
+import {
+  balance,
+  characterStatus,
+  charactersOf,
+  imagesOf,
+  taskAnswer,
+  type TaskData,
+  taskList,
+  videosOf,
+  videoStatus,
+} from "../support/api-answers.ts";
 import { digestFaults } from "../support/file-checks.ts";
-import { kindStatus, taskAnswer, taskList, type TaskData } from "./answers.ts";
-import type { Account, History, KnownTask } from "./history.ts";
+import type { Account, History, Kind, KnownTask } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
 const pageSize = 100;
 const kindPaths = { image: undefined, video: "/v1/videos/generations", remix: "/v1/videos/generations", character: "/v1/characters_tasks" };
 
-/** The queries of a run's clients. */
+const kindStatus = z.union([videoStatus, characterStatus]);
+
+/** The questions of a run's clients. */
 export class Queries {
   readonly #history: History;
   readonly #http: HttpClient;
@@ -19,7 +32,7 @@ export class Queries {
     this.#http = http;
   }
 
-  /** The generic query. Undefined if the answer was lost; a missing accepted task is a fault. */
+  /** The generic query. Undefined when the answer was lost; an accepted task that is not there is a fault. */
   async task(task: KnownTask, waitSeconds?: number): Promise<TaskData | undefined> {
     const before = task.sight;
     const wait = waitSeconds === undefined ? "" : `?wait=${waitSeconds}`;
@@ -34,18 +47,18 @@ export class Queries {
     return data;
   }
 
-  /** The query of the task's own kind, if there is one. */
+  /** The query of the task's own kind, where there is one. */
   async taskOfKind(task: KnownTask): Promise<void> {
     const path = kindPaths[task.order.kind];
     if (!path) return void (await this.task(task));
     const before = task.sight;
     const answer = await this.#http.ask("GET", `${path}/${task.id}`, task.order.account.apiKey);
     if (!answer) return;
-    if (answer.status === 200) this.#history.saw(task, before, read(kindStatus, answer));
+    if (answer.status === 200) this.#history.saw(task, before, { ...read(kindStatus, answer), error: undefined });
     else this.#history.fault(`${task.id} was accepted, ${path} answered ${answer.status}`);
   }
 
-  /** Cancels a task. A final task must be refused. */
+  /** Ends a task. One that was final before is refused. */
   async cancel(task: KnownTask): Promise<void> {
     const before = task.sight;
     task.isCancelAsked = true;
@@ -59,7 +72,7 @@ export class Queries {
     if (data.status !== "failed") this.#history.fault(`${task.id} was cancelled and is ${data.status}`);
   }
 
-  /** One page of the account's tasks, and whether there are more. Undefined if the answer was lost. */
+  /** One page of the account's tasks, and whether there are more. Undefined when the answer was lost. */
   async list(account: Account, after?: string): Promise<{ data: TaskData[]; hasMore: boolean } | undefined> {
     const before = new Map([...this.#history.tasks].map(([id, task]) => [id, task.sight]));
     const answer = await this.#http.ask("GET", `/v1/tasks?limit=${pageSize}${after ? `&after=${after}` : ""}`, account.apiKey);
@@ -74,7 +87,7 @@ export class Queries {
     return { data, hasMore };
   }
 
-  /** Both balances must not be negative. */
+  /** Both balances: never below zero. */
   async balances(account: Account): Promise<void> {
     for (const path of ["/v1/balance", "/v1/user/balance"]) {
       const answer = await this.#http.ask("GET", path, account.apiKey);
@@ -85,7 +98,7 @@ export class Queries {
     }
   }
 
-  /** Downloads a file and compares it with its digest. False if the answer was lost. */
+  /** Fetches a file and compares it with its digest. False when it was lost on the way. */
   async file(url: string, owner: string): Promise<boolean> {
     const faults = await this.#http.attempt(`GET ${new URL(url).pathname}`, async (signal) => {
       const response = await fetch(url, { signal });
@@ -99,9 +112,49 @@ export class Queries {
   }
 }
 
-/** The URLs of all files of a completed task. */
-export function listFiles({ result }: TaskData): string[] {
-  const videos = (result?.videos ?? []).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
-  const portraits = (result?.data?.characters ?? []).map((character) => character.profile_picture_url);
-  return [...(result?.images ?? []).flatMap(({ url }) => url), ...videos, ...portraits];
+/** The addresses of all files of a completed task. */
+export function filesOf({ result }: TaskData): string[] {
+  const videos = videosOf(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
+  const portraits = charactersOf(result).map((character) => character.profile_picture_url);
+  return [...imagesOf(result).flatMap(({ url }) => url), ...videos, ...portraits];
+}
+
+const roundMs = 1_000;
+const atOnce = 8;
+/** What a task may take from its submission on, and the time in which its end has to show. */
+const deadlineMs: Record<Kind, number> = { image: 120_000, character: 300_000, video: 600_000, remix: 600_000 };
+const graceMs = 15_000;
+
+/** Looks at all open tasks again and again until told to stop. */
+export async function watch(history: History, queries: Queries, gateway: { readonly isUp: boolean }, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    await inTurns(gateway.isUp ? history.open() : [], async (task) => {
+      await queries.task(task).catch((error: unknown) => history.fault(`${task.id}: ${String(error)}`));
+    });
+    await sleep(roundMs);
+  }
+}
+
+/** Waits until all tasks are final. One that outlives its deadline is a fault, and is not waited for. */
+export async function untilAllFinal(history: History, stopping: AbortSignal): Promise<void> {
+  for (;;) {
+    const open = history.open();
+    const late = open.filter(({ order, acceptedAt }) => Date.now() > acceptedAt + deadlineMs[order.kind] + graceMs);
+    if (stopping.aborted || late.length === open.length) {
+      for (const { id, order, sight } of late)
+        history.fault(`${id} (${order.kind}) is past its deadline and still ${sight.status} ${sight.progress}`);
+      return;
+    }
+    await sleep(roundMs / 2);
+  }
+}
+
+/** Does the work for each item, some at a time. */
+export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+    }),
+  );
 }

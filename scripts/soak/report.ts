@@ -1,20 +1,20 @@
-/** A short report of a run. */
+/** What a run was like, in a few lines. */
 
 import type { Crash } from "./crashing-gateway.ts";
 import type { History, KnownTask } from "./history.ts";
 import type { Loss } from "./http-client.ts";
 
-// An outage lasts a little longer at both ends: requests break while the processes end, and the first answers are slow.
+// An outage shows a little longer at both ends: requests break as the processes die, and the first answers are slow.
 const beforeMs = 250;
 const afterMs = 5_000;
 
-/** The time from the restart after a crash to the end of a task that was open then. */
+/** How long an open task took from the restart after a crash to its end. */
 export interface Recovery {
   task: KnownTask;
   seconds: number;
 }
 
-/** For every task that was open at a crash: the time from the last restart before its end. Slowest first. */
+/** For every task that was open at a crash: from the last restart before its end to that end. Slowest first. */
 export function recoveries(tasks: Iterable<KnownTask>, crashes: readonly Crash[]): Recovery[] {
   const found: Recovery[] = [];
   for (const task of tasks) {
@@ -25,11 +25,11 @@ export function recoveries(tasks: Iterable<KnownTask>, crashes: readonly Crash[]
   return found.sort((a, b) => b.seconds - a.seconds);
 }
 
-/** Requests that were lost while the gateway was running. */
+/** Requests that were lost although the gateway was up all the time. */
 export const lossesWithoutCrash = (losses: readonly Loss[], crashes: readonly Crash[]): Loss[] =>
   losses.filter(({ from, to }) => !crashes.some((crash) => to >= crash.at - beforeMs && from <= crash.upAt + afterMs));
 
-/** Formats the report. */
+/** The report. */
 export function report(
   history: History,
   crashes: readonly Crash[],
@@ -52,15 +52,15 @@ export function report(
   return [
     `${facts.requests} requests, ${facts.losses} of them lost; ${history.orders.length} submissions (${keyed} with a key), ${tasks.length} accepted`,
     `${crashes.length} kills; down for ${starts.map((seconds) => seconds.toFixed(1)).join(", ")} s`,
-    `tasks: ${formatList(ends)}`,
-    `also: ${formatList(history.counts)}`,
+    `tasks: ${listOf(ends)}`,
+    `also: ${listOf(history.counts)}`,
     `open at a kill: ${recovered.length} tasks; final after the restart within 10 s ${within(0, 10)}, 40 s ${within(10, 40)}, 80 s ${within(40, 80)}, longer ${within(80, Infinity)}`,
     `slowest recoveries: ${slowest.join(", ") || "none"}; longest task ${longest.toFixed(1)} s from its acceptance`,
     `${facts.files} files compared with their digests; ${facts.held} chats of killed Workers still held`,
   ].join("\n");
 }
 
-const formatList = (counts: Map<string, number>) =>
+const listOf = (counts: Map<string, number>) =>
   [...counts]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, count]) => `${name} ${count}`)

@@ -1,50 +1,50 @@
-/** One run of the soak: the load, the crashes during it, the wait for everything to end, and the checks. */
+/** One run of the soak: the load, the crashes during it, the wait for everything to end, and the verdict. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { priceList } from "../support/api-answers.ts";
+import { modelList } from "../support/api-answers.ts";
+import { Random } from "../support/random.ts";
 import { Operator } from "./accounts.ts";
 import { Chats } from "./chats.ts";
 import { runClient } from "./client.ts";
 import type { CrashingGateway } from "./crashing-gateway.ts";
-import { Random } from "./random.ts";
 import { type Account, History } from "./history.ts";
-import { readChatRows, rowFaults } from "./ledger.ts";
+import { readChatRows, rowFaults } from "./accounting.ts";
 import { Queries } from "./queries.ts";
 import { lossesWithoutCrash, report } from "./report.ts";
 import { read, HttpClient } from "./http-client.ts";
-import { checkCharacters, checkTasks, endFaults, listAll, listFaults, waitForBalances } from "./checks.ts";
-import { untilAllFinal, watch } from "./watch.ts";
+import { checkCharacters, checkTasks, endFaults, listAll, listFaults, settledAccounting } from "./checks.ts";
+import { untilAllFinal, watch } from "./queries.ts";
 
 const killEveryMs = [10_000, 25_000] as const;
 const stayDownMs = [0, 2_000] as const;
-/** The reservation of a crashed submission is returned after thirty seconds; the rest is for slow machines. */
-const balancesWithinMs = 75_000;
-/** The alarm of a chat's hold is due eleven minutes after the chat began. */
+/** A reservation whose submission died is given back thirty seconds later; the rest is for slow machines. */
+const booksWithinMs = 75_000;
+/** The alarm of a chat's hold comes eleven minutes after the chat began. */
 const holdsWithinMs = 720_000;
-/** An interrupted stream is settled in this time at the latest. */
+/** A stream that was left is settled in this time at the latest. */
 const chatSettleMs = 25_000;
 
-/** The options of a run. */
+/** What a run is to be. */
 export interface SoakOptions {
   seed: number;
   minutes: number;
   clients: number;
-  /** True also waits for the holds of killed chats. */
+  /** Wait for the holds of killed chats, too. */
   waitsForHolds: boolean;
   signal: AbortSignal;
-  print: (line: string) => void;
+  say: (line: string) => void;
 }
 
-/** Runs the load against a gateway that was just started. Returns the faults. */
+/** Runs the load against a gateway that was just started. Answers what was wrong. */
 export async function soak(gateway: CrashingGateway, options: SoakOptions): Promise<string[]> {
-  const { seed, print, signal } = options;
+  const { seed, say, signal } = options;
   const history = new History();
   const http = new HttpClient(gateway.baseUrl);
   const operator = new Operator(http, gateway.adminToken);
   const accounts = await operator.createAccounts();
   const prices = await http.ask("GET", "/v1/models", accounts.at(0)?.apiKey ?? "");
   if (!prices) throw new Error("the price list got no answer");
-  const chats = new Chats(read(priceList, prices), history, http);
+  const chats = new Chats(read(modelList, prices), history, http);
   const queries = new Queries(history, http);
   const tools = { accounts, history, http, queries, operator, chats };
 
@@ -61,11 +61,11 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
     loadEnd.abort();
     watchEnd.abort();
   }
-  // Clients finish their current actions: submissions with a key are repeated until there is an answer.
+  // They finish what they have begun: who has a key repeats until there is an answer.
   await Promise.all(clients);
   await watching;
 
-  print(`the load has ended, ${history.open().length} tasks are open`);
+  say(`the load has ended, ${history.open().length} tasks are open`);
   await listAll(tools);
   const drained = new AbortController();
   const draining = watch(history, queries, gateway, AbortSignal.any([drained.signal, signal]));
@@ -79,10 +79,10 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   const files = await checkTasks(tools);
   for (const fault of endFaults(history, gateway.crashes)) history.fault(fault);
   await checkCharacters(tools, listed);
-  for (const fault of await waitForBalances(tools, listed, { withinMs: balancesWithinMs, allowsHolds: true })) history.fault(fault);
+  for (const fault of await settledAccounting(tools, listed, { withinMs: booksWithinMs, allowsHolds: true })) history.fault(fault);
   if (options.waitsForHolds) {
-    print("waiting for the holds of killed chats");
-    for (const fault of await waitForBalances(tools, listed, { withinMs: holdsWithinMs, allowsHolds: false })) history.fault(fault);
+    say("waiting for the holds of killed chats");
+    for (const fault of await settledAccounting(tools, listed, { withinMs: holdsWithinMs, allowsHolds: false })) history.fault(fault);
   }
   for (const { what, from, to } of lossesWithoutCrash(http.losses, gateway.crashes))
     history.fault(`${what}, asked ${new Date(from).toISOString()}, lost after ${to - from} ms without a crash`);
@@ -90,14 +90,14 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   await gateway.stop();
   const rows = await readChatRows(gateway.stateDir);
   for (const fault of rowFaults(rows, chats.chargedIds)) history.fault(fault);
-  print(report(history, gateway.crashes, { requests: http.requests, losses: http.losses.length, files, held: rows.held.length }));
+  say(report(history, gateway.crashes, { requests: http.requests, losses: http.losses.length, files, held: rows.held.length }));
   return history.faults;
 }
 
-/** Kills and restarts the gateway until the time is over; it is running at the end. */
+/** Kills and restarts the gateway until the minutes are over; it is up in the end. */
 async function crashes(
   gateway: CrashingGateway,
-  { seed, minutes, signal, print }: SoakOptions,
+  { seed, minutes, signal, say }: SoakOptions,
   onRestart: () => Promise<void>,
 ): Promise<void> {
   const random = new Random(seed);
@@ -110,7 +110,7 @@ async function crashes(
     await sleep(random.between(...stayDownMs), undefined, { signal });
     await gateway.restart();
     const { at, upAt } = gateway.crashes.at(-1)!;
-    print(`kill ${gateway.crashes.length} after ${(life / 1000).toFixed(1)} s, up again after ${((upAt - at) / 1000).toFixed(1)} s`);
+    say(`kill ${gateway.crashes.length} after ${(life / 1000).toFixed(1)} s, up again after ${((upAt - at) / 1000).toFixed(1)} s`);
     await onRestart();
   }
   await sleep(Math.max(0, end - Date.now()), undefined, { signal });

@@ -1,8 +1,9 @@
 /** A small client of the gateway's public API: submit, poll, chat, balances, download. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import type * as z from "zod/mini";
-import { balance, chatAnswer, chatChunk, priceList, submission } from "./api-answers.ts";
+import { balance, chatAnswer, chatChunk, modelList, submission } from "./api-answers.ts";
 import type { Balances, PriceList, Status, Submission, Usage } from "./api-answers.ts";
 
 const requestDeadlineMs = 60_000;
@@ -49,7 +50,7 @@ export class ApiClient {
 
   /** The available models and their prices. */
   async prices(): Promise<PriceList> {
-    return this.#json(priceList, "/v1/models");
+    return this.#json(modelList, "/v1/models");
   }
 
   /** A whole chat answer. */
@@ -67,9 +68,8 @@ export class ApiClient {
     const response = await this.#ask("/v1/chat/completions", body);
     const pieces: string[] = [];
     let usage: Usage | undefined;
-    for (const line of (await response.text()).split(/\r?\n/)) {
-      if (!line.startsWith("data:")) continue;
-      const data = line.slice("data:".length).trim();
+    if (!response.body) return { pieces, usage, done: false };
+    for await (const { data } of response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
       if (data === "[DONE]") return { pieces, usage, done: true };
       const chunk = chatChunk.parse(JSON.parse(data));
       const piece = chunk.choices[0]?.delta.content;

@@ -14,7 +14,7 @@ export function chatCost(prices: PriceList, model: string, usage: Usage): number
   const price = prices.data.find((entry) => entry.id === model)?.price;
   if (!price) throw new Error(`${model} is not in the price list`);
   const cost =
-    usage.prompt_tokens * micro(price.input_million_tokens ?? 0) + usage.completion_tokens * micro(price.output_million_tokens ?? 0);
+    usage.prompt_tokens * micro(price["input_million_tokens"] ?? 0) + usage.completion_tokens * micro(price["output_million_tokens"] ?? 0);
   return Math.ceil(cost / 1e6) / 1e6;
 }
 

@@ -1,6 +1,7 @@
 /** The demo account: found or created through the admin API, with a new key on every start. */
 
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
+import { account, accountList, newApiKey } from "./api-answers.ts";
 
 const email = "demo@example.com";
 /** Only for a local gateway. */
@@ -17,10 +18,6 @@ export interface DemoAccount {
   /** In balance units; null is unlimited. */
   remaining: number | null;
 }
-
-const account = z.object({ id: z.string(), remaining: z.nullable(z.number()) });
-const accounts = z.object({ data: z.array(account) });
-const createdKey = z.object({ key: z.string() });
 
 /** Signs up the demo user, which creates the account. On later starts this is refused, which is ignored. */
 export async function signUpDemo(baseUrl: string): Promise<void> {
@@ -47,9 +44,9 @@ export async function createDemoKey(baseUrl: string, adminToken: string): Promis
     if (!response.ok) throw new Error(`${method} /admin${path} answered ${response.status}: ${text.slice(0, 500)}`);
     return shape.parse(JSON.parse(text));
   };
-  const found = await ask(accounts, "GET", `/accounts?email=${encodeURIComponent(email)}`);
+  const found = await ask(accountList, "GET", `/accounts?email=${encodeURIComponent(email)}`);
   const { id, remaining } = found.data[0] ?? (await ask(account, "POST", "/accounts", { email, name: "Demo", quota: demoQuota }));
   await ask(account, "PATCH", `/accounts/${id}`, { admin: true });
-  const { key } = await ask(createdKey, "POST", `/accounts/${id}/keys`, { name: "demo", quota: null });
+  const { key } = await ask(newApiKey, "POST", `/accounts/${id}/keys`, { name: "demo", quota: null });
   return { email, password, apiKey: key, remaining };
 }

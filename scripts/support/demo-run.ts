@@ -3,7 +3,16 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type * as z from "zod/mini";
-import { characterStatus, imageTask, videoStatus, type PriceList, type Status, type Usage, type VideoStatus } from "./api-answers.ts";
+import {
+  characterStatus,
+  imagesOf,
+  taskAnswer,
+  videoStatus,
+  type PriceList,
+  type Status,
+  type Usage,
+  type VideoStatus,
+} from "./api-answers.ts";
 import type { ApiClient, Download } from "./api-client.ts";
 import { chatCost } from "./bill.ts";
 import { digestFaults, mp4Faults, pngFaults } from "./file-checks.ts";
@@ -77,8 +86,8 @@ export class DemoRun {
   /** One or more images of this size; resolves to their number. */
   images(name: string, body: Body<{ n?: number }>, pixels: { width: number; height: number }): Promise<number | undefined> {
     return this.#step(name, body.model, async (step) => {
-      const status = await this.#complete(step, "/v1/images/generations", body, "/v1/tasks", imageTask, (answer) => answer.data);
-      const images = status.result?.images ?? [];
+      const status = await this.#complete(step, "/v1/images/generations", body, "/v1/tasks", taskAnswer, (answer) => answer.data);
+      const images = imagesOf(status.result);
       const wanted = body.n ?? 1;
       if (images.length !== wanted) step.fault(`${images.length} images were made, asked were ${wanted}`);
       for (const [index, image] of images.entries()) {

@@ -1,7 +1,7 @@
 /** `/admin`: the operator's accounts, keys and books. */
 
 import { Hono, type MiddlewareHandler } from "hono";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import * as accounts from "../db/accounts.ts";
 import * as apiKeys from "../db/api-keys.ts";
 import { limitsRates } from "../config.ts";
@@ -12,11 +12,12 @@ import { audit } from "../db/audit.ts";
 import { readBalance, changeQuota, openWallet, remaining, toUnits } from "../db/ledger.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { changeScope, scopeFields, scopeView } from "./key-scope.ts";
+import { changeScope, scopeView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query } from "./query.ts";
+import { query } from "./query.ts";
+import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
+import { accountsQuery, auditQuery } from "./schema/queries.ts";
 
 /** Addresses that guessed too often, and until when this isolate does not listen to them. */
 const guessers = new Map<string, number>();
@@ -39,51 +40,10 @@ const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfter: secondsLeft(now) });
 
-/** Balance units with at most six decimals, kept as whole millionths. */
-const units = (least: number) =>
-  z.pipe(
-    z.number().check(
-      z.refine((amount) => amount >= least && amount <= 1e9 && Math.abs(amount * 1e6 - Math.round(amount * 1e6)) < 1e-3, {
-        params: { rule: "bad_amount" },
-      }),
-    ),
-    z.transform((amount: number) => Math.round(amount * 1e6)),
-  );
-const quota = () => z.nullable(units(0));
-
-const newAccount = z.object({
-  email: z.string().check(z.refine((text) => text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text), { params: { rule: "bad_email" } })),
-  name: z.optional(z.string().check(z.maxLength(200))),
-  quota: quota(),
-});
-const accountChange = z.object({
-  quota: z.optional(quota()),
-  add: z.optional(units(-1e9)),
-  disabled: z.optional(z.boolean()),
-  admin: z.optional(z.boolean()),
-});
-const keyChange = z.object({
-  name: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
-  quota: z.optional(quota()),
-  ...scopeFields,
-});
-const newKey = z.object({
-  ...scopeFields,
-  name: z.string().check(z.minLength(1), z.maxLength(200)),
-  quota: quota(),
-  expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
-});
-
-const accountsQuery = z.object({ ...pageFields, email: z.optional(z.string()) });
-
-/** Only this account. */
-const auditQuery = z.object({ account: z.optional(z.string()) });
-
 export const admin = new Hono<AppEnv>()
   .use(isOperator)
   .post("/accounts", createAccount)
   .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
-  .all("/accounts", notAllowed("GET, HEAD, POST"))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
   .post("/accounts/:id/keys", createKey)
@@ -124,17 +84,7 @@ export const admin = new Hono<AppEnv>()
         started_at: Math.floor(books.startedAt / 1000),
       },
     });
-  })
-  .all("/audit", notAllowed("GET, HEAD"))
-  .all(
-    "/*",
-    unknownPath([
-      [/\/accounts\/[^/]+$/, "GET, HEAD, PATCH"],
-      [/\/accounts\/[^/]+\/keys$/, "GET, HEAD, POST"],
-      [/\/accounts\/[^/]+\/invitations$/, "POST"],
-      [/\/keys\/[^/]+$/, "DELETE, PATCH"],
-    ]),
-  );
+  });
 
 async function findAccount(c: AppContext): Promise<accounts.Account> {
   const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");
@@ -179,7 +129,7 @@ async function createAccount(c: AppContext): Promise<Response> {
   const body = await readFields(c, newAccount, ["quota"]);
   const { account, statement } = accounts.insertAccount(c.env.DB, body.email, body.name ?? null);
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, account.id, body.quota)]);
-  if (created!.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "conflict" }] });
+  if (created?.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "conflict" }] });
   return answer(c, await accountView(c, account), 201);
 }
 
@@ -229,6 +179,6 @@ async function createKey(c: AppContext): Promise<Response> {
     scope: changeScope({}, body),
   });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
-  if (created!.results.length === 0) throw new ApiError("too_many_keys");
+  if (created?.results.length === 0) throw new ApiError("too_many_keys");
   return answer(c, { ...(await keyView(c, apiKey)), key }, 201);
 }

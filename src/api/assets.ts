@@ -5,7 +5,6 @@ import { isSigned } from "../asset-urls.ts";
 import { describeAsset, openAsset } from "../assets.ts";
 import { signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
-import { notAllowed } from "./errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
 export const assets = new Hono<AppEnv>()
@@ -22,8 +21,7 @@ export const assets = new Hono<AppEnv>()
     c.header("access-control-allow-headers", "Range, If-None-Match, If-Range");
     c.header("access-control-max-age", "86400");
     return c.body(null, 204);
-  })
-  .all("/*", notAllowed("GET, HEAD, OPTIONS"));
+  });
 
 async function deliver(c: AppContext): Promise<Response> {
   // Keys have no character that a URL would change: a path that needs decoding is none of ours.

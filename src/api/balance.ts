@@ -6,20 +6,10 @@ import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
 import { readBalance, remaining, toUnits } from "../db/ledger.ts";
 import { bearerToken, countRequest } from "./auth.ts";
+import { sentences } from "./balance-sentences.ts";
 import { isBrowserToken } from "./browser-tokens.ts";
 import { prepare } from "./errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
-
-/** The interface's four sentences, in part 7, and three of our own. */
-const sentences = {
-  noHeader: "No Authorization header",
-  unknownKey: "Failed to get token info",
-  unknownUser: "Failed to get user quota",
-  fault: "Failed to get used quota",
-  browserToken: "A browser token may not read balances",
-  rate_limit_exceeded: "Too many requests",
-  method_not_allowed: "Method not allowed",
-};
 
 type Scope = "key" | "account";
 

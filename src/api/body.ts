@@ -31,7 +31,7 @@ export async function readObject(c: AppContext, maxBytes: number): Promise<Recor
 /** Throws 415 for anything but JSON as it is: a compressed body could be a thousand times as large as what was sent. */
 export function requireJson(c: AppContext): void {
   requireUncompressed(c);
-  const type = (c.req.header("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  const type = (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
   if (type !== "application/json") throw new ApiError("unsupported_media_type");
 }
 

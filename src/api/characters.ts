@@ -1,20 +1,19 @@
 /** `/v1/characters`: the account's characters, and forgetting one. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
 import { signedUrl } from "../asset-urls.ts";
 import { characterPicture, removeAssets } from "../assets.ts";
 import { characterById, deleteCharacter, listCharacters } from "../db/characters.ts";
 import { lifeTimes, signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppEnv, answer, assetBase } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query } from "./query.ts";
+import { query } from "./query.ts";
+import { pageQuery } from "./schema/queries.ts";
 
 export const characters = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(z.object(pageFields)), async (c) => {
+  .get("/", admitted("read"), query(pageQuery), async (c) => {
     const { accountId } = c.get("caller");
     const page = c.req.valid("query");
     await requireRow(page.after, async (id) => (await characterById(c.env.DB, accountId, id)) !== null);
@@ -39,7 +38,6 @@ export const characters = new Hono<AppEnv>()
     );
     return answer(c, toList(data, found.length > page.limit));
   })
-  .all("/", notAllowed("GET, HEAD"))
   .delete("/:id", admitted("read"), async (c) => {
     const { accountId } = c.get("caller");
     const id = c.req.param("id");
@@ -49,5 +47,4 @@ export const characters = new Hono<AppEnv>()
     await removeAssets(c.env.ASSETS, [characterPicture(id)]);
     await deleteCharacter(db, accountId, id);
     return c.body(null, 204);
-  })
-  .all("/*", unknownPath([[/\/characters\/[^/]+$/, "DELETE"]]));
+  });

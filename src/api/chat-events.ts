@@ -1,11 +1,11 @@
-/** From the lines of an upstream's event stream to the events that the caller gets. Pure. */
+/** From an upstream's event stream to the events that the caller gets. Pure. */
 
 import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
 import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport } from "./chat-answer.ts";
 
-/** Characters of a line. */
-const maxLine = 32 * 1024 * 1024;
+/** Characters of an event. */
+const maxEvent = 32 * 1024 * 1024;
 
 /** What the caller's events bear and may show. */
 interface Shown {
@@ -15,7 +15,7 @@ interface Shown {
   wantsUsage: boolean;
 }
 
-/** Turns the lines of an upstream's events into those that the caller gets. */
+/** Turns an upstream's events into those that the caller gets. Read by our own lines: `docs/decisions`, "Where libraries do the work". */
 export class EventTranslator {
   readonly meter = new ChatMeter();
   /** The upstream said that the answer is whole. */
@@ -26,7 +26,10 @@ export class EventTranslator {
   readonly #shown: Shown;
   readonly #decoder = new TextDecoder();
   #head = "";
+  /** The line that has not ended yet. */
   #rest = "";
+  /** The data of the event that has not ended yet, behind a line end each. */
+  #data = "";
 
   constructor(shown: Shown) {
     this.#shown = shown;
@@ -35,13 +38,15 @@ export class EventTranslator {
   /** The events in some bytes of the stream; without bytes, those in its end. Stops at the end of the answer or the first fault. */
   push(bytes: Uint8Array | undefined): string {
     let out = "";
-    const text = this.#rest + (bytes ? this.#decoder.decode(bytes, { stream: true }) : `${this.#decoder.decode()}\n`);
+    const text = bytes ? this.#decoder.decode(bytes, { stream: true }) : `${this.#decoder.decode()}\n\n`;
     let from = 0;
     try {
-      for (let end = text.indexOf("\n"); end !== -1 && !this.isDone; from = end + 1, end = text.indexOf("\n", from))
-        out += this.#line(text.slice(from, end));
-      this.#rest = text.slice(from);
-      if (this.#rest.length > maxLine) throw new ProviderError("unclear", "chat: too long an event");
+      for (let end = text.indexOf("\n"); end !== -1 && !this.isDone; from = end + 1, end = text.indexOf("\n", from)) {
+        out += this.#line(this.#rest + text.slice(from, end));
+        this.#rest = "";
+      }
+      this.#rest += text.slice(from);
+      if (this.#rest.length + this.#data.length > maxEvent) throw new ProviderError("unclear", "chat: too long an event");
     } catch (error) {
       this.fault = error;
     }
@@ -51,8 +56,11 @@ export class EventTranslator {
   #line(line: string): string {
     // Its comments keep connections alive; their text is the upstream's.
     if (line.startsWith(":")) return ":\n\n";
-    if (!line.startsWith("data:")) return "";
-    const data = line.slice(5).trim();
+    if (line.startsWith("data:")) this.#data += `\n${line.slice(5)}`;
+    // An event ends with an empty line. Its other fields, as `event` and `id`, say nothing in chats.
+    if (line !== "" && line !== "\r") return "";
+    const data = this.#data.trim();
+    this.#data = "";
     if (data === "") return "";
     if (data === "[DONE]") {
       this.isDone = true;

@@ -16,16 +16,15 @@ import { admittedToSubmit } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
-import { notAllowed, toErrorObject } from "./errors.ts";
+import { toErrorObject } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { requireScope } from "./key-scope.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
-import { dryRunQuery } from "./query.ts";
+import { query } from "./query.ts";
+import { submissionQuery } from "./schema/queries.ts";
 
-export const chat = new Hono<AppEnv>()
-  .post("/completions", admittedToSubmit(), dryRunQuery, complete)
-  .all("/completions", notAllowed("POST"));
+export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit(), query(submissionQuery), complete);
 
 /** After its caller has hung up the platform lets a Worker go on for thirty seconds; the rest of them is for settling. */
 const drainMs = 20_000;

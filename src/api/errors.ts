@@ -3,10 +3,11 @@
 import type { ErrorHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ApiError, type ErrorCode, type Violation, statusAndType } from "../errors.ts";
+import { ApiError, type ErrorCode } from "../errors.ts";
 import { alert } from "../log.ts";
+import { errorBody } from "./error-body.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
-import { type Language, t } from "../messages/index.ts";
+import type { Language } from "../messages/index.ts";
 
 const byStatus: Record<number, ErrorCode> = {
   400: "invalid_request",
@@ -29,29 +30,6 @@ function toApiError(error: unknown, requestId: string): ApiError {
   return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
 }
 
-const describeViolation = (language: Language, violation: Violation) => t(language, violation.rule, violation.values);
-
-/** The `error` object: the first violation gives message and param, all of them stand in the details. */
-function errorBody(error: ApiError, language: Language) {
-  const [first] = error.violations;
-  const isAboutField = first && error.code !== "model_not_available";
-  return {
-    message: isAboutField
-      ? t(language, "violated", { param: first.param, reason: describeViolation(language, first) })
-      : t(language, error.sentence?.key ?? error.code, error.sentence?.values),
-    type: statusAndType(error.code).type,
-    code: error.code,
-    param: first?.param ?? null,
-    ...(error.violations.length > 0 && {
-      details: error.violations.map((violation) => ({
-        param: violation.param,
-        message: describeViolation(language, violation),
-        ...(violation.allowed !== undefined && { allowed: violation.allowed }),
-      })),
-    }),
-  };
-}
-
 /** Prepares an answer's status and headers; the family gives the body. */
 export function prepare(c: AppContext, thrown: unknown): { error: ApiError; status: ContentfulStatusCode } {
   const error = toApiError(thrown, c.get("requestId"));
@@ -63,7 +41,8 @@ export function prepare(c: AppContext, thrown: unknown): { error: ApiError; stat
 
 function inLanguage(c: AppContext): Language {
   c.header("content-language", c.get("language"));
-  c.header("vary", "Accept-Language", { append: true });
+  // A finished answer is the 404 that becomes a 405: it varies already.
+  if (!c.finalized) c.header("vary", "Accept-Language", { append: true });
   return c.get("language");
 }
 
@@ -91,15 +70,5 @@ export function pathNotFound(c: AppContext): ApiError {
 }
 
 /** For paths that exist, but not with this method. */
-export const notAllowed = (allow: string) => () => {
-  throw new ApiError("method_not_allowed", { headers: { allow } });
-};
-
-/**
- * The end of a family: its paths that exist, each with its methods, and 404 for all others. One handler for the whole
- * family, for a route of its own beside each path would keep hono from its fast router.
- */
-export const unknownPath = (known: [path: RegExp, allow: string][]) => (c: AppContext) => {
-  const allow = known.find(([path]) => path.test(c.req.path))?.[1];
-  throw allow === undefined ? pathNotFound(c) : new ApiError("method_not_allowed", { headers: { allow } });
-};
+export const onMethodNotAllowed = (c: AppContext, methods: string[]) =>
+  onError(new ApiError("method_not_allowed", { headers: { allow: methods.join(", ") } }), c);

@@ -1,27 +1,22 @@
 /** `/v1/events`: the account's ended tasks in the order in which they ended, for callers that were away. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query, waitField } from "./query.ts";
+import { query } from "./query.ts";
+import { eventsQuery } from "./schema/queries.ts";
 
 /** D1 is asked this often while a caller waits: one row, or none. */
 const waitStepMs = 2_000;
 
-const listQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
+export const events = new Hono<AppEnv>().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));
 
-export const events = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(listQuery), async (c) => list(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"))
-  .all("/*", unknownPath([]));
-
-async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof listQuery>): Promise<Response> {
+async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
   const { DB } = c.env;
   let place: number | undefined;

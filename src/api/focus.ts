@@ -42,6 +42,6 @@ export function focusTable(rows: Used[], owner: Owner): string {
   const charges = rows.filter(({ charged, completed }) => charged > 0 || completed > 0);
   return (
     line(Object.keys(columns)) +
-    charges.map((used) => line(Object.values(columns).map((text) => text({ ...used, day: used.day! }, owner)))).join("")
+    charges.map((used) => line(Object.values(columns).map((text) => text({ ...used, day: used.day ?? 0 }, owner)))).join("")
   );
 }

@@ -1,27 +1,19 @@
-/** `/v1/images`, `/v1/videos`, `/v1/characters_tasks`: submissions. */
+/** `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`: submissions. */
 
-import { Hono, type MiddlewareHandler } from "hono";
+import { Hono } from "hono";
 import { admittedToSubmit } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
-import type { AppEnv } from "./frame.ts";
-import { dryRunQuery } from "./query.ts";
+import { type AppEnv, middleware } from "./frame.ts";
+import { query } from "./query.ts";
+import { submissionQuery } from "./schema/queries.ts";
 import { submit } from "./submit.ts";
 
-export const images = new Hono<AppEnv>()
-  .post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "image"))
-  .all("/generations", notAllowed("POST"));
+const dryRunQuery = query(submissionQuery);
 
-const noVideoPath = unknownPath([
-  [/\/generations$/, "POST"],
-  [/\/generations\/[^/]+$/, "GET, HEAD"],
-  [/\/[^/]+\/remix$/, "POST"],
-]);
-const isGenerations: MiddlewareHandler<AppEnv> = (c, next) => (c.req.param("collection") === "generations" ? next() : noVideoPath(c));
+export const images = new Hono<AppEnv>().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "image"));
 
-export const videos = new Hono<AppEnv>()
-  // As a parameter, for a fixed name beside `/:id/remix` would keep hono from its fast router.
-  .post("/:collection", isGenerations, admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"))
-  .post("/:id/remix", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "remix", c.req.param("id")))
-  .all("/*", noVideoPath);
+export const videos = new Hono<AppEnv>().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"));
 
-export const characterTasks = new Hono<AppEnv>().all("/*", unknownPath([[/characters_tasks\/[^/]+$/, "GET, HEAD"]]));
+/** Apart from `videos`, for a parameter beside a fixed name would keep hono from its fast router. Brings its own middleware. */
+export const remixes = new Hono<AppEnv>().post("/v1/videos/:id/remix", middleware, admittedToSubmit("browser tokens"), dryRunQuery, (c) =>
+  submit(c, "remix", c.req.param("id")),
+);

@@ -1,25 +1,11 @@
 /** What a key may be used for: as it is given, shown and held to. */
 
-import * as z from "zod/mini";
-import { modelNamed, modelNames } from "../catalog/models.ts";
+import { modelNamed } from "../catalog/models.ts";
 import type { Caller, KeyScope } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 
-export const taskKinds = ["image", "video", "character", "remix"] as const;
-
-/** A list of these words without an empty one, which would allow nothing. */
-export const someOf = <const T extends string>(words: readonly T[]) =>
-  z.array(z.enum(words)).check(z.minLength(1), z.maxLength(words.length));
-
 /** The canonical names of models. */
-export const canonical = (names: string[]) => names.map((name) => modelNamed(name)!.id);
-
-/** The fields of a key; null takes a limit away. */
-export const scopeFields = {
-  models: z.optional(z.nullable(someOf(modelNames))),
-  kinds: z.optional(z.nullable(someOf(["chat", ...taskKinds]))),
-  max_open_tasks: z.optional(z.nullable(z.int().check(z.gte(1), z.lte(1_000_000)))),
-};
+export const canonical = (names: string[]) => names.map((name) => modelNamed(name)?.id ?? name);
 
 /** As the fields give it. */
 interface Given {

@@ -5,11 +5,10 @@ import { findKey } from "../db/api-keys.ts";
 import { readBalance, remaining, toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { scopeView } from "./key-scope.ts";
 
-export const key = new Hono<AppEnv>().get("/", admitted("read"), show).all("/", notAllowed("GET, HEAD"));
+export const key = new Hono<AppEnv>().get("/", admitted("read"), show);
 
 async function show(c: AppContext): Promise<Response> {
   const { keyHash, keyId } = c.get("caller");

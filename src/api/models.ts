@@ -10,7 +10,6 @@ import { ApiError } from "../errors.ts";
 import { sha256Hex } from "../ids.ts";
 import { isOn } from "../providers/index.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 
@@ -22,13 +21,11 @@ export const models = new Hono<AppEnv>()
     const data = allModels().filter((model) => isUsable(c.env, model));
     return answerTagged(c, { object: "list", data: data.map((model) => toModelEntry(c.env, model)) });
   })
-  .all("/", notAllowed("GET, HEAD"))
   .get("/:id", admitted("read"), (c) => {
     const model = modelNamed(c.req.param("id"));
     if (!model || !isUsable(c.env, model)) throw new ApiError("model_not_found", { status: 404 });
     return answerTagged(c, toModelEntry(c.env, model));
-  })
-  .all("/*", unknownPath([[/\/models\/[^/]+$/, "GET, HEAD"]]));
+  });
 
 /** Whether some route of it is switched on. */
 const isUsable = (env: Env, { id }: Model) => routesFor(id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider)).length > 0;

@@ -1,26 +1,14 @@
 /** What a caller may say about any submission or chat, beside what is to be made: its name for it, and what it may cost. */
 
-import * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
 import { ApiError, type Violation } from "../errors.ts";
 import { toUnits } from "../db/ledger.ts";
 import { type AppContext, queryParameter } from "./frame.ts";
-
-/** Printable: no control, format or unassigned characters, no lone surrogates, no line ends. */
-const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
-
-/** The caller's own name for a submission. */
-export const referenceField = z.string().check(z.refine((text) => printable.test(text), { params: { rule: "bad_reference" } }));
-/** A price in balance units that is not to be exceeded. */
-export const maxCostField = z.number().check(z.gte(0));
-
-const maxCost = { max_cost: z.optional(maxCostField) };
-const optionsOfTask = z.object({ reference: z.optional(referenceField), ...maxCost });
-const optionsOfChat = z.object(maxCost);
+import { chatOptions, taskOptions } from "./schema/bodies.ts";
 
 /** What is wrong with the options of a body. */
 export function optionViolations(body: Record<string, unknown>, of: "task" | "chat"): Violation[] {
-  const result = (of === "task" ? optionsOfTask : optionsOfChat).safeParse(body);
+  const result = (of === "task" ? taskOptions : chatOptions).safeParse(body);
   return result.success ? [] : toViolations(result.error, body);
 }
 

@@ -1,7 +1,7 @@
-/** Parameters of the query: how a path's are checked, and the kinds of them that several paths share. */
+/** How the parameters of a query are checked; what each path takes is in `schema/queries.ts`. */
 
 import { zValidator } from "@hono/zod-validator";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
 import { ApiError } from "../errors.ts";
 
@@ -23,23 +23,3 @@ export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T,
     violations: toViolations(result.error, text).map((violation) => ({ ...violation, param: name })),
   });
 }
-
-/** A whole number of this range. */
-const wholeNumber = (minimum: number, maximum: number) =>
-  z.pipe(
-    z.string().check(
-      z.refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum, {
-        params: { rule: "not_one_of", values: { allowed: `${minimum}-${maximum}` }, allowed: { minimum, maximum } },
-      }),
-    ),
-    z.transform(Number),
-  );
-
-/** `wait`: how many seconds an answer may be held. */
-export const waitField = wholeNumber(1, 60);
-
-/** Of submissions and chats; `isDryRun` reads it before the caller is counted. */
-export const dryRunQuery = query(z.object({ dry_run: z.optional(z.enum(["true", "false"])) }));
-
-/** The parameters of every list: 1 to 100 rows, 20 unless told, after the row with this id. */
-export const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.optional(z.string()) };

@@ -11,7 +11,8 @@ import { maySee } from "./browser-tokens.ts";
 import { onError } from "./errors.ts";
 import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
-import { parseParameter, waitField } from "./query.ts";
+import { parseParameter } from "./query.ts";
+import { waitField } from "./schema/queries.ts";
 
 /** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
@@ -33,7 +34,7 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   const kept = ({ text, ...answer }: Answer) =>
     new Response(text, { headers: { ...answerHeaders(answer, language), ...commonHeaders(c.get("requestId"), c.get("limit")) } });
   const known = finals.get(key);
-  if (known && known.keptUntil! > Date.now()) return kept(known);
+  if (known?.keptUntil !== undefined && known.keptUntil > Date.now()) return kept(known);
   const id = toObjectId(c.env.TASKS, taskId);
   const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`));
   if (!response?.ok) return undefined;
@@ -68,20 +69,15 @@ function waitSeconds(c: AppContext): number {
 /** Answers a status query with a view of the task `:id`. */
 async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
   await admit(c, "read", "browser tokens");
-  const response = await awaitTask(c, c.req.param("id")!, view);
+  const response = await awaitTask(c, c.req.param("id") ?? "", view);
   c.set("hasCommonHeaders", true);
   return unlessKnown(c, response);
 }
 
 const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), onError);
 
-/**
- * The status queries; every other request goes to `rest`. A router of their own, with one handler for a path: of several hono makes
- * a chain, which costs what callers repeat most a tenth of its time.
- */
-export const statusQueries = (rest: Hono<AppEnv>) =>
-  new Hono<AppEnv>({ strict: false })
-    .notFound((c) => rest.fetch(c.req.raw, c.env, c.executionCtx))
-    .get("/v1/tasks/:id", asked("generic"))
-    .get("/v1/videos/generations/:id", asked("video"))
-    .get("/v1/characters_tasks/:id", asked("character"));
+/** One handler for a path, which brings its middleware: of several hono makes a chain, which costs what callers repeat most a tenth of its time. */
+export const statusQueries = new Hono<AppEnv>()
+  .get("/v1/tasks/:id", asked("generic"))
+  .get("/v1/videos/generations/:id", asked("video"))
+  .get("/v1/characters_tasks/:id", asked("character"));

@@ -1,8 +1,8 @@
 /** `/v1/tasks`: the list, cancelling; what else there is of a task has files of its own. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
-import { allModels, deadlineSeconds, modelNamed, modelNames } from "../catalog/models.ts";
+import type * as z from "zod/mini";
+import { allModels, deadlineSeconds, modelNamed } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
@@ -11,49 +11,28 @@ import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { maySee } from "./browser-tokens.ts";
 import { readNoBody } from "./body.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { taskKinds } from "./key-scope.ts";
-import { referenceField } from "./options.ts";
 import { requireRow, toList } from "./page.ts";
-import { pageFields, query } from "./query.ts";
+import { query } from "./query.ts";
+import { tasksQuery } from "./schema/queries.ts";
+import { taskKinds } from "./schema/words.ts";
 import { askTask, readQuestion } from "./status.ts";
 import { showReceipt } from "./receipts.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
-
-const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 
 /** Every kind of task that a model can make. */
 const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
 /** The longest that a task may take, with the time that its settlement may be late. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
-const listQuery = z.object({
-  ...pageFields,
-  status: z.optional(z.enum(statuses)),
-  kind: z.optional(z.enum(taskKinds)),
-  model: z.optional(z.enum(modelNames)),
-  reference: z.optional(referenceField),
-});
-
 export const tasks = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(listQuery), (c) => list(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"))
+  .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
   .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read", "browser tokens"), (c) => streamTask(c, c.req.param("id")))
   .get("/:id/receipt", admitted("read"), (c) => showReceipt(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
-  .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")))
-  .all(
-    "/*",
-    unknownPath([
-      [/\/tasks\/[^/]+$/, "GET, HEAD"],
-      [/\/cancel$/, "POST"],
-      [/\/(?:events|receipt)$/, "GET, HEAD"],
-      [/\/callback$/, "GET, HEAD, POST"],
-    ]),
-  );
+  .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")));
 
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
@@ -69,7 +48,7 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
  * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
  * object knows. So pages are filled from the ledger and each record is read.
  */
-async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof listQuery>): Promise<Response> {
+async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof tasksQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
   let cursor: Place | undefined;
   await requireRow(after, async (id) => (cursor = await findPlace(c, id, reference)) !== undefined);

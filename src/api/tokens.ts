@@ -1,31 +1,16 @@
 /** `/v1/tokens`: makes tokens for browsers, which submit and read a few tasks and nothing else. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
-import { modelNamed, modelNames } from "../catalog/models.ts";
 import { ApiError } from "../errors.ts";
 import { newBrowserToken, sha256Hex } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { admitted } from "./auth.ts";
 import { readFields } from "./body.ts";
-import { notAllowed } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { canonical, someOf, taskKinds } from "./key-scope.ts";
-import { maxCostField } from "./options.ts";
+import { canonical } from "./key-scope.ts";
+import { newToken } from "./schema/bodies.ts";
 
-const taskModels = modelNames.filter((name) => modelNamed(name)!.family !== "chat");
-const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.origin === text;
-
-const newToken = z.object({
-  tasks: z.int().check(z.gte(1), z.lte(20)),
-  max_cost: maxCostField,
-  kinds: z.optional(someOf(taskKinds)),
-  models: z.optional(someOf(taskModels)),
-  origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
-  expires_in: z.int().check(z.gte(60), z.lte(3600)),
-});
-
-export const tokens = new Hono<AppEnv>().post("/", admitted("submission"), create).all("/", notAllowed("POST"));
+export const tokens = new Hono<AppEnv>().post("/", admitted("submission"), create);
 
 async function create(c: AppContext): Promise<Response> {
   const { TOKENS } = c.env;

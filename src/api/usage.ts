@@ -1,16 +1,16 @@
 /** `/v1/usage`: what the account was charged, by day, model, key or reference; as a list or a table for cost tools. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { balanceUnit } from "../config.ts";
 import { toUnits } from "../db/ledger.ts";
 import { type Column, readReferencedUsage, readUsage, type Span, type Used } from "../db/usage.ts";
 import { invalid } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { notAllowed } from "./errors.ts";
 import { focusTable } from "./focus.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { query } from "./query.ts";
+import { toDate, usageQuery } from "./schema/queries.ts";
 
 const dayMs = 86_400_000;
 const mostDays = 92;
@@ -18,21 +18,7 @@ const defaultDays = 30;
 /** Tasks with a reference that one answer reads. */
 const mostReferenced = 20_000;
 
-/** A day in UTC, as its first millisecond. */
-const day = z.pipe(
-  z.string().check(z.refine((text) => toDay(text) !== undefined, { params: { rule: "bad_date" } })),
-  z.transform((text) => toDay(text)!),
-);
-const usageQuery = z.object({
-  from: z.optional(day),
-  to: z.optional(day),
-  group_by: z._default(z.enum(["day", "model", "key", "reference"]), "day"),
-  format: z._default(z.enum(["json", "focus"]), "json"),
-});
-
-export const usage = new Hono<AppEnv>()
-  .get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")))
-  .all("/", notAllowed("GET, HEAD"));
+export const usage = new Hono<AppEnv>().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
 
 async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<typeof usageQuery>): Promise<Response> {
   const span = toSpan(from, to);
@@ -61,16 +47,8 @@ function toSpan(from: number | undefined, to: number | undefined): Span {
   return { first, last };
 }
 
-function toDay(text: string): number | undefined {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // 31 February is read as a day of March.
-  return Number.isNaN(at) || toDate(at) !== text ? undefined : at;
-}
-
-const toDate = (at: number) => new Date(at).toISOString().slice(0, 10);
-
 const toRow = (group: Column, used: Used) => ({
-  [group]: group === "day" ? toDate(used.day!) : used[group],
+  [group]: group === "day" ? toDate(used.day ?? 0) : used[group],
   charged: toUnits(used.charged),
   returned: toUnits(used.returned),
   completed: used.completed,

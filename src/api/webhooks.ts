@@ -1,7 +1,6 @@
 /** `/v1/webhook` and `/v1/webhook_secret`: the account's endpoint for callbacks, and the secret that signs them. */
 
 import { Hono } from "hono";
-import * as z from "zod/mini";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
 import { readWebhook, rotateSecret, setEndpoint } from "../db/webhooks.ts";
 import { ApiError } from "../errors.ts";
@@ -9,26 +8,21 @@ import { newId } from "../ids.ts";
 import { post } from "../tasks/notify.ts";
 import { admitted } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { notAllowed, unknownPath } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { readReceiverUrl } from "./references.ts";
-
-const change = z.object({ url: z.nullable(z.string()) });
+import { webhookChange } from "./schema/bodies.ts";
 
 export const webhook = new Hono<AppEnv>()
   .get("/", admitted("read"), async (c) => answer(c, { url: (await readWebhook(c.env.DB, accountOf(c))).url }))
   .put("/", admitted("read"), setUrl)
-  .all("/", notAllowed("GET, HEAD, PUT"))
-  .post("/test", admitted("submission"), sendTest)
-  .all("/*", unknownPath([[/\/webhook\/test\/?$/, "POST"]]));
+  .post("/test", admitted("submission"), sendTest);
 
 export const webhookSecret = new Hono<AppEnv>()
   .get("/", admitted("read"), async (c) => privately(c, (await readWebhook(c.env.DB, accountOf(c))).secret))
   .post("/", admitted("read"), async (c) => {
     await readNoBody(c);
     return privately(c, await rotateSecret(c.env.DB, accountOf(c)));
-  })
-  .all("/", notAllowed("GET, HEAD, POST"));
+  });
 
 const accountOf = (c: AppContext) => c.get("caller").accountId;
 
@@ -43,7 +37,7 @@ const receiverRules = (c: AppContext) => ({
 });
 
 async function setUrl(c: AppContext): Promise<Response> {
-  const { url: text } = await readFields(c, change, ["url"]);
+  const { url: text } = await readFields(c, webhookChange, ["url"]);
   const { url = null, violations } = text === null ? { violations: [] } : readReceiverUrl("url", text, receiverRules(c));
   if (violations.length > 0) throw new ApiError("invalid_request", { violations });
   await setEndpoint(c.env.DB, accountOf(c), url);

@@ -89,7 +89,7 @@ const handled = {
 };
 
 /** Changes neither the price nor the kind of output: accepted, not sent, and named in `x-dropped-params`. */
-const dropped = [
+export const droppedNames = [
   "audio", // the voice of a spoken answer; only with `modalities`, which is refused then
   "metadata",
   "prediction",
@@ -110,7 +110,7 @@ const refused = {
 } satisfies Record<string, (value: unknown) => boolean>;
 
 /** All fields; `model` is the gateway's own. A test compares them with the client's types. */
-export type ChatField = "model" | keyof typeof forwarded | keyof typeof handled | (typeof dropped)[number] | keyof typeof refused;
+export type ChatField = "model" | keyof typeof forwarded | keyof typeof handled | (typeof droppedNames)[number] | keyof typeof refused;
 
 export const chatBody = z.object({ ...forwarded, ...handled });
 
@@ -124,7 +124,7 @@ export const refusedFields = (body: Record<string, unknown>): Violation[] =>
 
 /** The names of the fields of a raw body that are accepted but not sent. */
 export function droppedFields(body: Record<string, unknown>): string[] {
-  const names: string[] = dropped.filter((field) => body[field] !== undefined);
+  const names: string[] = droppedNames.filter((field) => body[field] !== undefined);
   const { stream_options: options, messages } = body;
   if (typeof options === "object" && options !== null && "include_obfuscation" in options && options.include_obfuscation === true)
     names.push("stream_options.include_obfuscation");

@@ -31,7 +31,7 @@ export const imagePixels: Record<string, readonly [number, number]> = {
 };
 
 /** One of these ratios; the first is the default. */
-export const size = (ratios: readonly string[]) => z._default(z.enum(ratios as [string, ...string[]]), ratios[0]!);
+export const size = (ratios: readonly string[]) => z._default(z.enum(ratios), ratios[0] ?? "");
 
 /** One of these numbers of seconds; the default is given. */
 export const seconds = (allowed: readonly number[], fallback: number) => z._default(z.literal([...allowed]), fallback);

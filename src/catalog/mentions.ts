@@ -10,4 +10,6 @@ export const newestCharacter = "character";
 const mention = /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_.+@-])@([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?)/gu;
 
 /** The usernames mentioned in a prompt, in lower case, each once, in their order. */
-export const mentionsIn = (prompt: string): string[] => [...new Set([...prompt.matchAll(mention)].map((match) => match[1]!.toLowerCase()))];
+export const mentionsIn = (prompt: string): string[] => [
+  ...new Set([...prompt.matchAll(mention)].map(([, name = ""]) => name.toLowerCase())),
+];

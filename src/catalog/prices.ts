@@ -64,8 +64,8 @@ export function shownPrice(price: Price): Record<string, number> {
 /** The inverse of `shownPrice`, for clients that only have `/v1/models`. Its factors are whole numbers, so the inverse is exact. */
 export function priceFromShown(shown: Record<string, number>): Price {
   const price: Price = {};
-  const millionths = (name: string) => Math.round(shown[name]! * 1_000_000);
-  const factor = (name: string, of: string) => (shown[of] ? Math.round(shown[name]! / shown[of]) : 1);
+  const millionths = (name: string) => Math.round((shown[name] ?? 0) * 1_000_000);
+  const factor = (name: string, of: string) => (shown[of] ? Math.round((shown[name] ?? 0) / shown[of]) : 1);
   if (shown["image"] !== undefined) Object.assign(price, { image: millionths("image"), hd_x: factor("image_hd", "image") });
   if (shown["second"] !== undefined) price.second = millionths("second");
   if (shown["second_1080p"] !== undefined) price["1080p_x"] = factor("second_1080p", "second");

@@ -68,8 +68,8 @@ interface Around {
 export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = postOf(env, origin);
-  const letter = (name: "reset" | "confirm", email: string, token: string) =>
-    post!({
+  const letter = async (name: "reset" | "confirm", email: string, token: string) =>
+    post?.({
       to: email,
       subject: say(`mail_${name}_subject`),
       text: say(`mail_${name}`, { link: `${origin}/console/${name}?token=${encodeURIComponent(token)}` }),
@@ -96,8 +96,8 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
     },
     socialProviders: Object.fromEntries(
       loginsOf(env).map((login) => {
-        const [clientId, clientSecret] = secretsOf(env, login);
-        return [login, { clientId: clientId!, clientSecret: clientSecret!, disableSignUp: signup(env) === "closed" }];
+        const [clientId = "", clientSecret = ""] = secretsOf(env, login);
+        return [login, { clientId, clientSecret, disableSignUp: signup(env) === "closed" }];
       }),
     ),
     plugins: [

@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { characterById } from "../db/characters.ts";
+import { type CharacterRow, readCharacters } from "./answers.ts";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn, nothingHere } from "./frame.tsx";
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
@@ -9,23 +10,13 @@ import { Icon } from "./parts/icon.tsx";
 import { Moment } from "./parts/moment.tsx";
 import { Problem } from "./parts/note.tsx";
 
-/** An element of `GET /v1/characters`. Its picture's address is signed anew with each answer. */
-interface CharacterRow {
-  id: string;
-  username: string;
-  display_name: string;
-  profile_picture_url: string;
-  model: string;
-  created_at: number;
-}
-
 async function list(c: ConsoleContext) {
   const { say } = c.var;
   const after = c.req.query("after");
   const answer = await askGateway(c, `/v1/characters${after === undefined ? "" : `?after=${encodeURIComponent(after)}`}`);
   if (!answer.ok)
     return page(c, say("characters"), <Problem text={say("failed")} />, answer.status === 429 ? 429 : answer.status < 500 ? 400 : 500);
-  const { data: found, has_more: hasMore } = await answer.json<{ data: CharacterRow[]; has_more: boolean }>();
+  const { data: found, has_more: hasMore } = await readCharacters(answer);
   return page(
     c,
     say("characters"),
@@ -50,7 +41,7 @@ async function list(c: ConsoleContext) {
             </a>
           )}
           {hasMore && (
-            <a class="btn sm push" href={`/console/characters?after=${found.at(-1)!.id}`}>
+            <a class="btn sm push" href={`/console/characters?after=${found.at(-1)?.id}`}>
               {say("older")}
             </a>
           )}

@@ -1,4 +1,4 @@
-/** What is around every page: language, protective headers, forms from our own pages only, who is signed in. */
+/** What is around every page: language, forms from our own pages only, who is signed in. */
 
 import type { Context, MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
@@ -9,7 +9,7 @@ import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
-import { Attempts, type Auth, authOf, loginsOf } from "./auth.ts";
+import { Attempts, type Auth, authOf } from "./auth.ts";
 import { readBalance, remaining } from "../db/ledger.ts";
 import { postOf } from "./mail.ts";
 import { callerOf, memberOf, openAccount, type Person } from "./members.ts";
@@ -18,7 +18,7 @@ import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
 import { themeCookie, themeOf } from "./shell/theme.ts";
-import { assetBaseUrl, balanceUnit } from "./settings.ts";
+import { balanceUnit } from "./settings.ts";
 
 export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
@@ -40,33 +40,14 @@ export type ConsoleContext = Context<ConsoleEnvironment>;
 
 export const languageCookie = "gateway_language";
 
-/** Nothing from other hosts but the operator's own for assets, no script within pages, no frame. `blob:` is an image that a person has just picked. */
-const policy = (assets: string, logins: string) =>
-  `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'${logins}; base-uri 'none'; frame-ancestors 'none'`;
-
-/** Where the buttons of logins elsewhere lead to: browsers hold redirects after a form to the policy, too. */
-const loginOrigins = { github: " https://github.com", google: " https://accounts.google.com" };
-
-/** Pages with what is somebody's are kept nowhere. */
-const headers: Record<string, string> = {
-  "referrer-policy": "same-origin",
-  "cross-origin-opener-policy": "same-origin",
-  "x-content-type-options": "nosniff",
-  "cache-control": "no-store",
-};
-
 export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
   c.set("say", speakerOf(language));
-  for (const [name, value] of Object.entries(headers)) c.header(name, value);
-  const assets = assetBaseUrl(c.env);
-  const logins = loginsOf(c.env)
-    .map((login) => loginOrigins[login])
-    .join("");
-  c.header("content-security-policy", policy(assets === undefined ? "" : ` ${new URL(assets).origin}`, logins));
+  // Never cache pages with personal data.
+  c.header("cache-control", "no-store");
   const { origin } = new URL(c.req.url);
-  // Browsers say where a form comes from; the cookies' SameSite is the second lock.
+  // Browsers say where a form comes from, and where a script's JSON does, which hono's `csrf` lets pass; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
   const attempts = new Attempts(c.env.DB);
   c.set("attempts", attempts);

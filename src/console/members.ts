@@ -4,7 +4,7 @@ import { type Account, accountById, insertAccount } from "../db/accounts.ts";
 import { type Caller } from "../db/callers.ts";
 import { insertKey } from "../db/api-keys.ts";
 import { sha256Hex } from "../ids.ts";
-import { openWallet } from "../db/ledger.ts";
+import { type Balance, openWallet, readBalance } from "../db/ledger.ts";
 import { reachesPeople } from "./mail.ts";
 import { signup, signupQuota } from "./settings.ts";
 
@@ -56,7 +56,9 @@ export async function callerOf(db: D1Database, { account, keyId }: Member): Prom
     db.prepare("UPDATE api_key SET deleted_at = created_at WHERE id = ?1 AND changes() = 0").bind(apiKey.id),
     db.prepare("SELECT key_id AS keyId FROM member WHERE account_id = ?1").bind(account.id),
   ]);
-  return { accountId: account.id, keyId: results.at(-1)!.results[0]!.keyId };
+  const chosen = results.at(-1)?.results[0]?.keyId;
+  if (chosen === undefined) throw new Error(`the console has no key of ${account.id}`);
+  return { accountId: account.id, keyId: chosen };
 }
 
 export interface Person {
@@ -64,6 +66,13 @@ export interface Person {
   email: string;
   emailVerified: boolean;
   name: string;
+}
+
+/** What an account or key has and used. Throws for one without a wallet, which there is none of. */
+export async function balanceOf(db: D1Database, walletId: string): Promise<Balance> {
+  const balance = await readBalance(db, walletId);
+  if (!balance) throw new Error(`${walletId} has no wallet`);
+  return balance;
 }
 
 /**

@@ -10,7 +10,8 @@ import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
 import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
 import { Spark } from "./overview/spark.tsx";
-import { isOpen, type TaskData } from "./tasks/answers.ts";
+import { readTasks, type TaskData } from "./answers.ts";
+import { isOpen } from "./tasks/answers.ts";
 
 const sparkDays = 14;
 const recentShown = 8;
@@ -21,7 +22,7 @@ const newest = 12;
 /** Tasks of the account as its own API lists them. */
 async function tasksOf(c: ConsoleContext, query: string): Promise<TaskData[]> {
   const answer = await askGateway(c, `/v1/tasks?${query}`);
-  return answer.ok ? (await answer.json<{ data: TaskData[] }>()).data : [];
+  return answer.ok ? (await readTasks(answer)).data : [];
 }
 
 /** The keys that a person made for programs. */

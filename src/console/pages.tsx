@@ -13,8 +13,10 @@ import { models } from "./models/page.tsx";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.ts";
 import { recover } from "./recover.tsx";
+import { protectiveHeaders } from "./secure-headers.ts";
 import { themeCookie, themeOf } from "./shell/theme.ts";
 import { signIn } from "./sign-in.tsx";
+import { describeApi } from "./site/description.ts";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
 import { usage } from "./usage/page.tsx";
@@ -40,6 +42,8 @@ export const pages = new Hono<ConsoleEnvironment>()
     await recognize(c);
     return nothingHere(c);
   })
+  .use(protectiveHeaders)
+  .get("/openapi.json", (c) => describeApi(c.req.raw))
   .get("/console/static/:name", (c) => staticFile(c.req.param("name")))
   .use(frame)
   .get("/console/language", (c) => {

@@ -1,11 +1,13 @@
 /** The pages to sign in and up, and signing out. */
 
+import * as z from "zod/mini";
+import { readAnswer } from "./answers.ts";
 import { Hono } from "hono";
 import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "./frame.tsx";
-import { acceptInvitation, invitedTo, openAccount, type Person } from "./members.ts";
+import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength } from "./password-hash.ts";
@@ -148,7 +150,7 @@ async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ 
   const mode = signup(c.env);
   if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
-  if (account) return { invitation: token!, invited: account.email };
+  if (token && account) return { invitation: token, invited: account.email };
   if (mode !== "open") return null;
   signupQuota(c.env); // a wrong one is found before the person exists
   return {};
@@ -188,7 +190,7 @@ function faultsOf(c: ConsoleContext, { name, email }: { name: string; email: str
   ].filter((fault) => fault !== false);
 }
 
-type Answered = { user: Person };
+const signedUp = z.object({ user: z.looseObject({ id: z.string(), email: z.string(), emailVerified: z.boolean(), name: z.string() }) });
 
 async function signUp(c: ConsoleContext): Promise<Response> {
   const { say } = c.var;
@@ -202,7 +204,7 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   const answer = await askAuth(c, "/sign-up/email", { ...typed, password: field("password") });
   if (answer.status === 429) return signUpPage(c, { ...state, problem: say("too_many_attempts") }, 429);
   if (!answer.ok) return signUpPage(c, { ...state, problems: [{ field: "email", label: say("email"), text: say("email_unusable") }] }, 400);
-  const { user } = await answer.clone().json<Answered>();
+  const { user } = await readAnswer(signedUp, answer.clone());
   if (guest.invitation) await acceptInvitation(c.env.DB, user, guest.invitation);
   else await openAccount(c.env, user);
   return follow(c, answer, state.to ?? "/console");
@@ -220,7 +222,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
     const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
     if (answer.ok) {
       await c.get("attempts").forgive();
-      if (invitation) await acceptInvitation(c.env.DB, (await answer.clone().json<Answered>()).user, invitation);
+      if (invitation) await acceptInvitation(c.env.DB, (await readAnswer(signedUp, answer.clone())).user, invitation);
       return follow(c, answer, to ?? "/console");
     }
     const isTooMany = answer.status === 429;

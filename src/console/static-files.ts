@@ -66,7 +66,6 @@ export function staticFile(hashedName: string): Response {
     headers: {
       "content-type": file.type,
       "cache-control": file.hashedName === hashedName ? "public, max-age=31536000, immutable" : "no-store",
-      "x-content-type-options": "nosniff",
     },
   });
 }

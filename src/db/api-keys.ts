@@ -100,7 +100,7 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
       .prepare("UPDATE api_key SET expires_at = min(coalesce(expires_at, ?2), ?2) WHERE id = ?1 AND changes() > 0")
       .bind(id, now + overlapMs),
   ]);
-  const [row] = made!.results;
+  const row = made?.results[0];
   if (!row) return undefined;
   forgetCallers((known) => known.caller.keyId === row.walletId);
   return key;

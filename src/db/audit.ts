@@ -114,7 +114,7 @@ const newState = (last: State | undefined): State => ({
 });
 
 function toAudit({ accounts, tasksOpen, reserved, drift, entries, isComplete, startedAt, walk, after, earlier }: State): Audit {
-  const ahead = isComplete ? [] : earlier.drift.filter((_, at) => earlier.owners[at]! > after);
+  const ahead = isComplete ? [] : earlier.drift.filter((_, at) => (earlier.owners[at] ?? "") > after);
   return { accounts, tasksOpen, reserved, drift: [...drift, ...ahead], entries, isComplete, current: walk?.accountId ?? null, startedAt };
 }
 
@@ -205,7 +205,7 @@ async function readSlice(db: D1Database, { accountId, until, places, day }: Walk
   };
   const recentOf = (side: 0 | 1) => db.prepare(entries(`(kind = 'chat') = ${side} AND at >= ?2`)).bind(accountId, until);
   const from = day === "done" ? { day: until, model: "", keyId: "" } : day;
-  const [tasks, chats, days, wallets, open, recentDays, recentTasks, recentChats] = await db.batch([
+  const read = await db.batch([
     walkOf(0),
     walkOf(1),
     db
@@ -229,14 +229,8 @@ async function readSlice(db: D1Database, { accountId, until, places, day }: Walk
     recentOf(0),
     recentOf(1),
   ]);
-  return {
-    entries: [tasks!.results, chats!.results],
-    days: days!.results,
-    wallets: wallets!.results,
-    open: open!.results,
-    recentDays: recentDays!.results,
-    recent: [recentTasks!.results, recentChats!.results],
-  } as unknown as Slice;
+  const [tasks, chats, days, wallets, open, recentDays, recentTasks, recentChats] = read.map(({ results }) => results);
+  return { entries: [tasks, chats], days, wallets, open, recentDays, recent: [recentTasks, recentChats] } as unknown as Slice;
 }
 
 /** Every wallet of the account that disagrees with its entries, or with the sums of its days. */

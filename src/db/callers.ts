@@ -70,7 +70,7 @@ async function find(db: D1Database, key: string, toHash: () => Promise<string> |
   const { accountId, keyId, scope } = row;
   const caller = { accountId, keyId, keyHash: hash, ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }) };
   if (before !== evictions) return caller;
-  if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
+  if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? "");
   cache.set(key, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });
   return caller;
 }

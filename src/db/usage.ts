@@ -60,7 +60,7 @@ export async function readReferencedUsage(
   const groups = ["r.reference", ...columns.map((column) => expressions[column])];
   const order = groups.map((_, at) => at + 1).join(", ");
   // One transaction: what is left of the totals is exactly what has no reference.
-  const [count, referenced, all] = await db.batch<Used & { tasks: number }>([
+  const read = await db.batch<Used & { tasks: number }>([
     db.prepare(`SELECT count(*) AS tasks FROM (${named} LIMIT ?4)`).bind(accountId, span.first, span.last, most + 1),
     db
       .prepare(
@@ -72,8 +72,9 @@ export async function readReferencedUsage(
       .bind(accountId, span.first, span.last, most),
     totals(db, accountId, span, columns),
   ]);
-  if (count!.results[0]!.tasks > most) return "too_many";
-  return [...referenced!.results, ...withoutReference(all!.results, referenced!.results, columns)];
+  const [[count] = [], referenced = [], all = []] = read.map(({ results }) => results);
+  if (count && count.tasks > most) return "too_many";
+  return [...referenced, ...withoutReference(all, referenced, columns)];
 }
 
 /** The totals without what the tasks with a reference came to. */

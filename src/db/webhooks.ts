@@ -40,7 +40,7 @@ export async function cachedWebhook(db: D1Database, accountId: string): Promise<
   if (cached && cached.until > Date.now()) return cached.webhook;
   const webhook = await readWebhook(db, accountId);
   cache.delete(accountId);
-  if (cache.size >= maxCached) cache.delete(cache.keys().next().value!);
+  if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? "");
   cache.set(accountId, { webhook, until: Date.now() + cacheMs });
   return webhook;
 }

@@ -29,7 +29,7 @@ export function chooseLanguage(query: string | undefined, acceptLanguage: string
     .map((item) => {
       const [tag = "", ...parameters] = item.trim().toLowerCase().split(";");
       const q = parameters.find((parameter) => parameter.trim().startsWith("q="));
-      return { language: tag.split("-")[0]!, weight: q ? Number(q.trim().slice(2)) || 0 : 1 };
+      return { language: tag.replace(/-.*/s, ""), weight: q ? Number(q.trim().slice(2)) || 0 : 1 };
     })
     .filter(({ language, weight }) => weight > 0 && isLanguage(language))
     .sort((a, b) => b.weight - a.weight);

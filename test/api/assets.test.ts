@@ -2,6 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { conform } from "../support/conform.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
@@ -15,7 +16,11 @@ async function makeImage(account?: Account): Promise<{ url: URL; id: string; exp
   return { url: new URL(body.data.result.images[0].url[0]), id, expiresAt: body.data.expires_at };
 }
 
-const get = (url: URL, headers: Record<string, string> = {}, method = "GET") => exports.default.fetch(url.href, { method, headers });
+async function get(url: URL, headers: Record<string, string> = {}, method = "GET"): Promise<Response> {
+  const response = await exports.default.fetch(url.href, { method, headers });
+  conform(method, url.href, { status: response.status, headers: response.headers });
+  return response;
+}
 
 function altered(url: URL, change: (url: URL) => void): URL {
   const other = new URL(url);

@@ -4,6 +4,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { HoldObject } from "../../src/tasks/hold-object.ts";
+import { conform } from "../support/conform.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
 import { type Account, asAdmin, books, call, newAccount, unique, upstreamCalls } from "../support/gateway.ts";
 
@@ -17,7 +18,10 @@ const price = 0.000036;
 async function stream(account: Account, content: string, more: object = {}): Promise<Response> {
   const body = JSON.stringify(chat(content, { stream: true, ...more }));
   const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
-  return exports.default.fetch(`https://gateway.example${path}`, { method: "POST", headers, body });
+  const url = `https://gateway.example${path}`;
+  const response = await exports.default.fetch(url, { method: "POST", headers, body });
+  conform("POST", url, { status: response.status, headers: response.headers });
+  return response;
 }
 
 const eventsOf = (text: string) =>
@@ -88,7 +92,9 @@ test.each([false, true])(
     const response = await stream(account, "hi", { stream_options: { include_usage } });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
-    const events = eventsOf(await response.text());
+    const text = await response.text();
+    conform("POST", `https://gateway.example${path}`, { status: 200, headers: response.headers, body: text });
+    const events = eventsOf(text);
     expect(events.at(-1)).toBe("[DONE]");
     const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
     const id = chunks[0].id as string;

@@ -43,6 +43,10 @@ const families: [string, string[], string[]][] = [
   ["/v1/tasks", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/v1/tasks/x", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/v1/tasks/x/cancel", ["GET", "PUT", "DELETE"], ["POST"]],
+  ["/v1/tasks/x/receipt", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/.well-known/jwks.json", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/tokens", ["GET", "PUT", "DELETE"], ["POST"]],
+  ["/v1/key", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/v1/models", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/v1/characters", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/v1/characters/x", ["POST", "PUT", "GET"], ["DELETE"]],
@@ -51,8 +55,9 @@ const families: [string, string[], string[]][] = [
   ["/admin/accounts", ["PUT", "DELETE"], ["GET", "POST"]],
   ["/admin/accounts/x", ["POST", "DELETE"], ["GET", "PATCH"]],
   ["/admin/accounts/x/keys", ["PUT", "DELETE"], ["GET", "POST"]],
-  ["/admin/keys/x", ["GET", "POST"], ["DELETE"]],
+  ["/admin/keys/x", ["GET", "POST"], ["DELETE", "PATCH"]],
   ["/admin/audit", ["POST", "DELETE"], ["GET"]],
+  ["/healthz", ["POST", "DELETE"], ["GET"]],
 ];
 
 test.each(families)("%s with %j is 405, and Allow lists %j", async (path, methods, allowed) => {
@@ -66,6 +71,18 @@ test.each(families)("%s with %j is 405, and Allow lists %j", async (path, method
     const error = { message: "This method is not allowed here.", type: "invalid_request", code: "method_not_allowed", param: null };
     expect(body).toEqual(path.startsWith("/v1/tasks") ? { code: 405, message: error.message, error } : { error });
   }
+});
+
+test("Allow names every method of the path and no other, and such an answer has its headers once", async () => {
+  const { key } = await newAccount();
+  const refused = async (path: string, method: string) => {
+    const { status, headers } = await call(path, { key, method });
+    return [status, headers.get("allow"), headers.get("vary"), headers.get("content-language")];
+  };
+  expect(await refused("/v1/tasks/x/callback", "PUT")).toEqual([405, "GET, HEAD, POST", "Accept-Language", "en"]);
+  expect(await refused("/v1/videos/x/remix", "HEAD")).toEqual([405, "POST", "Accept-Language", "en"]);
+  expect(await refused("/assets/x", "DELETE")).toEqual([405, "GET, HEAD, OPTIONS", "Accept-Language", "en"]);
+  expect(await refused("/v1/tasks/x", "PURGE")).toEqual([405, "GET, HEAD", "Accept-Language", "en"]);
 });
 
 test("every answer has nosniff and its own request id", async () => {

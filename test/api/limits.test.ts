@@ -4,6 +4,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import worker from "../../src/worker.ts";
+import { conform } from "../support/conform.ts";
 import { type Account, asAdmin, call, newAccount } from "../support/gateway.ts";
 
 interface Changes {
@@ -19,8 +20,9 @@ async function ask(key: string | undefined, path: string, method = "GET", change
   const headers = { "content-type": "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) };
   const request = new Request(`https://gateway.example${path}`, { method, headers, ...(method === "POST" && { body: "{}" }) });
   const response = await worker.fetch(request, { ...env, RATE_LIMITS: "on", ...changes }, createExecutionContext());
-  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
-  const body = (await response.json()) as any;
+  const text = await response.text();
+  conform(method, request.url, { status: response.status, headers: response.headers, body: text });
+  const body = JSON.parse(text);
   return { status: response.status, headers: response.headers, body };
 }
 

@@ -4,6 +4,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import worker from "../../src/worker.ts";
+import { conform } from "../support/conform.ts";
 import { type Account, books, call, newAccount, unique } from "../support/gateway.ts";
 
 interface Schema {
@@ -33,8 +34,9 @@ async function askWith(changes: object, account: Account, path: string, body?: o
   const init = { method: body ? "POST" : "GET", headers, ...(body && { body: JSON.stringify(body) }) };
   const request = new Request(`https://gateway.example${path}`, init);
   const response = await worker.fetch(request, { ...env, ...changes }, createExecutionContext());
-  // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
-  return { status: response.status, body: (await response.json()) as any };
+  const text = await response.text();
+  conform(init.method, request.url, { status: response.status, headers: response.headers, body: text });
+  return { status: response.status, body: JSON.parse(text) };
 }
 
 const notAvailable = {

@@ -2,7 +2,8 @@
 
 import { exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { taskAnswer } from "../../src/api/schema.ts";
+import { taskAnswer } from "../../src/api/schema/tasks.ts";
+import { conform } from "../support/conform.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, deliver, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
 
@@ -20,10 +21,12 @@ interface Event {
   comment?: string;
 }
 
-const open = (account: Account, id: string, headers: Record<string, string> = {}) =>
-  exports.default.fetch(`https://gateway.example/v1/tasks/${id}/events`, {
-    headers: { authorization: `Bearer ${account.key}`, ...headers },
-  });
+async function open(account: Account, id: string, headers: Record<string, string> = {}): Promise<Response> {
+  const url = `https://gateway.example/v1/tasks/${id}/events`;
+  const response = await exports.default.fetch(url, { headers: { authorization: `Bearer ${account.key}`, ...headers } });
+  conform("GET", url, { status: response.status, headers: response.headers });
+  return response;
+}
 
 /** The events of a stream as they arrive, each as a record of its fields. */
 async function* read(response: Response): AsyncGenerator<Event> {

@@ -2,7 +2,7 @@
 
 import { Webhook } from "standardwebhooks";
 import { afterEach, expect, test, vi } from "vitest";
-import { testEvent } from "../../src/api/schema.ts";
+import { testEvent } from "../../src/api/schema/callbacks.ts";
 import { call, holdTime, newAccount } from "../support/gateway.ts";
 import { hangs, hurryTimeouts, ok, receivers, secretOf, setEndpoint } from "../support/receiver.ts";
 

@@ -114,7 +114,22 @@ test("pages allow no inline script, no frame and no other host, and are never ca
   expect(policy).not.toContain("unsafe");
   expect(policy).toContain("script-src 'self';");
   expect(headers.get("cache-control")).toBe("no-store");
-  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(Object.fromEntries(headers)).toMatchObject({
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+  });
+});
+
+test("the policy is whole, with the operator's host for assets and without", async () => {
+  const policyOf = async (vars: Partial<ConsoleEnv>) =>
+    (await new Browser(vars).ask("/console/sign-in")).headers.get("content-security-policy");
+  const whole = (assets: string) =>
+    `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob:${assets}; media-src 'self'${assets}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  expect(await policyOf({})).toBe(whole(""));
+  expect(await policyOf({ ASSET_BASE_URL: "https://files.example/any" })).toBe(whole(" https://files.example"));
 });
 
 test("stylesheets are served by the console", async () => {

@@ -1,7 +1,7 @@
 /** What goes wrong in a run: at every call that leaves the gateway's code the run's number decides whether and how it fails. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Random } from "./random.ts";
+import { Random } from "../../scripts/support/random.ts";
 
 /** The object in whose name a call is made; none for the Worker and the consumer. */
 export interface Owner {

@@ -3,7 +3,7 @@
 import { exports } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Account, Answer } from "../support/gateway.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../scripts/support/random.ts";
 import type { Keyed, Promised, World } from "./world.ts";
 
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

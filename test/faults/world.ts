@@ -8,7 +8,7 @@ import { call, deliver, newAccount } from "../support/gateway.ts";
 import { hurry, type Letter, watchBindings } from "./bindings.ts";
 import { type Known, Objects, stubOf } from "./objects.ts";
 import { watchProvider } from "./provider.ts";
-import { Random } from "./random.ts";
+import { Random } from "../../scripts/support/random.ts";
 import { type Scope, Storm } from "./storm.ts";
 
 /** A submission that was answered with 200. */

@@ -4,11 +4,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Audit, Wallet } from "../../scripts/soak/answers.ts";
-import { type AccountFacts, balanceFaults } from "../../scripts/soak/accounting.ts";
-import { Random } from "../../scripts/soak/random.ts";
+import type { Audit, Wallet } from "../../scripts/support/api-answers.ts";
+import { type AccountFacts, accountingFaults } from "../../scripts/soak/accounting.ts";
+import { Random } from "../../scripts/support/random.ts";
 import { type Account, History, type Order } from "../../scripts/soak/history.ts";
-import { rowFaults } from "../../scripts/soak/ledger.ts";
+import { rowFaults } from "../../scripts/soak/accounting.ts";
 import { LogKeeper } from "../../scripts/soak/log-keeper.ts";
 import { lossesWithoutCrash, recoveries } from "../../scripts/soak/report.ts";
 import { endFaults, listFaults } from "../../scripts/soak/checks.ts";
@@ -25,8 +25,8 @@ const order = (marker: string, state: Order["state"] = "asked"): Order => ({
 });
 
 const hold = 0.001816;
-const wallet = (used: number, reserved: number): Wallet => ({ id: "w", quota: 10, used, reserved, remaining: 10 - used - reserved });
-const clean: Audit = { accounts: 1, tasks_open: 0, reserved: 0, drift: [] };
+const wallet = (used: number, reserved: number): Wallet => ({ quota: 10, used, reserved, remaining: 10 - used - reserved });
+const clean: Audit = { tasks_open: 0, reserved: 0, drift: [] };
 const facts = (change: Partial<AccountFacts> & { used?: number; reserved?: number } = {}): AccountFacts => {
   const { used = 0.03 + 0.0004, reserved = 0, ...rest } = change;
   const wallets = { account: wallet(used, reserved), key: wallet(used, reserved) };
@@ -34,9 +34,9 @@ const facts = (change: Partial<AccountFacts> & { used?: number; reserved?: numbe
 };
 
 test("explained balances have no faults", () => {
-  expect(balanceFaults(clean, [facts()], 400)).toEqual([]);
+  expect(accountingFaults(clean, [facts()], 400)).toEqual([]);
   const lost = facts({ reserved: 2 * hold, used: 0.0312, chats: { charged: 400, uncertain: 4 } });
-  expect(balanceFaults({ ...clean, tasks_open: 2, reserved: 2 * hold }, [lost], 400)).toEqual([]);
+  expect(accountingFaults({ ...clean, tasks_open: 2, reserved: 2 * hold }, [lost], 400)).toEqual([]);
 });
 
 test("every unexplained millionth is a fault", () => {
@@ -52,7 +52,7 @@ test("every unexplained millionth is a fault", () => {
     [clean, facts({ wallets: { account: wallet(0.0304, 0), key: wallet(0.0604, 0) } })],
     [clean, facts({ wallets: { account: { ...wallet(0.0304, 0), remaining: -1 }, key: wallet(0.0304, 0) } })],
   ];
-  for (const [audit, one] of wrong) expect(balanceFaults(audit, [one], 400), JSON.stringify([audit, one])).not.toEqual([]);
+  for (const [audit, one] of wrong) expect(accountingFaults(audit, [one], 400), JSON.stringify([audit, one])).not.toEqual([]);
 });
 
 test("answered chats are charged, and only lost ones are held", () => {
@@ -150,7 +150,13 @@ test("recovery time counts from the last restart before the end, and lost chats 
 test("the same seed makes the same choices, and the whole log is kept although only its end is shown", async () => {
   const choices = (seed: number) => {
     const random = new Random(seed);
-    return Array.from({ length: 50 }, () => random.weighted({ a: 3, b: 1, c: 0 }));
+    return Array.from({ length: 50 }, () =>
+      random.weighted([
+        [3, "a"],
+        [1, "b"],
+        [0, "c"],
+      ]),
+    );
   };
   expect(choices(7)).toEqual(choices(7));
   expect(choices(7)).not.toEqual(choices(8));

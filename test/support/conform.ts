@@ -1,61 +1,62 @@
-/** Checks each JSON answer that a test receives against the schema of its path and status: an undocumented field or status fails the test. */
+/**
+ * Checks each answer that a test receives against the description of the API: a status, media type, header or field that is not
+ * documented fails the test, and so does an answer from a path that is not.
+ */
 
+import { dereference, type Schema, validate } from "@cfworker/json-schema";
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import * as schema from "../../src/api/schema.ts";
+import document from "../../src/console/site/openapi.json";
 
-type Answers = Record<number, z.ZodMiniType>;
-
-/** Successful answers by method and path. Other answers have no JSON body, or another format (chat, files, pages). */
-const success: [method: string, path: RegExp, answers: Answers][] = [
-  ["POST", /^\/v1\/(?:images|videos)\/generations$/, { 200: schema.submission }],
-  ["POST", /^\/v1\/videos\/[^/]+\/remix$/, { 200: schema.submission }],
-  ["GET", /^\/v1\/videos\/generations\/[^/]+$/, { 200: schema.videoStatus }],
-  ["GET", /^\/v1\/characters_tasks\/[^/]+$/, { 200: schema.characterStatus }],
-  ["GET", /^\/v1\/tasks$/, { 200: schema.taskList }],
-  ["GET", /^\/v1\/tasks\/[^/]+$/, { 200: schema.taskAnswer }],
-  ["POST", /^\/v1\/tasks\/[^/]+\/cancel$/, { 200: schema.taskAnswer }],
-  ["GET", /^\/v1\/tasks\/[^/]+\/callback$/, { 200: schema.taskCallback }],
-  ["POST", /^\/v1\/tasks\/[^/]+\/callback$/, { 200: schema.taskCallback }],
-  ["GET", /^\/v1\/tasks\/[^/]+\/receipt$/, { 200: schema.receiptAnswer }],
-  ["GET", /^\/\.well-known\/jwks\.json$/, { 200: schema.receiptKeys }],
-  ["GET", /^\/v1\/events$/, { 200: schema.eventList }],
-  ["GET", /^\/v1\/webhook$/, { 200: schema.webhook }],
-  ["PUT", /^\/v1\/webhook$/, { 200: schema.webhook }],
-  ["POST", /^\/v1\/webhook\/test$/, { 200: schema.webhookTest }],
-  ["GET", /^\/v1\/webhook_secret$/, { 200: schema.webhookSecret }],
-  ["POST", /^\/v1\/webhook_secret$/, { 200: schema.webhookSecret }],
-  ["GET", /^\/v1\/key$/, { 200: schema.ownKey }],
-  ["PATCH", /^\/admin\/keys\/[^/]+$/, { 200: schema.apiKey }],
-  ["POST", /^\/v1\/tokens$/, { 201: schema.newToken }],
-  ["GET", /^\/v1\/models$/, { 200: schema.modelList }],
-  ["GET", /^\/v1\/models\/[^/]+$/, { 200: schema.modelEntry }],
-  ["GET", /^\/v1\/usage$/, { 200: schema.usageList }],
-  ["GET", /^\/v1\/characters$/, { 200: schema.characterList }],
-  ["GET", /^(?:\/v1)?(?:\/user)?\/balance$/, { 200: schema.balance }],
-  ["POST", /^\/admin\/accounts$/, { 201: schema.account }],
-  ["GET", /^\/admin\/accounts$/, { 200: schema.accountList }],
-  ["GET", /^\/admin\/accounts\/[^/]+$/, { 200: schema.account }],
-  ["PATCH", /^\/admin\/accounts\/[^/]+$/, { 200: schema.account }],
-  ["GET", /^\/admin\/accounts\/[^/]+\/keys$/, { 200: schema.apiKeyList }],
-  ["POST", /^\/admin\/accounts\/[^/]+\/keys$/, { 201: schema.newApiKey }],
-  ["POST", /^\/admin\/accounts\/[^/]+\/invitations$/, { 201: schema.invitation }],
-  ["GET", /^\/admin\/audit$/, { 200: schema.audit }],
-  ["GET", /^\/readyz$/, { 200: schema.readyAnswer }],
-];
-
-const isBalance = (path: string) => /^(?:\/v1)?(?:\/user)?\/balance$/.test(path);
-
-function find(method: string, path: string, status: number): z.ZodMiniType | undefined {
-  if (status >= 400) {
-    if (path === "/readyz" && status === 503) return schema.notReadyAnswer;
-    if (isBalance(path)) return schema.balanceErrorAnswer;
-    return /^\/v1\/tasks(?:\/|$)/.test(path) ? schema.taskErrorAnswer : schema.errorAnswer;
-  }
-  return success.find(([m, pattern]) => m === method && pattern.test(path))?.[2][status];
+interface Ref {
+  $ref?: string;
+}
+interface Described extends Ref {
+  headers?: Record<string, Ref>;
+  content?: Record<string, { schema?: Schema }>;
+  "x-error-codes"?: string[];
+}
+interface Operation {
+  responses: Record<string, Described>;
+}
+/** What a test received; without a body when it was not read. */
+export interface Received {
+  status: number;
+  headers: Headers;
+  body?: string | undefined;
 }
 
-/** The path as the gateway decodes it; unchanged if its encoding is broken. */
+const { components, paths } = document as unknown as {
+  components: Record<string, Record<string, object>>;
+  paths: Record<string, Record<string, Operation>>;
+};
+
+/** Where references lead; schemas are prepared once for all answers of the runtime. */
+const base = new URL("https://openapi");
+const lookup = dereference({ components: { schemas: components["schemas"] } }, undefined, base);
+const prepared = new Set<Schema>();
+
+function prepare(schema: Schema): Schema {
+  if (prepared.has(schema) || "__absolute_uri__" in schema) return schema;
+  dereference(schema, lookup, base, `/prepared/${prepared.size}`);
+  prepared.add(schema);
+  return schema;
+}
+
+/** What a reference leads to; anything else as it is. */
+function resolve(value: Ref): Described & { required?: boolean } {
+  const [, , kind = "", name = ""] = value.$ref?.split("/") ?? [];
+  return components[kind]?.[name] ?? value;
+}
+
+const patterns = Object.entries(paths).map(([path, operations]) => ({
+  path,
+  operations,
+  isExact: !path.includes("{"),
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}/?$`),
+}));
+
+/** The path as the gateway reads it; one with a broken encoding as it is. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -64,7 +65,46 @@ function decoded(path: string): string {
   }
 }
 
-/** OpenAI's error format; other answers of these paths are checked by the types of OpenAI's client. */
+/** The envelope of errors where no operation says which. */
+const envelope = (path: string) => {
+  if (/^(?:\/v1)?(?:\/user)?\/balance\/?$/.test(path)) return "BalanceError";
+  return /^\/v1\/tasks(?:\/|$)/.test(path) ? "TaskError" : "Error";
+};
+
+const asError = (path: string): Described => ({
+  content: { "application/json": { schema: components["schemas"]![envelope(path)]! } },
+});
+
+/** What the document allows as the answer, or why it allows none. */
+function allowed(method: string, path: string, status: number): Described | string {
+  const found = patterns.filter(({ pattern }) => pattern.test(path)).sort((a, b) => Number(b.isExact) - Number(a.isExact))[0];
+  const operation = found?.operations[(method === "HEAD" ? "GET" : method).toLowerCase()];
+  if (operation) {
+    const response = operation.responses[status];
+    return response ? resolve(response) : `${status} is not documented for ${method} ${found.path}`;
+  }
+  if (method === "OPTIONS" && status === 204) return {};
+  // Who may not enter the admin API is not told what is there; nor is what lies among the files without a signature.
+  if (path.startsWith("/admin") && (status === 401 || status === 429)) return asError(path);
+  if (/^\/(?:assets|characters)\//.test(path) && status === 403) return asError(path);
+  if (status === (found ? 405 : 404)) return asError(path);
+  return found ? `${method} is not documented for ${found.path}` : "the path is not documented";
+}
+
+function bodyProblems(text: string, type: string, { content = {}, "x-error-codes": codes }: Described): string[] {
+  const schema = content[type]?.schema;
+  if (!schema) return [];
+  const isStream = type === "text/event-stream";
+  const values = isStream ? [...text.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data!).filter((data) => data !== "[DONE]") : [text];
+  return values.flatMap((value) => {
+    const body = JSON.parse(value) as { error?: { code: string } };
+    if (codes && !codes.includes(body.error?.code ?? "")) return [`the code ${body.error?.code} is not documented`];
+    const { valid, errors } = validate(body, prepare(schema), "2020-12", lookup);
+    return valid ? [] : errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
+  });
+}
+
+/** OpenAI's own form of an error; its answers are checked by its clients' types where they are asked for. */
 const openAiError = z.strictObject({
   error: z.strictObject({
     message: z.string().check(z.minLength(1)),
@@ -74,20 +114,29 @@ const openAiError = z.strictObject({
   }),
 });
 
-function conformOpenAi(call: string, status: number, body: unknown): void {
-  const result = status >= 400 ? openAiError.safeParse(body) : undefined;
-  if (result && !result.success) expect.fail(`${call}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);
+function conformOpenAi(call: string, { status, headers, body }: Received): void {
+  if (status < 400 || !body || !headers.get("content-type")?.startsWith("application/json")) return;
+  const result = openAiError.safeParse(JSON.parse(body));
+  if (!result.success) expect.fail(`${call} ${status}: ${JSON.stringify(result.error.issues)}\n${body.slice(0, 2000)}`);
 }
 
-/** Fails the test when the answer's body does not match the schema of its path and status. */
-export function conform(method: string, url: string, status: number, body: unknown): void {
-  const { pathname: path, searchParams } = new URL(url);
-  const pathname = decoded(path);
-  if (pathname.startsWith("/console")) return;
-  if (pathname.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${pathname} ${status}`, status, body);
-  const isDryRun = method === "POST" && searchParams.get("dry_run") === "true" && status === 200;
-  const found = isDryRun ? schema.dryRun : find(method, pathname, status);
-  const result = found?.safeParse(body);
-  if (result && !result.success)
-    expect.fail(`${method} ${pathname} ${status}: ${JSON.stringify(result.error.issues)}\n${JSON.stringify(body).slice(0, 2000)}`);
+/** Fails the test when the answer is not one that the document allows. */
+export function conform(method: string, url: string, received: Received): void {
+  const { status, headers, body } = received;
+  const path = decoded(new URL(url).pathname);
+  if (path.startsWith("/console")) return;
+  if (path.startsWith("/openai/v1/")) return conformOpenAi(`${method} ${path}`, received);
+  const response = allowed(method, path, status);
+  const problems: string[] = [];
+  if (typeof response === "string") problems.push(response);
+  else {
+    const type = headers.get("content-type")?.split(";")[0]!.trim();
+    const types = Object.keys(response.content ?? {});
+    if (method !== "HEAD" && (type === undefined ? types.length > 0 : !types.includes(type)) && status !== 304)
+      problems.push(`the type ${type} is not documented`);
+    for (const [name, header] of Object.entries(response.headers ?? {}))
+      if (resolve(header).required && !headers.has(name)) problems.push(`the header ${name} is missing`);
+    if (body && type !== undefined) problems.push(...bodyProblems(body, type, response));
+  }
+  if (problems.length > 0) expect.fail(`${method} ${path} ${status}: ${problems.join("\n")}\n${body?.slice(0, 2000)}`);
 }

@@ -44,13 +44,15 @@ export async function call(path: string, { key, method, body, headers, vars }: C
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
   const response = vars ? await worker.fetch(request, { ...env, ...vars }, createExecutionContext()) : await exports.default.fetch(request);
-  const isJson = response.headers.get("content-type")?.startsWith("application/json");
-  const text = isJson ? await response.text() : undefined;
-  if (text) conform(request.method, request.url, response.status, JSON.parse(text));
+  const type = response.headers.get("content-type") ?? "";
+  const isText = /^(?:application\/json|text\/)/.test(type);
+  const text = isText ? await response.text() : undefined;
+  conform(request.method, request.url, { status: response.status, headers: response.headers, body: text });
+  const isJson = type.startsWith("application/json");
   return {
     status: response.status,
     headers: response.headers,
-    body: text ? JSON.parse(text) : isJson ? undefined : await response.arrayBuffer(),
+    body: isJson ? (text ? JSON.parse(text) : undefined) : isText ? new TextEncoder().encode(text).buffer : await response.arrayBuffer(),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { Webhook } from "standardwebhooks";
 import { expect, vi } from "vitest";
-import { taskEvent } from "../../src/api/schema.ts";
+import { taskEvent } from "../../src/api/schema/callbacks.ts";
 import { type Account, call, deliver } from "./gateway.ts";
 
 /** A received callback. */

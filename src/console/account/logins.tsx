@@ -1,5 +1,7 @@
 /** Logins elsewhere: their buttons, the way there and back, and which of them a person has. */
 
+import * as z from "zod/mini";
+import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
 import { type Login, loginNames, loginsOf } from "../auth.ts";
@@ -56,7 +58,7 @@ async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-soc
     disableRedirect: true,
   });
   if (!answer.ok) return c.redirect(`${back}?error=${answer.status}`, 303);
-  return follow(c, answer, (await answer.clone().json<{ url: string }>()).url);
+  return follow(c, answer, (await readAnswer(z.object({ url: z.url() }), answer.clone())).url);
 }
 
 /** The logins that a person has beside their password. */

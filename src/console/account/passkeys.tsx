@@ -1,5 +1,7 @@
 /** Passkeys: signing in with one; on the account page listed, added, deleted. All but deleting needs the browser's script. */
 
+import * as z from "zod/mini";
+import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, sentIn, signedIn, nothingHere } from "../frame.tsx";
@@ -70,7 +72,7 @@ export async function passkeysSection(c: ConsoleContext) {
 async function pass(c: ConsoleContext, answer: Response, body: (answer: object) => object): Promise<Response> {
   passCookies(c, answer);
   return answer.ok
-    ? c.json(body(await answer.json<object>()))
+    ? c.json(body(await readAnswer(z.looseObject({}), answer)))
     : c.json({}, answer.status === 429 ? 429 : answer.status === 403 ? 403 : 400);
 }
 

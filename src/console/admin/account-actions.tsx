@@ -4,11 +4,11 @@ import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { invite } from "../../db/invitations.ts";
-import { readBalance, changeQuota } from "../../db/ledger.ts";
+import { changeQuota } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { amountOf, quotaOf } from "../amounts.ts";
 import { postOf } from "../mail.ts";
-import { personOf } from "../members.ts";
+import { balanceOf, personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
@@ -35,7 +35,7 @@ async function setQuota(c: ConsoleContext, account: Account) {
   const change = changeAsked(field("how"), field("amount"));
   if (!change) return accountPage(c, account, say("bad_quota"));
   if ((await changeQuota(c.env.DB, account.id, change)) === "below_use") {
-    const { used, reserved } = (await readBalance(c.env.DB, account.id))!;
+    const { used, reserved } = await balanceOf(c.env.DB, account.id);
     return accountPage(c, account, say("admin_below_use", { amount: amountOf(c, used + reserved) }));
   }
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });

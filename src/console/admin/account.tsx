@@ -1,11 +1,12 @@
 /** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
 
 import { Hono } from "hono";
+import { readTasks } from "../answers.ts";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
-import { readBalance, remaining, readWallets } from "../../db/ledger.ts";
+import { remaining, readWallets } from "../../db/ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { personOf } from "../members.ts";
+import { balanceOf, personOf } from "../members.ts";
 import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
@@ -13,14 +14,14 @@ import { Money } from "../parts/money.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts, Figures, Table } from "../parts/table.tsx";
-import { type TaskRow, TaskTable } from "../parts/task-table.tsx";
+import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
 /** The account's page; `problem` says why its quota was not changed. */
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;
-  const balance = (await readBalance(DB, account.id))!;
+  const balance = await balanceOf(DB, account.id);
   const person = await personOf(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
@@ -186,7 +187,7 @@ async function tasksOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const response = await askAs(c, account.id, "/v1/tasks?limit=10");
   if (!response.ok) return <Problem text={say("failed")} />;
-  const { data: tasks } = await response.json<{ data: TaskRow[] }>();
+  const { data: tasks } = await readTasks(response);
   if (tasks.length === 0) return <p class="muted">{say("admin_no_tasks")}</p>;
   return <TaskTable tasks={tasks} path={`/console/admin/accounts/${account.id}/tasks`} />;
 }

@@ -2,7 +2,8 @@
 
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../db/accounts.ts";
-import { readBalance, openWallet, remaining } from "../../db/ledger.ts";
+import { openWallet, remaining } from "../../db/ledger.ts";
+import { balanceOf } from "../members.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { quotaOf } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
@@ -29,7 +30,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
   const text = (c.req.query("q") ?? "").trim();
   const found = await searchAccounts(c.env.DB, text, { limit: pageSize + 1, after: c.req.query("after") });
   const rows = await Promise.all(
-    found.slice(0, pageSize).map(async (account) => ({ account, balance: (await readBalance(c.env.DB, account.id))! })),
+    found.slice(0, pageSize).map(async (account) => ({ account, balance: await balanceOf(c.env.DB, account.id) })),
   );
   const next = new URLSearchParams({ ...(text && { q: text }), after: rows.at(-1)?.account.id ?? "" });
   return adminPage(
@@ -141,7 +142,7 @@ async function create(c: ConsoleContext) {
   if (quota === undefined) return refuse(say("bad_quota"));
   const { account, statement } = insertAccount(c.env.DB, email, name || null);
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, account.id, quota)]);
-  if (created!.results.length === 0) return refuse(say("admin_email_taken"));
+  if (created?.results.length === 0) return refuse(say("admin_email_taken"));
   note(c, "account_opened", account.id);
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }

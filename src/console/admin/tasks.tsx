@@ -108,7 +108,11 @@ async function list(c: ConsoleContext) {
       </section>
       {found.length > pageSize && (
         <p class="pager">
-          <a class="btn sm push" href={`/console/admin/tasks?${new URLSearchParams({ days, after: rows.at(-1)!.taskId })}`} rel="next">
+          <a
+            class="btn sm push"
+            href={`/console/admin/tasks?${new URLSearchParams({ days, after: rows.at(-1)?.taskId ?? "" })}`}
+            rel="next"
+          >
             {say("admin_next")}
           </a>
         </p>

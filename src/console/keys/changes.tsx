@@ -2,7 +2,8 @@
 
 import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, rotateKey } from "../../db/api-keys.ts";
-import { readBalance, changeQuota } from "../../db/ledger.ts";
+import { changeQuota } from "../../db/ledger.ts";
+import { balanceOf } from "../members.ts";
 import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
@@ -20,7 +21,7 @@ const Back = ({ c }: { c: ConsoleContext }) => (
 );
 
 async function changePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { quota } = (await readBalance(c.env.DB, key.walletId))!;
+  const { quota } = await balanceOf(c.env.DB, key.walletId);
   return page(
     c,
     c.var.say("change_key", { name: key.name }),

@@ -155,7 +155,7 @@ async function create(c: ConsoleContext) {
   if (expiresAt !== null && !(expiresAt > Date.now())) return keysPage(c, c.var.say("bad_expiry"));
   const { apiKey, key, statement } = await insertKey(c.env.DB, c.get("account").id, given.name, expiresAt, { scope });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, given.quota)]);
-  if (created!.results.length === 0) return keysPage(c, c.var.say("too_many_keys"));
+  if (created?.results.length === 0) return keysPage(c, c.var.say("too_many_keys"));
   return shownOnce(c, given.name, key);
 }
 

@@ -1,11 +1,12 @@
 /** What a key may be used for: the fields of its forms, and what they say. */
 
+import { taskKinds } from "../../api/schema/words.ts";
 import { allModels } from "../../catalog/models.ts";
 import type { KeyScope } from "../../db/callers.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 
-const kinds = ["chat", "image", "video", "character", "remix"] as const;
+const kinds = ["chat", ...taskKinds] as const;
 
 interface Choice {
   name: string;

@@ -27,7 +27,7 @@ const otherActions = (choices: Choice[], model: string) => choices.filter((one) 
 
 const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
   const { say } = c.var;
-  const { typicalSeconds } = modelNamed(choice.model)!;
+  const { typicalSeconds = 0 } = modelNamed(choice.model) ?? {};
   return (
     <li class="card stack tight">
       <div class="row between">
@@ -142,7 +142,7 @@ async function one(c: ConsoleContext) {
   const choices = await choicesOf(c);
   const choice = choices.find(({ id, aliases }) => id === name || aliases.includes(name));
   if (!choice || !groups.includes(choice.action) || choice.id !== choice.model) return nothingHere(c);
-  const { typicalSeconds } = modelNamed(choice.model)!;
+  const { typicalSeconds = 0 } = modelNamed(choice.model) ?? {};
   return page(
     c,
     choice.model,

@@ -7,7 +7,8 @@ import { Money } from "../parts/money.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
-import { isGone, type TaskData } from "../tasks/answers.ts";
+import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
+import { isGone } from "../tasks/answers.ts";
 import { live } from "../tasks/live.ts";
 
 const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
@@ -15,7 +16,7 @@ const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
 /** What a task is called where there is one line for it: what was asked for, else what kind it is. */
 const useTitle = (task: TaskData): string => {
   const { say } = useAround();
-  return task.metadata.prompt || `${say(`kind_${task.metadata.kind}`)} · ${task.model}`;
+  return promptOf(task) || `${say(`kind_${task.metadata.kind}`)} · ${task.model}`;
 };
 
 const Title = ({ task }: { task: TaskData }) => <>{useTitle(task)}</>;
@@ -65,18 +66,17 @@ export const Running = ({ tasks }: { tasks: TaskData[] }) => {
 
 /** The first image, or the video, of a task. A video without a thumbnail shows its first frame. */
 const Preview = ({ task }: { task: TaskData }) => {
-  const { result } = task;
-  const video = result?.videos?.[0];
-  const image = video ? video.thumbnail : (result?.images?.[0]?.url[0] ?? result?.data?.characters[0].profile_picture_url);
+  const video = videoOf(task);
+  const image = video ? video.thumbnail : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
   const title = useTitle(task);
   if (image !== undefined) return <img src={image} alt={title} loading="lazy" />;
-  return <video src={`${video!.url[0]}#t=0.1`} preload="metadata" muted playsinline aria-label={title} />;
+  return <video src={`${video?.url[0]}#t=0.1`} preload="metadata" muted playsinline aria-label={title} />;
 };
 
 /** How many images, or how long a video is. */
-const Badge = ({ task: { result } }: { task: TaskData }) => {
-  const count = result?.images?.length ?? 0;
-  const video = result?.videos?.[0];
+const Badge = ({ task }: { task: TaskData }) => {
+  const count = imagesOf(task).length;
+  const video = videoOf(task);
   if (video)
     return (
       <span class="badge num">

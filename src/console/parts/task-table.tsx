@@ -1,22 +1,14 @@
 /** Tasks one a row, each with a link to its page. */
 
+import type { TaskData } from "../answers.ts";
 import { cutId } from "./ids.ts";
 import { Moment } from "./moment.tsx";
 import { StatusPill } from "./status.tsx";
 import { Table } from "./table.tsx";
 import { useAround } from "./context.ts";
 
-/** A task as `GET /v1/tasks` lists it. */
-export interface TaskRow {
-  id: string;
-  model: string;
-  status: "queued" | "in_progress" | "completed" | "failed";
-  created_at: number;
-  error?: { code: string };
-}
-
 /** Tasks by their ids: what was asked for is not the reader's. `path` is where their pages are. */
-export const TaskTable = ({ tasks, path }: { tasks: TaskRow[]; path: string }) => {
+export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) => {
   const { say } = useAround();
   const columns = [say("task"), { name: say("model"), isExtra: true }, say("status"), { name: say("created"), isNumber: true }];
   return (

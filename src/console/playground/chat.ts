@@ -1,7 +1,7 @@
 /** A chat's answer on the page, written as it comes: a browser shows a page while it arrives, without script. */
 
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
-import { eventData } from "../../net/event-data.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import type { Typed } from "./fields.ts";
 import { amountOf } from "../amounts.ts";
@@ -38,7 +38,7 @@ export async function writtenPage(c: ConsoleContext, shown: Shown, upstream: Rea
     let text = "";
     let used = c.var.say("answer_broken");
     try {
-      for await (const data of upstream.pipeThrough(new TextDecoderStream()).pipeThrough(eventData())) {
+      for await (const { data } of upstream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
         if (data === "[DONE]") break;
         const { choices, usage } = JSON.parse(data) as Chunk;
         const said = saidIn(choices?.[0]?.delta ?? {});

@@ -2,7 +2,8 @@
 
 import type { Action } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { type Field, fieldsOf, type Schema } from "./fields.ts";
+import { readModels } from "../answers.ts";
+import { type Field, fieldsOf } from "./fields.ts";
 
 export interface Choice {
   /** `vidA-2`, and `vidA-2:character` for what else a model does. */
@@ -15,15 +16,6 @@ export interface Choice {
   price: Record<string, number>;
 }
 
-interface ModelView {
-  id: string;
-  kind: "chat" | "image" | "video";
-  aliases: string[];
-  parameters: Schema;
-  actions?: Partial<Record<"character" | "remix", Schema>>;
-  price: Record<string, number>;
-}
-
 /** A remix is of a film that its path names; the schema speaks of the body. */
 const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_id", isRequired: true };
 
@@ -33,8 +25,7 @@ export const groups: readonly Action[] = ["chat", "image", "video", "character",
 export async function choicesOf(c: ConsoleContext): Promise<Choice[]> {
   const answer = await askGateway(c, "/v1/models");
   if (!answer.ok) throw new Error(`the models were refused: ${answer.status}`);
-  const { data } = await answer.json<{ data: ModelView[] }>();
-  return data.flatMap(({ id, kind, aliases, parameters, actions, price }): Choice[] => [
+  return (await readModels(answer)).flatMap(({ id, kind, aliases, parameters, actions, price }): Choice[] => [
     { id, model: id, aliases, action: kind, fields: fieldsOf(parameters), price },
     ...Object.entries(actions ?? {}).map(([action, schema]) => ({
       id: `${id}:${action}`,

@@ -1,6 +1,7 @@
 /** The playground's page: the choice of a model, its form, what it will cost, the same request as programs. */
 
-import { readBalance, remaining } from "../../db/ledger.ts";
+import { remaining } from "../../db/ledger.ts";
+import { balanceOf } from "../members.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
 import { bodyOf, holdOf, type Pictures } from "./body.ts";
 import { type Choice, groups, requestOf } from "./choices.ts";
@@ -38,7 +39,7 @@ const codeIds = Object.keys(code).map((language) => `#code-${language}`);
 export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Parameters<typeof page>[3] = 200) {
   const { say, language } = c.var;
   const { choices, choice, typed, pictures = new Map(), problem, problems = new Map<string, string[]>(), answer, films = [] } = shown;
-  const left = remaining((await readBalance(c.env.DB, c.get("account").id))!);
+  const left = remaining(await balanceOf(c.env.DB, c.get("account").id));
   const body = bodyOf(choice.fields, typed, pictures);
   const request = requestOf(choice, body);
   const snippets = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });

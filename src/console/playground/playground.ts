@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { sha256Hex } from "../../ids.ts";
+import { readError, readTaskId, readTasks } from "../answers.ts";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn, nothingHere } from "../frame.tsx";
 import { bodyOf } from "./body.ts";
 import { asStream, writtenPage } from "./chat.ts";
@@ -10,10 +11,6 @@ import { carriedOver, fieldAt, type Typed, typedOf } from "./fields.ts";
 import { playgroundPage, type Shown } from "./page.tsx";
 import { type Form, inTurn, jsonOf, readForm } from "./images.ts";
 
-interface ApiError {
-  error: { message: string; code: string; details?: { param: string; message: string }[] };
-}
-
 /** Too many large forms are being read. */
 class Busy extends Error {}
 
@@ -21,7 +18,7 @@ class Busy extends Error {}
 async function filmsOf(c: ConsoleContext, { action }: Choice): Promise<string[]> {
   if (action !== "character" && action !== "remix") return [];
   const answer = await askGateway(c, "/v1/tasks?kind=video&status=completed&limit=20");
-  return answer.ok ? (await answer.json<{ data: { id: string }[] }>()).data.map(({ id }) => id) : [];
+  return answer.ok ? (await readTasks(answer)).data.map(({ id }) => id) : [];
 }
 
 const show = async (c: ConsoleContext, shown: Omit<Shown, "films">, status?: Parameters<typeof page>[3]) =>
@@ -80,8 +77,8 @@ async function run(c: ConsoleContext, choices: Choice[], choice: Choice, { typed
     body: jsonOf({ ...body, ...(isChat && asStream) }),
   });
   if (!response.ok) return refused(c, { choices, choice, typed, pictures }, response);
-  if (isChat) return writtenPage(c, { choices, choice, typed }, response.body!);
-  return c.redirect(`/console/tasks/${(await response.json<{ id: string }>()).id}`, 303);
+  if (isChat && response.body) return writtenPage(c, { choices, choice, typed }, response.body);
+  return c.redirect(`/console/tasks/${await readTaskId(response)}`, 303);
 }
 
 /**
@@ -93,7 +90,7 @@ const keyOf = (typed: Typed, pictures: Form["pictures"]) =>
 
 /** The form as it was sent, with what the API said beside the fields it is about. */
 async function refused(c: ConsoleContext, shown: Shown, response: Response): Promise<Response> {
-  const { error } = await response.json<ApiError>();
+  const error = await readError(response);
   const problems = new Map<string, string[]>();
   const others: string[] = [];
   for (const { param, message } of error.details ?? []) {

@@ -1,53 +1,18 @@
 /** Tasks as the gateway's API tells of them, and what it says when it refuses something. */
 
-import type { Kind } from "../../catalog/models.ts";
-import type { Parameters } from "../../catalog/parse.ts";
-import type { Task } from "../../tasks/record.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-
-/** `data` of the generic query. Times are Unix seconds. */
-export interface TaskData {
-  id: string;
-  model: string;
-  status: Task["status"];
-  progress: number;
-  created_at: number;
-  estimated_time?: number;
-  metadata: Parameters & { kind: Kind; reserved: number; source_task?: string };
-  expires_at?: number;
-  /** By the kind of task, one of the three. */
-  result?: {
-    images?: { url: [string] }[];
-    videos?: [{ url: [string]; thumbnail?: string; duration: number; size: string }];
-    data?: { characters: [{ id: string; display_name: string; username: string; profile_picture_url: string }] };
-  };
-  error?: { code: string; message: string };
-}
+import { type ModelEntry, readError, readModels, type TaskData } from "../answers.ts";
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
 /** Whether its files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
 
-/** An entry of `GET /v1/models`, as far as the pages of tasks look at it. */
-export interface ModelEntry {
-  id: string;
-  parameters: Schema;
-  actions?: { character?: Schema; remix?: Schema };
-  /** In balance units. */
-  price: { second?: number; character?: number };
-}
-
-interface Schema {
-  properties: Record<
-    string,
-    { enum?: (string | number)[]; default?: string | number; maxLength?: number; properties?: object } | undefined
-  >;
-}
-
 /** The models that can be asked for now. */
-export const usableModels = async (c: ConsoleContext): Promise<ModelEntry[]> =>
-  (await (await askGateway(c, "/v1/models")).json<{ data?: ModelEntry[] }>()).data ?? [];
+export async function usableModels(c: ConsoleContext): Promise<ModelEntry[]> {
+  const answer = await askGateway(c, "/v1/models");
+  return answer.ok ? readModels(answer) : [];
+}
 
 /** What the API refused, in its own words and the person's language. */
 export interface Refusal {
@@ -55,15 +20,10 @@ export interface Refusal {
   status: 400 | 404 | 429 | 500;
 }
 
-interface ErrorBody {
-  error: { message: string; details?: { param: string; message: string }[] };
-}
-
 /** Reads an answer that is no success. Every violation is told, not only the first. */
 export async function refusalOf(answer: Response): Promise<Refusal> {
-  const { error } = await answer.json<ErrorBody>();
-  const { details = [] } = error;
-  const text = details.length > 1 ? details.map(({ param, message }) => `${param}: ${message}`).join("; ") : error.message;
+  const { message, details = [] } = await readError(answer);
+  const text = details.length > 1 ? details.map(({ param, message }) => `${param}: ${message}`).join("; ") : message;
   const { status } = answer;
   return { text, status: status >= 500 ? 500 : status === 404 || status === 429 ? status : 400 };
 }

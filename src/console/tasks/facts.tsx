@@ -3,7 +3,8 @@
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
 import type { ConsoleContext } from "../frame.tsx";
-import { isGone, type TaskData } from "./answers.ts";
+import type { TaskData } from "../answers.ts";
+import { isGone } from "./answers.ts";
 import { Money } from "../parts/money.tsx";
 import { ClockTime } from "../parts/moment.tsx";
 import { Facts } from "../parts/table.tsx";

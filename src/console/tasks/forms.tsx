@@ -3,7 +3,8 @@
 import type { Child } from "hono/jsx";
 import type { Say } from "../messages.ts";
 import type { Submission } from "../../tasks/record.ts";
-import { isGone, isOpen, type ModelEntry, type Refusal, type TaskData } from "./answers.ts";
+import { type ModelEntry, type TaskData, videoOf } from "../answers.ts";
+import { isGone, isOpen, type Refusal } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
 
 export type FormName = "again" | "cancel" | "remix" | "character";
@@ -35,21 +36,21 @@ const Form = ({ task, name, children }: { task: TaskData; name: FormName; childr
 );
 
 /** Whether its film is still there for a remix or a character. Private films are not remixed. */
-const hasFilm = (task: TaskData) => task.result?.videos !== undefined && !isGone(task);
+const filmIn = (task: TaskData) => (isGone(task) ? undefined : videoOf(task));
 
 /** The models, each with its seconds and what they cost: which seconds there are depends on the model. */
 function Remix({ task, models, amount, refused, say }: FormsProps) {
   const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
-    (actions?.remix?.properties["duration"]?.enum ?? []).map((seconds) => ({
+    (actions?.remix?.properties?.["duration"]?.enum ?? []).map((seconds) => ({
       value: `${id}/${seconds}`,
       text: `${id}, ${seconds} s, ${amount(second * Number(seconds))}`,
     })),
   );
   const schema = models.find(({ id }) => id === task.model)?.actions?.remix?.properties;
-  if (!schema || !hasFilm(task) || task.metadata.private) return null;
+  if (!schema || !filmIn(task) || task.metadata["private"]) return null;
   const typed = (name: string) => (refused?.form === "remix" ? refused.typed(name) : undefined);
-  const size = typed("size") ?? task.metadata.size;
-  const choice = typed("choice") ?? `${task.model}/${schema["duration"]?.default}`;
+  const size = typed("size") ?? task.metadata["size"];
+  const choice = typed("choice") ?? `${task.model}/${Number(schema["duration"]?.default)}`;
   return (
     <article class="card stack">
       <h2>{say("remix")}</h2>
@@ -90,9 +91,10 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
 
 function Character({ task, models, amount, refused, say }: FormsProps) {
   const { actions, price } = models.find(({ id }) => id === task.model) ?? {};
-  if (!actions?.character || !hasFilm(task)) return null;
+  const film = filmIn(task);
+  if (!actions?.character || !film) return null;
   const typed = (name: string, otherwise: number) => (refused?.form === "character" ? refused.typed(name) : otherwise);
-  const { duration } = task.result!.videos![0];
+  const { duration } = film;
   const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
   return (
     <article class="card stack">

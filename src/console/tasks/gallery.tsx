@@ -3,7 +3,8 @@
 import { allModels } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext, page } from "../frame.tsx";
 import type { Say } from "../messages.ts";
-import { isGone, isOpen, refusalOf, type TaskData } from "./answers.ts";
+import { characterOf, imagesOf, promptOf, readTasks, type TaskData, videoOf } from "../answers.ts";
+import { isGone, isOpen, refusalOf } from "./answers.ts";
 import { live } from "./live.ts";
 import { Moment } from "../parts/moment.tsx";
 import { Problem } from "../parts/note.tsx";
@@ -23,9 +24,9 @@ const longestTitle = /^[^]{0,120}/u;
 
 /** What a task is called where there is little room. */
 function titleOf(task: TaskData, say: Say): string {
-  const character = task.result?.data?.characters[0];
-  const text = task.metadata.prompt ?? (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
-  const [title] = longestTitle.exec(text)!;
+  const character = characterOf(task);
+  const text = promptOf(task) ?? (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
+  const [title = text] = longestTitle.exec(text) ?? [];
   return title.length < text.length ? `${title}…` : title;
 }
 
@@ -35,11 +36,11 @@ function Preview({ task, say }: { task: TaskData; say: Say }) {
   if (error) return <span class="preview">{error.message}</span>;
   if (!result) return <span class="preview">{statusWord(say, shownStatus(task))}</span>;
   if (isGone(task)) return <span class="preview">{say("files_gone")}</span>;
-  const film = result.videos?.[0];
-  const picture = film ? film.thumbnail : (result.images?.[0]?.url[0] ?? result.data?.characters[0].profile_picture_url);
+  const film = videoOf(task);
+  const picture = film ? film.thumbnail : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
   // A film without a thumbnail shows its first frame.
   return picture === undefined ? (
-    <video class="preview" src={`${film!.url[0]}#t=0.1`} preload="metadata" muted playsinline />
+    <video class="preview" src={`${film?.url[0]}#t=0.1`} preload="metadata" muted playsinline />
   ) : (
     <img class="preview" src={picture} alt="" loading="lazy" />
   );
@@ -97,9 +98,7 @@ export async function gallery(c: ConsoleContext) {
   const pathOf = (values: Record<string, string | undefined>) => `/console/tasks?${queryOf(values)}`;
   const answer = await askGateway(c, `/v1/tasks?${queryOf(asked)}`);
   const refusal = answer.ok ? undefined : await refusalOf(answer);
-  const { data: tasks, has_more: hasMore } = answer.ok
-    ? await answer.json<{ data: TaskData[]; has_more: boolean }>()
-    : { data: [], has_more: false };
+  const { data: tasks, has_more: hasMore } = answer.ok ? await readTasks(answer) : { data: [], has_more: false };
   const isLive = tasks.some(isOpen);
   const models = allModels().filter(({ family }) => family !== "chat");
   return page(
@@ -153,7 +152,7 @@ export async function gallery(c: ConsoleContext) {
               </a>
             )}
             {hasMore && (
-              <a class="btn sm push" href={pathOf({ ...filters, after: tasks.at(-1)!.id })}>
+              <a class="btn sm push" href={pathOf({ ...filters, after: tasks.at(-1)?.id })}>
                 {say("older")}
               </a>
             )}

@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn, nothingHere } from "../frame.tsx";
+import { readTaskId } from "../answers.ts";
 import { refusalOf } from "./answers.ts";
 import type { FormName } from "./forms.tsx";
 import { gallery } from "./gallery.tsx";
@@ -16,13 +17,12 @@ import type { Task } from "../../tasks/record.ts";
 const form =
   (name: FormName, ask: (c: ConsoleContext, task: Task, field: (name: string) => string) => Promise<Response>) =>
   async (c: ConsoleContext) => {
-    const task = await c.env.API.record(c.get("account").id, c.req.param("id")!);
+    const task = await c.env.API.record(c.get("account").id, c.req.param("id") ?? "");
     if (!task) return nothingHere(c);
     const field = await fieldsOf(c);
     const answer = await ask(c, task, field);
     if (!answer.ok) return taskPage(c, task.id, { form: name, refusal: await refusalOf(answer), typed: field });
-    const { id, data } = await answer.json<{ id?: string; data?: { id: string } }>();
-    return c.redirect(`/console/tasks/${id ?? data!.id}`, 303);
+    return c.redirect(`/console/tasks/${await readTaskId(answer)}`, 303);
   };
 
 export const tasks = new Hono<ConsoleEnvironment>()

@@ -3,7 +3,8 @@
 import { sha256Hex } from "../../ids.ts";
 import type { Submission } from "../../tasks/record.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { type ModelEntry, usableModels } from "./answers.ts";
+import type { ModelEntry } from "../answers.ts";
+import { usableModels } from "./answers.ts";
 
 interface ApiRequest {
   path: string;
@@ -16,13 +17,13 @@ export const isRepeatable = ({ parameters: { images = [], image_with_roles = [] 
 
 /** What was asked for, as the API takes it. Records have the fields of a body's `metadata` beside the others; the model's schema says which those are. */
 export async function requestOf(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
-  if (kind === "remix") return { path: `/v1/videos/${source!.taskId!}/remix`, body: { model, ...parameters } };
+  if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { model, ...parameters } };
   const entry = (await usableModels(c)).find(({ id }) => id === model);
   return { path: kind === "image" ? "/v1/images/generations" : "/v1/videos/generations", body: { model, ...nested(parameters, entry) } };
 }
 
 function nested(parameters: object, entry: ModelEntry | undefined): object {
-  const within = entry?.parameters.properties["metadata"]?.properties ?? {};
+  const within = entry?.parameters.properties?.["metadata"]?.properties ?? {};
   // `auto` is what a size that was not given resolves to.
   const fields = Object.entries(parameters).filter(([name, value]) => name !== "size" || value !== "auto");
   const metadata = fields.filter(([name]) => name in within);

@@ -3,7 +3,8 @@
 import type { Asset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
 import type { Say } from "../messages.ts";
-import { isGone, type TaskData } from "./answers.ts";
+import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
+import { isGone } from "./answers.ts";
 
 interface Props {
   task: TaskData;
@@ -26,16 +27,15 @@ function Download({ url, asset, name, say }: { url: string | undefined; asset: A
 }
 
 export function Result({ task, result, say }: Props) {
-  const { result: answered } = task;
-  if (!result || !answered) return null;
+  if (!result || !task.result) return null;
   if (isGone(task) && result.kind !== "character") return <p>{say("files_gone_hint")}</p>;
-  const { prompt } = task.metadata;
+  const prompt = promptOf(task);
   switch (result.kind) {
     case "images":
       return (
         <div class="shots">
           {result.images.map((image, at) => {
-            const url = answered.images?.[at]?.url[0];
+            const url = imagesOf(task)[at]?.url[0];
             return (
               <figure>
                 <img src={url} alt={prompt} />
@@ -48,7 +48,8 @@ export function Result({ task, result, say }: Props) {
         </div>
       );
     case "video": {
-      const film = answered.videos![0];
+      const film = videoOf(task);
+      if (!film) return null;
       return (
         <figure class="hero stack">
           <video
@@ -76,7 +77,7 @@ export function Result({ task, result, say }: Props) {
     case "character":
       return (
         <figure class="hero stack">
-          {!isGone(task) && <img src={answered.data!.characters[0].profile_picture_url} alt={result.displayName} />}
+          {!isGone(task) && <img src={characterOf(task)?.profile_picture_url} alt={result.displayName} />}
           <figcaption>
             {result.displayName}, <code>@{result.username}</code> · <a href="/console/characters">{say("characters")}</a>
           </figcaption>

@@ -2,7 +2,8 @@
 
 import { readCost } from "../../db/ledger-reports.ts";
 import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
-import { isGone, isOpen, refusalOf, type TaskData, usableModels } from "./answers.ts";
+import { readTask } from "../answers.ts";
+import { isGone, isOpen, refusalOf, usableModels } from "./answers.ts";
 import { amountOf } from "../amounts.ts";
 import { Cost, Parameters, Times } from "./facts.tsx";
 import { Forms, type Refused } from "./forms.tsx";
@@ -22,7 +23,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
     const { text, status } = await refusalOf(answer);
     return page(c, text, null, status);
   }
-  const { data: task } = await answer.json<{ data: TaskData }>();
+  const task = await readTask(answer);
   // Read second, so that what the answer calls final is final in the record.
   const record = await c.env.API.record(c.get("account").id, task.id);
   if (!record) return nothingHere(c);

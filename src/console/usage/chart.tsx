@@ -41,7 +41,7 @@ export function seriesOf(spent: Spent[]): Series[] {
 /** The smallest round number that is not below an amount: 1, 2, 2.5 or 5 times a power of ten, four lines of it. */
 function roundUp(millionths: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(millionths, 1)));
-  return [1, 2, 4, 8, 10].map((factor) => factor * power).find((round) => round >= millionths)!;
+  return ([1, 2, 4, 8].find((factor) => factor * power >= millionths) ?? 10) * power;
 }
 
 const lines = [1, 0.75, 0.5, 0.25, 0] as const;

@@ -2,7 +2,8 @@
 
 import { Hono } from "hono";
 import { listEntries, type Place, spentByDay, startOfDays } from "../../db/ledger-reports.ts";
-import { readBalance, remaining } from "../../db/ledger.ts";
+import { remaining } from "../../db/ledger.ts";
+import { balanceOf } from "../members.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
@@ -29,7 +30,7 @@ async function usagePage(c: ConsoleContext) {
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
   const [balance, spent, entries] = await Promise.all([
-    readBalance(c.env.DB, account.id),
+    balanceOf(c.env.DB, account.id),
     spentByDay(c.env.DB, account.id, since),
     listEntries(c.env.DB, account.id, { since, after, limit: rowsOnPage + 1 }),
   ]);
@@ -44,9 +45,9 @@ async function usagePage(c: ConsoleContext) {
         <Figures
           of={[
             [say("usage_spent_in", { days }), <Money millionths={total} />],
-            [say("remaining"), <Money millionths={remaining(balance!)} />],
-            [say("reserved"), <Money millionths={balance!.reserved} />],
-            [say("used"), <Money millionths={balance!.used} />],
+            [say("remaining"), <Money millionths={remaining(balance)} />],
+            [say("reserved"), <Money millionths={balance.reserved} />],
+            [say("used"), <Money millionths={balance.used} />],
           ]}
         />
       </section>

@@ -117,7 +117,7 @@ async function lookUp(
         video.size === facts.size &&
         (video.remixed_from_video_id ?? undefined) === source?.id,
     );
-    return fitting.length === 1 ? (fitting[0]!.id ?? undefined) : undefined;
+    return fitting.length === 1 ? (fitting[0]?.id ?? undefined) : undefined;
   } catch {
     // The submission's own fault is reported instead.
     return undefined;

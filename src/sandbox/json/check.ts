@@ -49,10 +49,11 @@ function isOfType(value: Json, type: TypeName): boolean {
 export function isEqual(one: Json, other: Json): boolean {
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return one === other;
   if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const [left, right] = [one as Record<string, Json>, other as Record<string, Json>];
   const keys = Object.keys(one);
   return (
     keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isEqual((one as Record<string, Json>)[key]!, (other as Record<string, Json>)[key]!))
+    keys.every((key) => Object.hasOwn(other, key) && isEqual(left[key] ?? null, right[key] ?? null))
   );
 }
 
@@ -119,7 +120,7 @@ function isObjectValid(schema: Schema, value: Record<string, Json>, attempt: Att
     Object.entries(dependentRequired).every(([key, others]) => !has(key) || others.every(has)) &&
     Object.entries(dependentSchemas).every(([key, other]) => !has(key) || isValid(other, value, attempt, depth + 1)) &&
     keys.every((key) => !propertyNames || isValid(propertyNames, key, attempt, depth + 1)) &&
-    keys.every((key) => propertySchemas(schema, key, attempt).every((other) => isValid(other, value[key]!, attempt, depth + 1)))
+    keys.every((key) => propertySchemas(schema, key, attempt).every((other) => isValid(other, value[key] ?? null, attempt, depth + 1)))
   );
 }
 
@@ -127,7 +128,8 @@ function isObjectValid(schema: Schema, value: Record<string, Json>, attempt: Att
 export function propertySchemas(schema: Schema, key: string, attempt: Attempt): Schema[] {
   const { properties, patternProperties, additionalProperties } = schema;
   const found: Schema[] = [];
-  if (properties && Object.hasOwn(properties, key)) found.push(properties[key]!);
+  const own = properties && Object.hasOwn(properties, key) ? properties[key] : undefined;
+  if (own) found.push(own);
   for (const [pattern, other] of Object.entries(patternProperties ?? {})) if (attempt.pattern(pattern).matches(key)) found.push(other);
   return found.length === 0 && additionalProperties ? [additionalProperties] : found;
 }

@@ -226,7 +226,8 @@ function likelyTypes(schemas: readonly Schema[]): readonly TypeName[] {
   const named = schemas.flatMap(({ type }) => (type ? [type] : []));
   if (named.length > 0) {
     const allows = (type: TypeName) => named.every((types) => types.includes(type) || (type === "integer" && types.includes("number")));
-    const asked = named[0]!.flatMap((type): TypeName[] => (type === "number" ? ["number", "integer"] : [type]));
+    const [first = []] = named;
+    const asked = first.flatMap((type): TypeName[] => (type === "number" ? ["number", "integer"] : [type]));
     return asked.filter(allows).sort((one, other) => Number(one === "null") - Number(other === "null"));
   }
   const hinted = ALL_TYPES.filter((type) => HINTS[type]?.some((key) => schemas.some((schema) => schema[key] !== undefined)));

@@ -118,9 +118,10 @@ class Parser {
   }
 
   #choice(): Node {
-    const nodes = [this.#sequence()];
+    const first = this.#sequence();
+    const nodes = [first];
     while (this.#take("|")) nodes.push(this.#sequence());
-    return nodes.length === 1 ? nodes[0]! : { kind: "choice", nodes };
+    return nodes.length === 1 ? first : { kind: "choice", nodes };
   }
 
   #sequence(): Node {

@@ -28,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
   try {
     gateway = await startGateway({ stateDir, quiet: true });
-    await makeSamples(gateway.baseUrl, gateway.apiKey!);
+    await makeSamples(gateway);
   } catch (error) {
     await tearDown();
     throw error;

@@ -1,0 +1,27 @@
+/** A sentence on each field of a submission's body that the catalog leaves without one. */
+
+export const fieldDescriptions: Record<string, string> = {
+  model: "A name or alias that `GET /v1/models` lists.",
+  size: "The ratio of width to height. Without it a video with a first frame follows that image's ratio where the model can.",
+  n: "How many images; each is charged.",
+  quality: "`hd` is best effort and costs more.",
+  duration: "Seconds.",
+  image_with_roles: "Images with what each is for. Not together with `images`.",
+  metadata: "Settings of this model.",
+  "metadata.style": "The look of the whole video.",
+  "metadata.watermark": "Draw the maker's watermark.",
+  "metadata.private": "The video is not published and cannot be remixed.",
+  "metadata.storyboard": "The prompt is a storyboard.",
+  "metadata.thumbnail": "Make a still image of the video too.",
+  "metadata.resolution": "The short side of the video.",
+  "metadata.first_frame_image": "The image that the video begins with; a public URL.",
+  "metadata.last_frame_image": "The image that the video ends with; a public URL.",
+  "metadata.prompt_optimizer": "Let the maker rewrite the prompt.",
+  from_task: "The id of a completed video task of the same account.",
+  reference: "Your own name for the task: printable characters. Lists, callbacks and usage show it.",
+  max_cost: "Balance units: a submission that would reserve more is refused.",
+  messages: "The conversation so far.",
+  stream: "Answer as server-sent events while the text is made.",
+  max_tokens: "The older name of `max_completion_tokens`; the smaller of both counts.",
+  max_completion_tokens: "The most tokens of the answer, reserved in advance. Defaults to 4096.",
+};

@@ -1,0 +1,88 @@
+/** The headers of answers. */
+
+interface Header {
+  description: string;
+  schema: object;
+  required?: boolean;
+  example?: unknown;
+}
+
+export const headers = {
+  "x-request-id": {
+    description: "Names this request; tell it to the operator when something went wrong.",
+    required: true,
+    schema: { type: "string" },
+    example: "7f3c1e7a-9d59-4c8e-b3a5-000000000001",
+  },
+  "x-ratelimit-limit-requests": {
+    description: "How many such requests the key may make in a minute. Absent where the operator lifted the limits.",
+    schema: { type: "integer", minimum: 1 },
+    example: 600,
+  },
+  "x-ratelimit-reset-requests": {
+    description: "When the limit is over, in seconds with their unit.",
+    schema: { type: "string", pattern: "^\\d+s$" },
+    example: "12s",
+  },
+  "retry-after": {
+    description: "Seconds to wait before asking again.",
+    schema: { type: "integer", minimum: 0 },
+    example: 3,
+  },
+  "content-language": {
+    description: "The language of the messages in the body.",
+    required: true,
+    schema: { type: "string", enum: ["en", "zh", "ko", "ja"] },
+    example: "en",
+  },
+  vary: { description: "What the answer depends on beside the path.", schema: { type: "string" }, example: "Accept-Language" },
+  "cache-control": {
+    description: "Whether and how long the answer may be kept.",
+    schema: { type: "string" },
+    example: "private, no-cache",
+  },
+  location: {
+    description: "The path of the generic status query of the task; absent with `dry_run=true`.",
+    schema: { type: "string", format: "uri-reference" },
+    example: "/v1/tasks/task_3FKqS2mV0bWmXv7oLz5R1A",
+  },
+  etag: {
+    description: "Send it as `If-None-Match` to be answered 304 when nothing has changed.",
+    required: true,
+    schema: { type: "string" },
+    example: 'W/"in_progress-40-1793491200000-en"',
+  },
+  "idempotent-replayed": {
+    description: "`true` when the answer repeats the one that the same `Idempotency-Key` had before.",
+    schema: { type: "string", const: "true" },
+    example: "true",
+  },
+  "x-dropped-params": {
+    description: "Fields of the body that the model does not honour and that change no price, separated by commas.",
+    schema: { type: "string" },
+    example: "user, metadata",
+  },
+  "www-authenticate": { description: "The scheme of authentication.", schema: { type: "string" }, example: "Bearer" },
+  "content-length": { description: "Bytes of the body.", schema: { type: "integer", minimum: 0 }, example: 1_482_913 },
+  "content-range": {
+    description: "The range of bytes that is sent, and how many the file has.",
+    required: true,
+    schema: { type: "string" },
+    example: "bytes 0-1023/1482913",
+  },
+  "content-disposition": { description: "Whether to show the body or to save it.", schema: { type: "string" }, example: "inline" },
+  "accept-ranges": { description: "Ranges are understood.", schema: { type: "string", const: "bytes" }, example: "bytes" },
+  "repr-digest": {
+    description: "SHA-256 of the whole file (RFC 9530).",
+    required: true,
+    schema: { type: "string" },
+    example: "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
+  },
+  "access-control-allow-origin": {
+    description: "Every origin may read the answer.",
+    schema: { type: "string", const: "*" },
+    example: "*",
+  },
+} satisfies Record<string, Header>;
+
+export type HeaderName = keyof typeof headers;

@@ -1,0 +1,127 @@
+/** Models, characters, balances, usage. */
+
+import { balance, characterList, usageList } from "../../../src/api/schema/account.ts";
+import { modelEntry, modelList } from "../../../src/api/schema/models.ts";
+import { pageQuery, usageQuery } from "../../../src/api/schema/queries.ts";
+import { json, type Operation, type Operations } from "../definition.ts";
+import * as example from "../examples.ts";
+
+const model = {
+  id: "imgA-4",
+  object: "model",
+  created: 1_793_491_200,
+  owned_by: "gateway",
+  kind: "image",
+  aliases: [],
+  parameters: {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties: {
+      model: { type: "string", enum: ["imgA-4"] },
+      prompt: { type: "string", minLength: 1, maxLength: 1000 },
+      n: { type: "integer", minimum: 1, maximum: 4, default: 1 },
+    },
+    required: ["model", "prompt"],
+  },
+  price: { image: 0.03, image_hd: 0.06 },
+};
+
+const notModified = { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control"] } as const;
+
+const balanceOf = (id: string, summary: string, description: string): Operation => ({
+  id,
+  tag: "account",
+  summary,
+  description,
+  answers: {
+    200: {
+      description: "In balance units. `-1` remains where there is no limit.",
+      headers: ["access-control-allow-origin"],
+      content: json(balance, {
+        limited: { success: true, remain_balance: 98.89, used_balance: 1.08, unlimited_quota: false },
+        unlimited: { success: true, remain_balance: -1, used_balance: 1.08, unlimited_quota: true },
+      }),
+    },
+  },
+});
+const ofKey = "What is left and used of the calling key's own quota.";
+const ofAccount = "What is left and used of the whole account.";
+
+export const account: Operations = {
+  "GET /v1/models": {
+    id: "listModels",
+    tag: "models",
+    summary: "List models",
+    description: "What can be asked for at present, with the JSON Schema of each model's body and its prices.",
+    headers: ["If-None-Match"],
+    answers: {
+      200: {
+        description: "Every model that a route is switched on for.",
+        headers: ["etag", "cache-control"],
+        content: json(modelList, { models: { object: "list", data: [model] } }),
+      },
+      304: { ...notModified, headers: [...notModified.headers] },
+    },
+  },
+  "GET /v1/models/{model}": {
+    id: "getModel",
+    tag: "models",
+    summary: "Show a model",
+    headers: ["If-None-Match"],
+    answers: {
+      200: { description: "The model.", headers: ["etag", "cache-control"], content: json(modelEntry, { model }) },
+      304: { ...notModified, headers: [...notModified.headers] },
+    },
+    errors: [{ code: "model_not_found", status: 404 }],
+  },
+  "GET /v1/characters": {
+    id: "listCharacters",
+    tag: "characters",
+    summary: "List characters",
+    description: "The account's characters, newest first.",
+    query: pageQuery,
+    answers: {
+      200: { description: "A page of characters.", content: json(characterList, { characters: example.page(example.listedCharacter) }) },
+    },
+  },
+  "DELETE /v1/characters/{character_id}": {
+    id: "deleteCharacter",
+    tag: "characters",
+    summary: "Forget a character",
+    answers: { 204: { description: "It is gone." } },
+    errors: ["not_found"],
+  },
+  "GET /v1/balance": balanceOf("getKeyBalance", "Balance of the key", ofKey),
+  "GET /balance": balanceOf(
+    "getKeyBalanceWithoutPrefix",
+    "Balance of the key, without the prefix",
+    `${ofKey} The same as \`/v1/balance\`.`,
+  ),
+  "GET /v1/user/balance": balanceOf("getAccountBalance", "Balance of the account", ofAccount),
+  "GET /user/balance": balanceOf(
+    "getAccountBalanceWithoutPrefix",
+    "Balance of the account, without the prefix",
+    `${ofAccount} The same as \`/v1/user/balance\`.`,
+  ),
+  "GET /v1/usage": {
+    id: "getUsage",
+    tag: "account",
+    summary: "Usage by day, model, key or reference",
+    description: "What the account was charged, at most 92 days at once. Days are UTC.",
+    query: usageQuery,
+    answers: {
+      200: {
+        description: "A row for each group, or a table for cost tools.",
+        headers: ["content-disposition"],
+        content: {
+          ...json(usageList, {
+            by_day: { object: "list", data: [{ day: "2026-11-22", charged: 1.08, returned: 0.03, completed: 3, failed: 1 }] },
+            by_model: { object: "list", data: [{ model: "vidA-2", charged: 1, returned: 0, completed: 1, failed: 0 }] },
+          }),
+          "text/csv": {},
+        },
+      },
+    },
+    violation: { param: "from", rule: "bad_date" },
+  },
+};

@@ -1,0 +1,122 @@
+/** The operator's paths. */
+
+import { account, accountList, audit, invitation } from "../../../src/api/schema/admin.ts";
+import { accountChange, keyChange, newAccount, newKey } from "../../../src/api/schema/bodies.ts";
+import { apiKey, apiKeyList, newApiKey } from "../../../src/api/schema/keys.ts";
+import { accountsQuery, auditQuery } from "../../../src/api/schema/queries.ts";
+import { json, type Operation, type Operations } from "../definition.ts";
+import * as example from "../examples.ts";
+
+const forOperator = (operation: Omit<Operation, "tag" | "security">): Operation => ({ ...operation, tag: "admin", security: "admin" });
+const accountAnswer = (description: string) => ({ description, content: json(account, { account: example.account }) });
+const badQuota = { param: "quota", rule: "bad_amount" };
+
+export const admin: Operations = {
+  "POST /admin/accounts": forOperator({
+    id: "createAccount",
+    summary: "Make an account",
+    body: { schema: newAccount, examples: { account: { email: "mara@shop.example", name: "Mara's shop", quota: 100 } } },
+    answers: { 201: accountAnswer("The account.") },
+    errors: ["conflict"],
+    violation: badQuota,
+  }),
+  "GET /admin/accounts": forOperator({
+    id: "listAccounts",
+    summary: "List accounts",
+    description: "In the order of their ids.",
+    query: accountsQuery,
+    answers: { 200: { description: "A page of accounts.", content: json(accountList, { accounts: example.page(example.account) }) } },
+  }),
+  "GET /admin/accounts/{account_id}": forOperator({
+    id: "getAccount",
+    summary: "Show an account",
+    answers: { 200: accountAnswer("The account.") },
+  }),
+  "PATCH /admin/accounts/{account_id}": forOperator({
+    id: "changeAccount",
+    summary: "Change an account",
+    description:
+      "`quota` sets what it may spend in all, `add` changes that by an amount; not both. A disabled account's keys stop working within ten seconds.",
+    body: { schema: accountChange, examples: { add: { add: 50 }, disable: { disabled: true } } },
+    answers: { 200: accountAnswer("The account as it is now.") },
+    violation: { param: "quota", rule: "below_use" },
+  }),
+  "POST /admin/accounts/{account_id}/keys": forOperator({
+    id: "createKey",
+    summary: "Make an API key",
+    description: "`models`, `kinds` and `max_open_tasks` narrow what it may be used for.",
+    body: {
+      schema: newKey,
+      examples: {
+        unlimited: { name: "shop", quota: null },
+        limited: { name: "batch", quota: 10 },
+        narrowed: { name: "covers", quota: 10, models: ["imgA-4"], kinds: ["image"], max_open_tasks: 5 },
+      },
+    },
+    answers: {
+      201: {
+        description: "The key. Only this answer shows it.",
+        content: json(newApiKey, { key: { ...example.apiKey, key: "sk-Ab12Cd34Ef56Gh78Ij90Kl12Mn34Op56Qr78St90Uv12W" } }),
+      },
+    },
+    errors: ["too_many_keys"],
+    violation: badQuota,
+  }),
+  "GET /admin/accounts/{account_id}/keys": forOperator({
+    id: "listKeys",
+    summary: "List an account's keys",
+    answers: { 200: { description: "All of them.", content: json(apiKeyList, { keys: example.page(example.apiKey) }) } },
+  }),
+  "POST /admin/accounts/{account_id}/invitations": forOperator({
+    id: "inviteToAccount",
+    summary: "Invite a person to an account's console",
+    body: "none",
+    answers: {
+      201: {
+        description: "A link to give to the person.",
+        content: json(invitation, {
+          invitation: { url: "https://gateway.example/console/sign-up?invitation=Zk3mT8", expires_at: 1_795_910_400 },
+        }),
+      },
+    },
+  }),
+  "PATCH /admin/keys/{key_id}": forOperator({
+    id: "changeKey",
+    summary: "Change an API key",
+    description: "What is not given stays; `null` takes a limit away. A narrower scope holds within ten seconds.",
+    body: {
+      schema: keyChange,
+      examples: { narrow: { models: ["imgA-4"], max_open_tasks: 5 }, widen: { models: null, max_open_tasks: null } },
+    },
+    answers: { 200: { description: "The key as it is now.", content: json(apiKey, { key: example.apiKey }) } },
+    violation: { param: "quota", rule: "below_use" },
+  }),
+  "DELETE /admin/keys/{key_id}": forOperator({
+    id: "deleteKey",
+    summary: "Delete an API key",
+    description: "It is refused everywhere within ten seconds.",
+    body: "none",
+    answers: { 204: { description: "It is gone." } },
+  }),
+  "GET /admin/audit": forOperator({
+    id: "auditLedger",
+    summary: "Compare balances with the ledger",
+    description: "`drift` lists every account or key whose sums disagree; it is empty when all is well.",
+    query: auditQuery,
+    answers: {
+      200: {
+        description: "What was compared, and what disagrees.",
+        content: json(audit, {
+          agreed: {
+            accounts: 1,
+            tasks_open: 1,
+            reserved: 0.03,
+            drift: [],
+            progress: { complete: true, accounts_checked: 1, entries_checked: 8, account: null, started_at: 1_795_305_600 },
+          },
+        }),
+      },
+    },
+    violation: { param: "account", rule: "wrong_form" },
+  }),
+};

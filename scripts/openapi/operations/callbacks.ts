@@ -1,0 +1,89 @@
+/** Callbacks: the account's endpoint and secret, a task's attempts, and the list of ended tasks. */
+
+import { eventList, taskCallback, webhook, webhookSecret, webhookTest } from "../../../src/api/schema/callbacks.ts";
+import { webhookChange } from "../../../src/api/schema/bodies.ts";
+import { eventsQuery } from "../../../src/api/schema/queries.ts";
+import { json, type Operations } from "../definition.ts";
+import * as example from "../examples.ts";
+
+const endpoint = { url: "https://shop.example/hooks/videos" };
+const secret = {
+  description: "The secret; not to be kept by caches.",
+  headers: ["cache-control" as const],
+  content: json(webhookSecret, { secret: { secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" } }),
+};
+const endpointAnswer = { description: "The endpoint.", content: json(webhook, { set: endpoint, none: { url: null } }) };
+
+export const callbacks: Operations = {
+  "GET /v1/webhook": { id: "getWebhook", tag: "callbacks", summary: "Show the account's endpoint", answers: { 200: endpointAnswer } },
+  "PUT /v1/webhook": {
+    id: "setWebhook",
+    tag: "callbacks",
+    summary: "Set or remove the account's endpoint",
+    description: "Called for each task without a `callback_url` of its own. `null` removes it.",
+    body: { schema: webhookChange, examples: { set: endpoint, remove: { url: null } } },
+    answers: { 200: endpointAnswer },
+    violation: { param: "url", rule: "bad_callback_url" },
+  },
+  "POST /v1/webhook/test": {
+    id: "testWebhook",
+    tag: "callbacks",
+    summary: "Send a test event",
+    description: "Sends one signed event of the type `test` to the account's endpoint and answers how that went.",
+    body: "none",
+    answers: {
+      200: {
+        description: "What the receiver answered, or why it did not.",
+        content: json(webhookTest, {
+          delivered: { object: "webhook.test", ...endpoint, delivered: true, at: 1_795_305_614, status: 204, ms: 84 },
+          unreachable: { object: "webhook.test", ...endpoint, delivered: false, at: 1_795_305_614, ms: 10_000, fault: "timeout" },
+        }),
+      },
+    },
+    errors: ["webhook_not_found"],
+  },
+  "GET /v1/webhook_secret": {
+    id: "getWebhookSecret",
+    tag: "callbacks",
+    summary: "Show the secret that signs callbacks",
+    answers: { 200: secret },
+  },
+  "POST /v1/webhook_secret": {
+    id: "rotateWebhookSecret",
+    tag: "callbacks",
+    summary: "Make a new secret",
+    description: "For 24 hours the old one signs too.",
+    body: "none",
+    answers: { 200: secret },
+  },
+  "GET /v1/tasks/{task_id}/callback": {
+    id: "getTaskCallback",
+    tag: "callbacks",
+    summary: "Show how a task's callback stands",
+    answers: { 200: { description: "Its state and attempts.", content: json(taskCallback, { delivered: example.callback }) } },
+    errors: ["task_not_found"],
+  },
+  "POST /v1/tasks/{task_id}/callback": {
+    id: "repeatTaskCallback",
+    tag: "callbacks",
+    summary: "Send a task's callback again",
+    description: "At once, and answers before the receiver does.",
+    body: "none",
+    answers: {
+      200: {
+        description: "Its state and attempts so far.",
+        content: json(taskCallback, { pending: { ...example.callback, state: "pending" } }),
+      },
+    },
+    errors: ["task_not_found", "task_not_final", "webhook_not_found"],
+  },
+  "GET /v1/events": {
+    id: "listEvents",
+    tag: "callbacks",
+    summary: "List ended tasks",
+    description:
+      "In the order in which they ended, seven days back, oldest first: read on from the last `id` and miss nothing. `wait` holds an empty answer.",
+    query: eventsQuery,
+    answers: { 200: { description: "A page of events.", content: json(eventList, { events: example.page(example.event) }) } },
+  },
+};

@@ -1,0 +1,77 @@
+/** Text generation. */
+
+import { chatChunk, chatCompletion } from "../../../src/api/schema/chat.ts";
+import { errorAnswer } from "../../../src/api/schema/errors.ts";
+import { submissionQuery } from "../../../src/api/schema/queries.ts";
+import { dryRun } from "../../../src/api/schema/tasks.ts";
+import type { Operations } from "../definition.ts";
+
+const text = "A lighthouse is a tower with a light that warns ships.";
+
+export const chat: Operations = {
+  "POST /v1/chat/completions": {
+    id: "createChatCompletion",
+    tag: "chat",
+    summary: "Answer a conversation",
+    description:
+      "Speaks OpenAI's chat completions. Fields that the model does not honour and that change no price are named in `x-dropped-params`; a field that changes the kind of output and cannot be honoured is 400. A fault within a stream is one event with an `error`, and no `[DONE]` follows it.",
+    query: submissionQuery,
+    body: {
+      schema: "ChatRequest",
+      examples: {
+        question: { model: "textA-1-mini", messages: [{ role: "user", content: "What is a lighthouse?" }] },
+        stream: {
+          model: "textA-1",
+          messages: [
+            { role: "system", content: "Answer in one sentence." },
+            { role: "user", content: "What is a lighthouse?" },
+          ],
+          stream: true,
+          stream_options: { include_usage: true },
+          max_completion_tokens: 200,
+        },
+      },
+    },
+    answers: {
+      200: {
+        description: "The answer: whole, as a stream of chunks that `data: [DONE]` ends, or with `dry_run=true` what it would cost.",
+        headers: ["x-dropped-params", "cache-control"],
+        content: {
+          "application/json": {
+            schema: [chatCompletion, dryRun],
+            examples: {
+              answer: {
+                id: "chatcmpl-8Kx2vQzT4mWb7yHc1pNe5u",
+                object: "chat.completion",
+                created: 1_795_305_600,
+                model: "textA-1-mini",
+                choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }],
+                usage: { prompt_tokens: 12, completion_tokens: 13, total_tokens: 25 },
+              },
+              dry_run: {
+                object: "generation.dry_run",
+                model: "textA-1-mini",
+                kind: "chat",
+                price: 0.003284,
+                remaining_after: 98.886716,
+                estimated_time: 3,
+                metadata: { kind: "chat", prompt_tokens: 36, max_completion_tokens: 4096, reserved: 0.003284 },
+              },
+            },
+          },
+          "text/event-stream": { schema: [chatChunk, errorAnswer] },
+        },
+      },
+    },
+    errors: [
+      "model_not_found",
+      "model_not_available",
+      "unsupported_parameter",
+      "cost_limit_exceeded",
+      "context_length_exceeded",
+      "insufficient_quota",
+      "content_policy_violation",
+    ],
+    violation: { param: "messages[0].role", rule: "required" },
+  },
+};

@@ -1,0 +1,73 @@
+/** Files, the gateway's health, and this description. */
+
+import { errorAnswer } from "../../../src/api/schema/errors.ts";
+import { notReadyAnswer, okAnswer } from "../../../src/api/schema/ready.ts";
+import { json, type Operation, type Operations } from "../definition.ts";
+
+const ofFile = ["etag", "accept-ranges", "repr-digest", "cache-control", "content-disposition", "access-control-allow-origin"] as const;
+const files = (...types: string[]) => Object.fromEntries(types.map((type) => [type, {}]));
+
+const file = (id: string, summary: string, ...types: string[]): Operation => ({
+  id,
+  tag: "assets",
+  summary,
+  description: "Follow the URL that an answer gave as it is: its query carries the signature. No key is needed.",
+  security: "none",
+  headers: ["Range", "If-Range", "If-None-Match"],
+  answers: {
+    200: { description: "The file.", headers: [...ofFile, "content-length"], content: files(...types) },
+    206: {
+      description: "The range that was asked for.",
+      headers: [...ofFile, "content-length", "content-range"],
+      content: files(...types),
+    },
+    304: { description: "The file is there already.", headers: [...ofFile] },
+  },
+  errors: ["invalid_signature", "asset_expired", "range_not_satisfiable"],
+});
+
+export const service: Operations = {
+  "GET /assets/{task_id}/{file}": file("getAsset", "Download an image or video", "image/png", "image/jpeg", "image/webp", "video/mp4"),
+  "GET /characters/{character_id}": file("getCharacterPicture", "Download a character's picture", "image/png", "image/jpeg", "image/webp"),
+  "GET /healthz": {
+    id: "getHealth",
+    tag: "service",
+    summary: "Whether the gateway runs",
+    security: "none",
+    answers: { 200: { description: "It runs.", content: json(okAnswer, { ok: { status: "ok" } }) } },
+  },
+  "GET /readyz": {
+    id: "getReadiness",
+    tag: "service",
+    summary: "Whether everything that it needs answers",
+    security: "none",
+    answers: {
+      200: { description: "Everything answers.", headers: ["cache-control"], content: json(okAnswer, { ok: { status: "ok" } }) },
+      503: {
+        description: "With the names of what did not answer within five seconds.",
+        headers: ["cache-control", "retry-after"],
+        content: {
+          "application/json": {
+            schema: [notReadyAnswer, errorAnswer],
+            examples: { not_ready: { status: "unavailable", failing: ["database"] } },
+          },
+        },
+      },
+    },
+  },
+  "GET /openapi.json": {
+    id: "getDescription",
+    tag: "service",
+    summary: "This description",
+    security: "none",
+    headers: ["If-None-Match"],
+    answers: {
+      200: {
+        description: "OpenAPI 3.1.",
+        headers: ["etag", "cache-control", "access-control-allow-origin"],
+        content: { "application/json": {} },
+      },
+      304: { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control"] },
+    },
+  },
+};

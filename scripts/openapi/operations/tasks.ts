@@ -1,0 +1,89 @@
+/** Following, listing and cancelling tasks. */
+
+import { characterStatus, taskAnswer, taskData, taskList, videoStatus } from "../../../src/api/schema/tasks.ts";
+import { statusQuery, tasksQuery } from "../../../src/api/schema/queries.ts";
+import { type Examples, json, type Operation, type Operations } from "../definition.ts";
+import type { ZodMiniType } from "zod/mini";
+import * as example from "../examples.ts";
+
+/** The three status queries differ in their view alone. */
+const status = (id: string, summary: string, description: string, schema: ZodMiniType, examples: Examples): Operation => ({
+  id,
+  tag: "tasks",
+  summary,
+  description,
+  security: "token",
+  query: statusQuery,
+  headers: ["If-None-Match"],
+  answers: {
+    200: {
+      description: "How the task stands. `Retry-After` is there while it is not final.",
+      headers: ["etag", "cache-control", "retry-after"],
+      content: json(schema, examples),
+    },
+    304: { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control", "retry-after"] },
+  },
+  errors: ["task_not_found"],
+  violation: { param: "wait", rule: "not_one_of", values: { allowed: "1-60" }, allowed: { minimum: 1, maximum: 60 } },
+});
+
+export const tasks: Operations = {
+  "GET /v1/tasks": {
+    id: "listTasks",
+    tag: "tasks",
+    summary: "List tasks",
+    description: "The account's tasks, newest first. Records are kept seven days after their end.",
+    query: tasksQuery,
+    answers: { 200: { description: "A page of tasks.", content: json(taskList, { tasks: example.page(example.completedImage) }) } },
+  },
+  "GET /v1/tasks/{task_id}": status("getTask", "Follow a task of any kind", "A failed task is a 200 with `status: failed`.", taskAnswer, {
+    in_progress: example.answered(example.runningTask),
+    completed_image: example.answered(example.completedImage),
+    completed_video: example.answered(example.completedVideo),
+    failed: example.answered(example.failedTask),
+  }),
+  "GET /v1/videos/generations/{task_id}": status(
+    "getVideo",
+    "Follow a video",
+    "For videos and remixes; other kinds are 404. `queued` is called `submitted` here.",
+    videoStatus,
+    example.videoStatuses,
+  ),
+  "GET /v1/characters_tasks/{task_id}": status(
+    "getCharacterTask",
+    "Follow a character's creation",
+    "For characters; other kinds are 404.",
+    characterStatus,
+    example.characterStatuses,
+  ),
+  "POST /v1/tasks/{task_id}/cancel": {
+    id: "cancelTask",
+    tag: "tasks",
+    summary: "Cancel a task",
+    description: "The task ends as failed with `cancelled`. `cost` in the answer says what was charged.",
+    security: "token",
+    body: "none",
+    answers: {
+      200: { description: "The cancelled task.", content: json(taskAnswer, { cancelled: example.answered(example.cancelledTask) }) },
+    },
+    errors: ["task_not_found", "task_already_final"],
+  },
+  "GET /v1/tasks/{task_id}/events": {
+    id: "streamTask",
+    tag: "tasks",
+    summary: "Follow a task by server-sent events",
+    description:
+      "Events of the type `task` whose data is the task, beginning with its present state and ending after the final one. A comment comes every 15 seconds; a stream lasts at most 15 minutes, then clients connect again.",
+    security: "token",
+    headers: ["Last-Event-ID"],
+    answers: {
+      200: {
+        description: "The stream. The schema is that of each event's data.",
+        headers: ["cache-control", "content-language"],
+        content: { "text/event-stream": { schema: taskData } },
+      },
+      204: { description: "The final state was seen already: do not connect again." },
+    },
+    errors: ["task_not_found"],
+  },
+};

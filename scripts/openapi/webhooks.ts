@@ -1,0 +1,41 @@
+/** The requests that the gateway sends: callbacks when a task has ended. */
+
+import { completedEvent, failedEvent, testEvent } from "../../src/api/schema/callbacks.ts";
+import type { ZodMiniType } from "zod/mini";
+import * as example from "./examples.ts";
+import { reference } from "./schemas.ts";
+
+const signed = [
+  { name: "webhook-id", description: "The same for each attempt: what was seen before can be dropped.", example: example.ids.event },
+  { name: "webhook-timestamp", description: "Unix seconds of the attempt.", example: "1795305614" },
+  {
+    name: "webhook-signature",
+    description: "One or more signatures by the account's secret (Standard Webhooks, `v1`), separated by spaces.",
+    example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  },
+].map((header) => ({ ...header, in: "header", required: true, schema: { type: "string" } }));
+
+const event = (operationId: string, summary: string, schema: ZodMiniType, value: object) => ({
+  post: {
+    operationId,
+    tags: ["callbacks"],
+    summary,
+    description:
+      "Sent to the task's `callback_url`, else to the account's endpoint. Anything but a 2xx within 10 seconds is tried again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h.",
+    security: [],
+    parameters: signed,
+    requestBody: { required: true, content: { "application/json": { schema: reference(schema), examples: { event: { value } } } } },
+    responses: {
+      "2XX": { description: "Received." },
+      "410": { description: "Do not call again for this task." },
+      default: { description: "Tried again later." },
+    },
+  },
+});
+
+/** `webhooks` of the description. */
+export const webhooks = () => ({
+  "task.completed": event("onTaskCompleted", "A task has completed", completedEvent, example.completedEvent),
+  "task.failed": event("onTaskFailed", "A task has failed", failedEvent, example.failedEvent),
+  test: event("onTestEvent", "A test event that the account asked for", testEvent, example.testEvent),
+});

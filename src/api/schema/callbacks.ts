@@ -1,0 +1,49 @@
+/** The shape of callbacks, of what is answered about them, and of the list of events. */
+
+import * as z from "zod/mini";
+import { count, listAnswer, taskId, time } from "./shared.ts";
+import { taskData } from "./tasks.ts";
+
+const eventId = z.string().check(z.regex(/^evt_[A-Za-z0-9_-]{1,59}$/));
+const eventTypes = ["task.completed", "task.failed"] as const;
+const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task became final."));
+
+/** The body of a callback. */
+export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
+export const completedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
+export const failedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
+/** The body of a test event. */
+export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
+
+/** One call of a receiver: its HTTP status, or the fault that left it without one. */
+const attemptFields = {
+  at: time,
+  ms: count.check(z.describe("Milliseconds from the call to the status or fault.")),
+  status: z.optional(z.int().check(z.describe("HTTP status of the receiver."))),
+  fault: z.optional(z.enum(["timeout", "unreachable", "blocked_url", "interrupted"]).check(z.describe("Why there is no HTTP status."))),
+};
+/** The callback of a task: where it goes, how it stands and its latest attempts. */
+export const taskCallback = z.strictObject({
+  object: z.literal("task.callback"),
+  task: taskId,
+  event: eventId.check(z.describe("The `webhook-id` of every attempt.")),
+  url: z.nullable(z.string()).check(z.describe("Where the next attempt would go; null when there is no address.")),
+  state: z
+    .enum(["none", "pending", "delivered", "gone", "failed"])
+    .check(
+      z.describe("`gone` after the receiver answered 410, `failed` after the last attempt, `none` when the task was never called back."),
+    ),
+  next_attempt_at: z.optional(time),
+  attempts: z.array(z.strictObject(attemptFields)).check(z.describe("Oldest first.")),
+});
+export const webhook = z.strictObject({
+  url: z.nullable(z.string()).check(z.describe("Called for each task without a `callback_url`; null when there is none.")),
+});
+export const webhookSecret = z.strictObject({
+  secret: z.string().check(z.startsWith("whsec_"), z.describe("Signs every callback of the account.")),
+});
+export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
+/** An ended task. */
+export const event = z.strictObject({ id: eventId, type: z.enum(eventTypes), at: time, task: taskId });
+/** The account's ended tasks, oldest first. */
+export const eventList = listAnswer(event);

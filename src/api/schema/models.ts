@@ -1,0 +1,24 @@
+/** The shape of `/v1/models`. */
+
+import * as z from "zod/mini";
+import { amount, time } from "./shared.ts";
+
+const jsonSchema = z.looseObject({ type: z.string(), properties: z.record(z.string(), z.unknown()), required: z.array(z.string()) });
+export const modelEntry = z.strictObject({
+  id: z.string(),
+  object: z.literal("model"),
+  created: time,
+  owned_by: z.string(),
+  kind: z.enum(["chat", "image", "video"]),
+  aliases: z.array(z.string()),
+  parameters: jsonSchema.check(z.describe("JSON Schema of the model's own request body.")),
+  actions: z.optional(
+    z
+      .strictObject({ character: z.optional(jsonSchema), remix: z.optional(jsonSchema) })
+      .check(z.describe("JSON Schemas of the bodies of its other actions.")),
+  ),
+  price: z
+    .record(z.string(), amount)
+    .check(z.describe("Balance units by what is counted: `image`, `second`, `character`, `input_million_tokens`, ...")),
+});
+export const modelList = z.strictObject({ object: z.literal("list"), data: z.array(modelEntry) });

@@ -1,0 +1,67 @@
+/** What the query of each path takes, once: handlers check requests by these, the description of the API is made from them. */
+
+import * as z from "zod/mini";
+import { modelNames } from "../../catalog/models.ts";
+import { referenceField } from "./bodies.ts";
+import { taskKinds, taskStatuses } from "./words.ts";
+
+/** A whole number of this range. */
+const wholeNumber = (minimum: number, maximum: number) =>
+  z.pipe(
+    z.string().check(
+      z.refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum, {
+        params: { rule: "not_one_of", values: { allowed: `${minimum}-${maximum}` }, allowed: { minimum, maximum } },
+      }),
+      z.meta({ type: "integer", minimum, maximum }),
+    ),
+    z.transform(Number),
+  );
+
+/** `wait`: how many seconds an answer may be held. */
+export const waitField = wholeNumber(1, 60);
+
+/** The parameters of every list: 1 to 100 rows, 20 by default, after the row with this id. */
+const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.optional(z.string()) };
+
+export const pageQuery = z.object(pageFields);
+export const statusQuery = z.object({ wait: z.optional(waitField) });
+/** Of submissions and chats; `isDryRun` reads it before the caller is counted. */
+export const submissionQuery = z.object({ dry_run: z.optional(z.enum(["true", "false"])) });
+
+export const tasksQuery = z.object({
+  ...pageFields,
+  status: z.optional(z.enum(taskStatuses)),
+  kind: z.optional(z.enum(taskKinds)),
+  model: z.optional(z.enum(modelNames)),
+  reference: z.optional(referenceField),
+});
+
+export const eventsQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
+
+export const accountsQuery = z.object({ ...pageFields, email: z.optional(z.string()) });
+/** Only this account. */
+export const auditQuery = z.object({ account: z.optional(z.string()) });
+
+/** A day in UTC, as its first millisecond. */
+const day = z.pipe(
+  z.string().check(
+    z.refine((text) => toDay(text) !== undefined, { params: { rule: "bad_date" } }),
+    z.meta({ format: "date" }),
+  ),
+  z.transform((text) => toDay(text)!),
+);
+export const usageQuery = z.object({
+  from: z.optional(day),
+  to: z.optional(day),
+  group_by: z._default(z.enum(["day", "model", "key", "reference"]), "day"),
+  format: z._default(z.enum(["json", "focus"]), "json"),
+});
+
+function toDay(text: string): number | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // 31 February is read as a day of March.
+  return Number.isNaN(at) || toDate(at) !== text ? undefined : at;
+}
+
+/** `YYYY-MM-DD` of a time. */
+export const toDate = (at: number) => new Date(at).toISOString().slice(0, 10);

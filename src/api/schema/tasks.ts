@@ -1,0 +1,140 @@
+/** The shape of every answer about tasks: the submission's record and the three status queries. */
+
+import * as z from "zod/mini";
+import { taskKinds, taskStatuses } from "./words.ts";
+import { amount, characterId, count, listAnswer, percent, taskId, time } from "./shared.ts";
+
+const taskStatus = z.enum(taskStatuses);
+const taskKind = z.enum(taskKinds);
+
+const reserved = amount.check(z.describe("Balance units that the submission reserves."));
+const reference = z.optional(z.string().check(z.describe("The caller's own name for the submission.")));
+const estimatedTime = count.check(z.describe("Seconds still expected; absent once the task is final."));
+const completedAt = z.optional(time.check(z.describe("Unix seconds; completed tasks only.")));
+const expiresAt = time.check(z.describe("Unix seconds from which the URLs no longer work."));
+
+/** The resolved parameters of a submission, with what it is and what was reserved for it. */
+export const taskMetadata = z
+  .looseObject({
+    kind: taskKind,
+    reserved,
+    source_task: z.optional(taskId.check(z.describe("The task whose video is remixed."))),
+    reference,
+  })
+  .check(z.describe("What the task is, its resolved parameters (never inline image data) and what it reserved."));
+
+const taskBasics = {
+  id: taskId,
+  object: z.literal("generation.task"),
+  model: z.string().check(z.describe("The model's name; never an alias.")),
+};
+
+/** 2.1 of the interface: the answer to every submission. */
+export const submission = z.strictObject({
+  ...taskBasics,
+  status: z.literal("queued"),
+  progress: z.literal(0),
+  created_at: time,
+  metadata: taskMetadata,
+});
+
+/** What a submission or chat would cost, with `?dry_run=true`. */
+export const dryRun = z.strictObject({
+  object: z.literal("generation.dry_run"),
+  model: z.string(),
+  kind: z.enum(["chat", ...taskKinds]),
+  price: amount.check(z.describe("Balance units that would be reserved.")),
+  remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 where there is no limit.")),
+  estimated_time: count.check(z.describe("Seconds that it usually takes.")),
+  metadata: z.looseObject({ kind: z.string(), reserved: amount }),
+});
+
+export const failure = z.strictObject({
+  code: z.enum(["content_policy_violation", "provider_error", "invalid_input", "deadline_exceeded", "cancelled"]),
+  message: z.string(),
+});
+
+export const imageResult = z.strictObject({
+  images: z.array(z.strictObject({ url: z.array(z.url()).check(z.describe("One URL.")), expires_at: expiresAt })),
+});
+export const videoResult = z.strictObject({
+  videos: z.array(
+    z.strictObject({
+      url: z.array(z.url()).check(z.describe("One URL.")),
+      thumbnail: z.optional(z.url()),
+      duration: count.check(z.describe("Seconds.")),
+      size: z.string().check(z.describe("`<width>x<height>` in pixels.")),
+      expires_at: expiresAt,
+    }),
+  ),
+});
+export const characterResult = z.strictObject({
+  type: z.literal("character"),
+  data: z.strictObject({
+    characters: z.array(
+      z.strictObject({
+        id: characterId,
+        display_name: z.string(),
+        profile_picture_url: z.url(),
+        username: z.string().check(z.describe("Write `@username` in a video's prompt to use the character.")),
+      }),
+    ),
+  }),
+});
+
+/** What a task costs; what was charged and returned is known once the task is final. */
+export const taskCost = z.strictObject({ reserved, charged: z.optional(amount), returned: z.optional(amount) });
+
+/** `data` of the generic status query. */
+export const taskData = z.strictObject({
+  ...taskBasics,
+  status: taskStatus,
+  progress: percent,
+  created_at: time,
+  estimated_time: z.optional(estimatedTime),
+  metadata: taskMetadata,
+  reference,
+  cost: taskCost,
+  completed_at: completedAt,
+  expires_at: z.optional(expiresAt),
+  result: z.optional(z.union([imageResult, videoResult, characterResult])),
+  error: z.optional(failure),
+});
+
+/** 2.3: the generic status query. */
+export const taskAnswer = z.strictObject({
+  code: z.literal(200),
+  data: taskData,
+  message: z.optional(z.string().check(z.describe("The error's message; failed tasks only."))),
+});
+export const taskList = listAnswer(taskData);
+
+/** 2.2: the video status query, where `queued` is called `submitted`. */
+export const videoStatus = z.strictObject({
+  id: taskId,
+  object: z.literal("video.generation"),
+  status: z.enum(["submitted", "in_progress", "completed", "failed"]),
+  progress: percent,
+  model: z.string(),
+  created_at: time,
+  completed_at: completedAt,
+  estimated_time: z.optional(estimatedTime),
+  url: z.optional(z.url()),
+  thumbnail: z.optional(z.url()),
+  duration: z.optional(count.check(z.describe("Seconds."))),
+  size: z.optional(z.string().check(z.describe("`<width>x<height>` in pixels."))),
+  expires_at: z.optional(expiresAt),
+  error: z.optional(z.strictObject({ message: z.string() })),
+});
+
+/** 2.4: the character status query. */
+export const characterStatus = z.strictObject({
+  ...taskBasics,
+  status: taskStatus,
+  progress: percent,
+  created_at: time,
+  completed_at: completedAt,
+  result: z.optional(characterResult),
+  metadata: taskMetadata,
+  error: z.optional(failure),
+});

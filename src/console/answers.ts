@@ -1,0 +1,54 @@
+/** The gateway's answers, read by the schemas that its API is described with. */
+
+import * as z from "zod/mini";
+import { characterList } from "../api/schema/account.ts";
+import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
+import { modelEntry, modelList } from "../api/schema/models.ts";
+import { submission, taskAnswer, taskList } from "../api/schema/tasks.ts";
+import type { Schema } from "./playground/fields.ts";
+
+/** `data` of the generic query. Times are Unix seconds. */
+export type TaskData = z.output<typeof taskAnswer>["data"];
+/** An element of `GET /v1/characters`. Its picture's address is signed anew with each answer. */
+export type CharacterRow = z.output<typeof characterList>["data"][number];
+/** An entry of `GET /v1/models`, its JSON Schemas with what the catalog's have. Prices in balance units. */
+export type ModelEntry = Omit<z.output<typeof modelEntry>, "parameters" | "actions"> & {
+  parameters: Schema;
+  actions?: { character?: Schema; remix?: Schema };
+};
+
+type Issue = z.core.$ZodIssue;
+
+/** The answer says more than its schema: a newer gateway, for the two Workers are deployed one after the other. */
+const isOnlyMore = (issue: Issue): boolean =>
+  issue.code === "unrecognized_keys" || (issue.code === "invalid_union" && issue.errors.some((branch) => branch.every(isOnlyMore)));
+
+/** The answer's JSON. Throws where it is another than the schema says. */
+export async function readAnswer<T>(schema: z.ZodMiniType<T>, answer: Response): Promise<T> {
+  const body: unknown = await answer.json();
+  const { data, error } = schema.safeParse(body);
+  if (!error) return data;
+  if (error.issues.every(isOnlyMore)) return body as T;
+  throw new Error(
+    `an answer of the gateway has another shape: ${error.issues.map(({ path, code }) => `${path.join(".")} ${code}`).join(", ")}`,
+  );
+}
+
+export const readTask = async (answer: Response): Promise<TaskData> => (await readAnswer(taskAnswer, answer)).data;
+export const readTasks = (answer: Response) => readAnswer(taskList, answer);
+export const readCharacters = (answer: Response) => readAnswer(characterList, answer);
+export const readModels = async (answer: Response) => (await readAnswer(modelList, answer)).data as ModelEntry[];
+/** The task that an answer to a submission, or to what changes a task, is about. */
+export async function readTaskId(answer: Response): Promise<string> {
+  const body = await readAnswer(z.union([submission, taskAnswer]), answer);
+  return "data" in body ? body.data.id : body.id;
+}
+/** The `error` object of a refusal. */
+export const readError = async (answer: Response) => (await readAnswer(z.union([errorAnswer, taskErrorAnswer]), answer)).error;
+
+export const imagesOf = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
+export const videoOf = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
+export const characterOf = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
+
+/** What was asked for in words; undefined for characters. */
+export const promptOf = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);

@@ -1,0 +1,39 @@
+/** Headers that protect every page: what it may load, who may frame it, what it tells other sites. */
+
+import type { MiddlewareHandler } from "hono";
+import { secureHeaders } from "hono/secure-headers";
+import { loginsOf } from "./auth.ts";
+import { assetBaseUrl } from "./settings.ts";
+
+/** Where the buttons of logins elsewhere lead to: browsers hold redirects after a form to the policy, too. */
+const loginOrigins = { github: "https://github.com", google: "https://accounts.google.com" };
+
+/**
+ * Nothing from other hosts but the operator's own for assets, no script within pages, no frame. Served files have the headers,
+ * too: a drawing may be opened as a page.
+ */
+export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c, next) => {
+  const assets = assetBaseUrl(c.env);
+  const assetOrigins = assets === undefined ? [] : [new URL(assets).origin];
+  const protect = secureHeaders({
+    contentSecurityPolicy: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      connectSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      fontSrc: ["'self'"],
+      // `blob:` is an image that a person has just picked.
+      imgSrc: ["'self'", "blob:", ...assetOrigins],
+      mediaSrc: ["'self'", ...assetOrigins],
+      formAction: ["'self'", ...loginsOf(c.env).map((login) => loginOrigins[login])],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+    xFrameOptions: "DENY",
+    // Pages read where a person came from on this very host.
+    referrerPolicy: "same-origin",
+    // The host is the operator's, and so is the choice whether all of it speaks HTTPS.
+    strictTransportSecurity: false,
+  });
+  return protect(c, next);
+};

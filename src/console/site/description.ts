@@ -1,0 +1,27 @@
+/** `/openapi.json`: the description of the API that `npm run openapi` writes. The platform compresses it for whoever takes that. */
+
+import { createHash } from "node:crypto";
+import description from "./openapi.json";
+
+let made: { text: string; etag: string } | undefined;
+
+/** The text that is sent, and what stands for it; made once, when the description is first asked for. */
+function make(): { text: string; etag: string } {
+  const text = JSON.stringify(description);
+  return { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
+}
+
+/** Answers a request for the description: to every origin, 304 to whoever has it already. */
+export function describeApi({ headers: asked }: Request): Response {
+  made ??= make();
+  // Weak, for what is compressed on the way has other bytes.
+  const headers = { etag: `W/${made.etag}`, "access-control-allow-origin": "*", "cache-control": "public, no-cache" };
+  const known = new Set(
+    asked
+      .get("if-none-match")
+      ?.split(",")
+      .map((tag) => tag.trim().replace(/^W\//, "")),
+  );
+  if (known.has(made.etag) || known.has("*")) return new Response(null, { status: 304, headers });
+  return new Response(made.text, { headers: { ...headers, "content-type": "application/json" } });
+}
