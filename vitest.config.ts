@@ -15,23 +15,23 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 const absent = () => new Response(null, { status: 404 });
 
 /** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
-const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never };
+const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never, MCP: absent as never };
 
-/** Styles, scripts and drawings that the console serves are text to it, fonts bytes, as its wrangler.toml says. */
+/** Styles, scripts, drawings and Markdown that the console serves are text to it, fonts and media bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
 const servedFiles: Plugin = {
   name: "served-files",
   enforce: "pre",
   async resolveId(source, importer) {
-    if (!/\.(?:css|min\.js|svg|woff2)$|\/client\/\w+\.js$/.test(source)) return null;
+    if (!/\.(?:css|min\.js|svg|woff2|webp|mp4|md)$|\/client\/\w+\.js$/.test(source)) return null;
     const found = await this.resolve(source, importer, { skipSelf: true });
     return found && `\0served:${found.id}.served`;
   },
   load: (id) => {
     if (!id.startsWith("\0served:")) return null;
     const path = id.slice("\0served:".length, -".served".length);
-    return path.endsWith(".woff2")
+    return /\.(?:woff2|webp|mp4)$/.test(path)
       ? `export default Uint8Array.fromBase64("${readFileSync(path, "base64")}").buffer`
       : `export default ${JSON.stringify(readFileSync(path, "utf8"))}`;
   },
@@ -72,8 +72,8 @@ const gateway = async (bindings: Record<string, string>, more: object, main?: st
 const scripted = () => gateway({}, { serviceBindings: bound });
 
 /** The gateway with a Worker behind one of its paths, which `main` exports beside the gateway as `entrypoint`: asked over RPC as in a deployment. */
-const withWorker = (binding: string, entrypoint: string, main: string) =>
-  gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } } }, main);
+const withWorker = (binding: string, entrypoint: string, main: string, more: object = {}) =>
+  gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } }, ...more }, main);
 
 /** Functions that are tested without a gateway around them: their files need no runtime each. */
 const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
@@ -112,18 +112,29 @@ export default defineConfig(async () => ({
             "test/sandbox/**",
             "test/node/**",
             "test/deploy/**",
+            "test/clients/**",
+            "test/packages/**",
             "test/providers/**",
             "test/upstreams/**",
             "test/console/**",
             "test/openai/**",
+            "test/mcp/**",
           ],
           setupFiles: ["test/setup.ts"],
           provide: { faultSeeds: process.env["FAULT_SEEDS"] ?? "" },
         },
       },
       {
-        plugins: [await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts")],
+        plugins: [
+          await withWorker("OPENAI", "OpenAi", "./test/openai/gateway.ts", {
+            durableObjects: { ATTEMPTS: { className: "AttemptObject", useSQLite: true } },
+          }),
+        ],
         test: { name: "openai", isolate: false, include: ["test/openai/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+      },
+      {
+        plugins: [await withWorker("MCP", "Mcp", "./test/mcp/gateway.ts")],
+        test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [await scripted()],

@@ -18,6 +18,8 @@ export interface Slices {
   /** Warm-up turns, which are not measured. */
   warmUps: number;
   requests: number;
+  /** When no further turn begins, warm-ups included. */
+  forMs?: number;
 }
 
 /** One turn of one side: CPU microseconds per request, median latency in milliseconds, requests per second. */
@@ -50,9 +52,10 @@ async function takeTurn({ server, client, calls }: Side, requests: number): Prom
 }
 
 /** Own, floor, own, floor, ... */
-export async function compare(own: Side, floor: Side, { turns, warmUps, requests }: Slices): Promise<Comparison> {
+export async function compare(own: Side, floor: Side, { turns, warmUps, requests, forMs = Infinity }: Slices): Promise<Comparison> {
   const found: Comparison = { own: [], floor: [], ratios: [] };
-  for (let turn = -warmUps; turn < turns; turn++) {
+  const until = performance.now() + forMs;
+  for (let turn = -warmUps; turn < turns && performance.now() < until; turn++) {
     const [mine, least] = [await takeTurn(own, requests), await takeTurn(floor, requests)];
     if (turn < 0) continue;
     const before = found.floor.at(-1);

@@ -6,9 +6,9 @@ import { DurableObject } from "cloudflare:workers";
 import { Hono } from "hono";
 
 interface FloorEnv {
-  DB: D1Database;
   DISPATCH: Queue<{ taskId: string }>;
   RECORDS: DurableObjectNamespace<RecordObject>;
+  MONEY: DurableObjectNamespace<MoneyObject>;
 }
 
 type Body = Record<string, string | number>;
@@ -38,7 +38,7 @@ export class RecordObject extends DurableObject<FloorEnv> {
     return account === this.#account ? this.#record : undefined;
   }
 
-  /** Record and alarm, money, record, message: a submission's operations in the gateway's order. */
+  /** Record and alarm, money in another object, record, message: a submission's operations in the gateway's order. */
   async create(body: Body): Promise<Answer> {
     const id = this.ctx.id.toString();
     const now = Date.now();
@@ -53,13 +53,7 @@ export class RecordObject extends DurableObject<FloorEnv> {
     };
     this.ctx.storage.kv.put("record", record);
     void this.ctx.storage.setAlarm(now + 30_000);
-    const { results } = await this.env.DB.prepare(
-      `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, at)
-       VALUES (?1, 'reserve', 'account', 'key', 'image', ?2, ?3, ?4) ON CONFLICT DO NOTHING RETURNING task_id`,
-    )
-      .bind(id, record.model, 30_000, now)
-      .run();
-    if (results.length !== 1) throw new Error("nothing was reserved");
+    await this.env.MONEY.getByName("account").hold({ taskId: id, model: record.model, amount: 30_000, at: now });
     this.#record = { ...record, status: "in_progress" };
     this.ctx.storage.kv.put("record", this.#record);
     await this.env.DISPATCH.send({ taskId: id });
@@ -67,6 +61,15 @@ export class RecordObject extends DurableObject<FloorEnv> {
   }
 
   override async alarm(): Promise<void> {}
+}
+
+/** One object for all money: a row for each hold. */
+export class MoneyObject extends DurableObject<FloorEnv> {
+  #count = 0;
+
+  async hold(hold: Body): Promise<void> {
+    this.ctx.storage.kv.put(`hold/${++this.#count}`, hold);
+  }
 }
 
 const app = new Hono<{ Bindings: FloorEnv }>()

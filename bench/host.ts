@@ -42,12 +42,16 @@ const { modulesRules: _rules, ...workerOptions } = unstable_getMiniflareWorkerOp
   .workerOptions as V4WorkerOptions & {
   modulesRules?: unknown;
 };
+const folder = dirname(options.script);
+const texts = (await readdir(folder))
+  .filter((name) => name.endsWith(".txt"))
+  .map((name) => ({ type: "Text" as const, path: join(folder, name) }));
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     ...workerOptions,
     name: "measured",
-    modules: [{ type: "ESModule", path: options.script }],
-    modulesRoot: dirname(options.script),
+    modules: [{ type: "ESModule", path: options.script }, ...texts],
+    modulesRoot: folder,
     bindings: { ...workerOptions.bindings, ...options.bindings },
     queueConsumers: (options.consumes && workerOptions.queueConsumers) || {},
     serviceBindings: workerOptions.serviceBindings?.["SANDBOX"] ? { SANDBOX: upstream } : {},

@@ -1,4 +1,4 @@
--- Accounts, their API keys, the one ledger of money, and characters. Amounts are integers in millionths of a balance unit.
+-- Accounts, their API keys, the ledger, and characters. Amounts are integers in millionths of a balance unit.
 
 CREATE TABLE account (
   id         TEXT PRIMARY KEY,
@@ -12,8 +12,8 @@ CREATE TABLE api_key (
   id         TEXT PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES account (id),
   name       TEXT NOT NULL,
-  hash       TEXT NOT NULL UNIQUE,                        -- SHA-256 of the key in hexadecimal; the key itself is nowhere
-  prefix     TEXT NOT NULL,                               -- its first characters, for people to tell keys apart
+  hash       TEXT NOT NULL UNIQUE,                        -- SHA-256 of the key in hexadecimal; the key itself is not stored
+  prefix     TEXT NOT NULL,                               -- its first characters, so that users recognise it
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   deleted_at INTEGER                                      -- kept when deleted: open tasks still settle on its wallet
@@ -21,7 +21,7 @@ CREATE TABLE api_key (
 
 CREATE INDEX api_key_by_account ON api_key (account_id, created_at);
 
--- One row for each account and each key. The checks are the backstop: whatever runs in parallel, nothing goes below zero.
+-- One row for each account and each key. The checks are the backstop: no amount can become negative, whatever runs in parallel.
 CREATE TABLE wallet (
   id       TEXT PRIMARY KEY,                              -- an account's or a key's id
   quota    INTEGER,                                       -- NULL is unlimited
@@ -30,7 +30,7 @@ CREATE TABLE wallet (
   CHECK (quota IS NULL OR reserved + used <= quota)
 ) STRICT, WITHOUT ROWID;
 
--- The ledger: at most one row for each task and step. Settle and refund share the step 'close', so only one of them can win.
+-- The ledger: at most one row for each task and step. Settle and refund share the step 'close', so only one of them is possible.
 CREATE TABLE entry (
   task_id    TEXT NOT NULL,
   step       TEXT NOT NULL CHECK (step IN ('reserve', 'close')),
@@ -38,14 +38,14 @@ CREATE TABLE entry (
   key_id     TEXT NOT NULL,
   kind       TEXT NOT NULL,                               -- image, video, character, remix, chat
   model      TEXT NOT NULL,
-  held       INTEGER NOT NULL CHECK (held >= 0),          -- reserve: taken from the quota; close: given back to it
+  held       INTEGER NOT NULL CHECK (held >= 0),          -- reserve: taken from the quota; close: returned to it
   charged    INTEGER NOT NULL DEFAULT 0 CHECK (charged BETWEEN 0 AND held),
   outcome    TEXT,                                        -- close: completed, failed
   at         INTEGER NOT NULL,
   PRIMARY KEY (task_id, step)
 ) STRICT, WITHOUT ROWID;
 
--- Lists an account's tasks, newest first. Chats are no tasks.
+-- Lists an account's tasks, newest first. Chats are not tasks.
 CREATE INDEX entry_tasks ON entry (account_id, at) WHERE step = 'reserve' AND kind <> 'chat';
 
 CREATE TRIGGER entry_reserve AFTER INSERT ON entry WHEN NEW.step = 'reserve' BEGIN

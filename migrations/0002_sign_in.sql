@@ -1,4 +1,4 @@
--- People who sign in to the console. The tables and their columns are better-auth's (1.7), under names of their own; dates are ISO texts.
+-- Users of the console. The tables and columns are better-auth's (1.7), with other table names; dates are ISO texts.
 
 CREATE TABLE auth_user (
   id            TEXT PRIMARY KEY,
@@ -23,7 +23,7 @@ CREATE TABLE auth_session (
 
 CREATE INDEX auth_session_by_user ON auth_session (userId);
 
--- How a person proves who they are: a password's hash, or a login elsewhere.
+-- How a user signs in: a password's hash, or a linked login.
 CREATE TABLE auth_account (
   id                    TEXT PRIMARY KEY,
   userId                TEXT NOT NULL REFERENCES auth_user (id) ON DELETE CASCADE,
@@ -58,7 +58,7 @@ CREATE TABLE auth_rate_limit (
   lastRequest INTEGER NOT NULL
 );
 
--- Whose gateway account a person may look into and spend from.
+-- The gateway account that a user may read and spend from.
 CREATE TABLE member (
   user_id    TEXT PRIMARY KEY REFERENCES auth_user (id),
   account_id TEXT NOT NULL REFERENCES account (id),

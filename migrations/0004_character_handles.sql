@@ -1,3 +1,3 @@
--- Who made a character, and its handle there: only that provider knows it by more than its picture.
+-- The provider that made a character, and its handle there: other providers use only the character's image.
 ALTER TABLE character ADD COLUMN provider TEXT;
-ALTER TABLE character ADD COLUMN handle TEXT;              -- NULL where the provider keeps no characters
+ALTER TABLE character ADD COLUMN handle TEXT;              -- NULL if the provider stores no characters

@@ -1,2 +1,2 @@
--- The API key that pays for what a person runs from the console's pages: an ordinary one, whose secret nobody has.
+-- The API key that is charged for a user's runs from the console: an ordinary key whose secret is never shown.
 ALTER TABLE member ADD COLUMN key_id TEXT REFERENCES api_key (id);

@@ -1,8 +1,8 @@
--- Everything that an account spent, newest first: its tasks by themselves, and its chats. A row for a chat too, which makes four to reserve.
+-- All entries of an account, newest first: tasks and chats. A chat has a row too, so that its reservation writes four rows.
 DROP INDEX entry_tasks;
 CREATE INDEX entry_by_account ON entry (account_id, kind = 'chat', at) WHERE step = 'reserve';
 
--- When something was last reserved on a wallet. It rides along with the row that is written anyway.
+-- When an amount was last reserved on a wallet. It is updated with a row that is written anyway.
 ALTER TABLE wallet ADD COLUMN reserved_at INTEGER;
 
 UPDATE wallet SET reserved_at = latest.at
@@ -14,5 +14,5 @@ CREATE TRIGGER entry_reserve AFTER INSERT ON entry WHEN NEW.step = 'reserve' BEG
   UPDATE wallet SET reserved = reserved + NEW.held, reserved_at = NEW.at WHERE id IN (NEW.account_id, NEW.key_id);
 END;
 
--- The wallet that a key spends from: NULL is its own. A key that took another's place shares that one's.
+-- The wallet that a key spends from: NULL is its own. The successor of a rotated key shares the wallet of the first key.
 ALTER TABLE api_key ADD COLUMN wallet_id TEXT REFERENCES wallet (id);

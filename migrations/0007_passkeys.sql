@@ -1,4 +1,4 @@
--- Passkeys of people who sign in to the console: public keys alone. Columns are better-auth's.
+-- Passkeys of the console's users: only public keys. The columns are better-auth's.
 CREATE TABLE auth_passkey (
   id           TEXT PRIMARY KEY,
   name         TEXT,

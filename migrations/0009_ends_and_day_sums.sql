@@ -1,12 +1,12 @@
--- The end of a task stands in its reserve row too, so that lists read one row for each task, and sums by day make totals cheap.
+-- The end of a task is also stored in its reserve row, so that lists read one row per task; daily sums make totals cheap.
 ALTER TABLE entry ADD COLUMN closed_at INTEGER;           -- step reserve: when it was settled; NULL while it is open
--- Tasks that are open, without a lower bound on time.
+-- Open tasks, without a lower bound on time.
 CREATE INDEX entry_open ON entry (account_id, kind = 'chat', at, task_id, key_id, held) WHERE step = 'reserve' AND closed_at IS NULL;
--- Settled tasks by what lists filter them by. It holds all that a page needs.
+-- Settled tasks by the filters of lists. It covers all columns that a page needs.
 CREATE INDEX entry_filtered ON entry (account_id, model, kind, outcome = 'completed', at, task_id, closed_at)
   WHERE step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL;
 
--- What an account was charged, by the day (UTC) on which the task or chat was submitted, model and key. Usage reads this, not each charge.
+-- An account's charges by day of submission (UTC), model and key. Usage reads these sums instead of each charge.
 CREATE TABLE spending (
   account_id TEXT NOT NULL,
   day        INTEGER NOT NULL,                            -- its first millisecond since the epoch
@@ -19,10 +19,10 @@ CREATE TABLE spending (
   PRIMARY KEY (account_id, day, model, key_id)
 ) STRICT, WITHOUT ROWID;
 
--- How many tasks of the account or key are open, chats not counted. It is updated with the row that is written anyway.
+-- The number of open tasks of the account or key, without chats. It is updated with a row that is written anyway.
 ALTER TABLE wallet ADD COLUMN open_tasks INTEGER NOT NULL DEFAULT 0 CHECK (open_tasks >= 0);
 
--- How far the audit has come: one row of JSON.
+-- The progress of the audit: one row of JSON.
 CREATE TABLE audit_progress (
   id    INTEGER PRIMARY KEY CHECK (id = 1),
   state TEXT NOT NULL

@@ -7,10 +7,10 @@ CREATE TABLE task_reference (
   PRIMARY KEY (account_id, reference, at, task_id)
 ) STRICT, WITHOUT ROWID;
 
--- What an account did with references in a span of time: usage by reference.
+-- An account's tasks with references in a time range, for usage by reference.
 CREATE INDEX task_reference_by_time ON task_reference (account_id, at);
 
--- How long the last hundred tasks of each kind, model and route took, newest first: seconds as a JSON list. Written once for many tasks.
+-- The durations of the last hundred tasks of each kind, model and route, newest first: seconds as a JSON list. Written once for many tasks.
 CREATE TABLE typical_time (
   sort    TEXT PRIMARY KEY,                               -- kind, model, provider and the provider's model
   seconds TEXT NOT NULL

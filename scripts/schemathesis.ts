@@ -1,4 +1,4 @@
-/** `npm run test:schema`: schemathesis asks a gateway of its own what the description allows and much that it does not, and judges each answer. */
+/** `npm run test:schema`: schemathesis sends valid and invalid requests to a gateway of its own, and checks each answer against the OpenAPI description. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ try {
     const file = join(stateDir, "openapi.json");
     await writeFile(file, JSON.stringify(fitForFuzzing(await response.json())));
     const of = { program, file, baseUrl: gateway.baseUrl, stateDir, signal: stopping };
-    // One after the other: the operator's paths may disable the very account that the others ask for.
+    // One after the other: the admin paths may disable the account that other requests use.
     const codes = [
       await runSchemathesis({ ...of, token: gateway.apiKey ?? "", seconds: 80, paths: "^/(?!admin)" }),
       await runSchemathesis({ ...of, token: gateway.adminToken, seconds: 30, paths: "^/admin" }),

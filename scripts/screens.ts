@@ -11,7 +11,7 @@ import { type Browser, chromium } from "playwright-core";
 import { chromiumOptions } from "./support/chromium.ts";
 import { consolePages, looks, otherLanguages, show, signIn, signUp, speak } from "./support/console-pages.ts";
 import { type Gateway, startGateway } from "./support/gateway.ts";
-import { readmePicture } from "./support/readme-picture.ts";
+import { readmeImage } from "./support/readme-image.ts";
 import { makeSamples } from "./support/sample-tasks.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 import { root } from "./support/wrangler.ts";
@@ -28,7 +28,7 @@ try {
   browser = await chromium.launch(chromiumOptions());
   gateway = await startGateway({ stateDir, quiet: true, signal: stopping });
   await makeSamples(gateway);
-  await writeFile(readmeFile, await readmePicture(browser, gateway));
+  await writeFile(readmeFile, await readmeImage(browser, gateway));
   console.log(`the image for the README: ${readmeFile}`);
   if (!values.readme) {
     await rm(outputDir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** `npm run soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with every account and task checked. */
+/** `npm run soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with a check of every account and task. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { stopSignal } from "./support/stop-signal.ts";
 const mostMinutes = 60;
 const mostClients = 32;
 const shownFaults = 30;
-/** Of so many the log lines are shown, too. */
+/** The number of faults for which the log lines are shown too. */
 const explainedFaults = 5;
 
 const usage = `npm run soak -- [--minutes 2] [--seed N] [--clients 6] [--holds]
@@ -27,7 +27,7 @@ try {
   console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
-// Clients of a run that broke off must not keep the process.
+// Pending requests of an interrupted run must not keep the process alive.
 process.exit();
 
 function readOptions() {
@@ -83,7 +83,7 @@ function interrupted(): Promise<never> {
   });
 }
 
-/** The state and the log stay for a look at them when something was wrong. */
+/** The state and the log are kept for inspection when there were faults. */
 async function inDirectory(work: (directory: string) => Promise<number>): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-soak-"));
   let faults = 1;

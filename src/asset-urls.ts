@@ -23,7 +23,7 @@ export async function signedUrl(base: string, secret: string, asset: Asset, expi
   return `${base}/${asset.key}?expires=${expires}&digest=${asset.digest}&signature=${new Uint8Array(mac).toBase64(base64url)}`;
 }
 
-/** Whether this gateway signed exactly this key, expiry and digest. The comparison takes the same time for every answer. */
+/** True if this gateway signed exactly this key, expiry and digest. The comparison takes constant time. */
 export async function isSigned(secret: string, key: string, expires: number, digest: string, signature: string): Promise<boolean> {
   if (!/^[A-Za-z0-9_-]{43}$/.test(signature)) return false;
   try {

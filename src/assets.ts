@@ -4,7 +4,7 @@ import { retry } from "./retry.ts";
 
 /** A stored file. */
 export interface Asset {
-  /** Its place in the bucket, and its path on the gateway: `assets/{task}/{name}`. */
+  /** Its key in the bucket, and its path on the gateway: `assets/{task}/{name}`. */
   key: string;
   type: string;
   bytes: number;
@@ -12,12 +12,12 @@ export interface Asset {
   digest: string;
 }
 
-/** Where a task's outputs, and its inputs, are. Characters keep their pictures until they are deleted. */
+/** The prefixes of a task's outputs and inputs. Images of characters are kept until the character is deleted. */
 export const assetPrefix = (taskId: string) => `assets/${taskId}/`;
 export const inputPrefix = (taskId: string) => `inputs/${taskId}/`;
 export const characterPicture = (characterId: string) => `characters/${characterId}`;
 
-/** The body is longer than an asset may be: fetching it again will not help. */
+/** The body is longer than the limit of assets: a repeated download cannot help. */
 export class TooLargeError extends Error {
   override readonly name = "TooLargeError";
 }
@@ -26,9 +26,9 @@ const partBytes = 8 * 1024 * 1024;
 const firstPartBytes = 256 * 1024;
 
 /**
- * Stores a file as it comes in and computes its digest on the way; its pieces need to be valid only until the next is asked for. R2 takes a
- * stream only when its length is known; else it is sent in parts. Throws `TooLargeError`; a body that breaks off or lies about its length,
- * and R2's own faults, throw what they throw, and nothing is stored.
+ * Stores a file while it arrives and computes its digest; its chunks need to be valid only until the next one is requested. R2 takes a
+ * stream only with a known length; other files are uploaded in parts. Throws `TooLargeError`; a body that breaks off or has a wrong length,
+ * and faults of R2, throw their own errors, and nothing is stored.
  */
 export async function storeFile(
   bucket: R2Bucket,
@@ -48,13 +48,13 @@ export async function storeFile(
     return { key, type, bytes, digest: new Uint8Array(await digest.digest).toBase64({ alphabet: "base64url", omitPadding: true }) };
   } catch (error) {
     await body.return();
-    digest.digest.catch(() => undefined); // the hash of half a body is of no use, and must not count as unhandled
+    digest.digest.catch(() => undefined); // the hash of an incomplete body is not needed, and its rejection must not be unhandled
     await hash.abort(error).catch(() => undefined);
     throw error;
   }
 }
 
-/** Every piece of a file, hashed on the way, up to the limit. */
+/** Passes on every chunk of a file, hashed on the way, up to the limit. */
 async function* counted(
   body: AsyncIterable<Uint8Array>,
   hash: WritableStreamDefaultWriter<Uint8Array>,
@@ -92,8 +92,8 @@ async function putStream(
 }
 
 /**
- * Puts a body whose length nobody told, in parts; one of a single part is put as it is. One buffer holds the part that is being read, and
- * is given back at the end: the garbage collector would let those of several tasks come together. Gives the bytes stored.
+ * Uploads a body of unknown length in parts, or directly if it fits into one part. One buffer holds the current part, and
+ * is released at the end, because garbage of several tasks could add up. Returns the stored bytes.
  */
 async function putParts(
   bucket: R2Bucket,
@@ -111,7 +111,7 @@ async function putParts(
     part.set(chunk, size);
     size = needed;
   };
-  // The part is all there is of its bytes: what came with an answer cannot be asked for again.
+  // The part is the only copy of its bytes: data inside an answer cannot be requested again.
   const send = (to: R2MultipartUpload) =>
     retry("store", key, () => to.uploadPart(parts.length + 1, part.subarray(0, size))).then((sent) => {
       parts.push(sent);
@@ -153,17 +153,17 @@ export const openAsset = (bucket: R2Bucket, key: string, range?: R2Range) => buc
 
 export const describeAsset = (bucket: R2Bucket, key: string) => bucket.head(key);
 
-/** Copies a file: a character outlives its task's assets, and its picture with it. */
+/** Copies a file: a character and its image outlive its task's assets. */
 export async function copyAsset(bucket: R2Bucket, asset: Asset, to: string): Promise<void> {
   const object = await bucket.get(asset.key);
   if (object) await bucket.put(to, await object.arrayBuffer(), { httpMetadata: { contentType: asset.type } });
 }
 
-/** Removes these files; ones that are not there count as removed. */
+/** Deletes these files; missing ones count as deleted. */
 export const removeAssets = (bucket: R2Bucket, keys: string[]): Promise<void> =>
   keys.length > 0 ? bucket.delete(keys) : Promise.resolve();
 
-/** Removes everything under a prefix, also what no record names: files of a consumer that died half-way. */
+/** Deletes everything under a prefix, also files that are not in the record, such as those of a crashed consumer. */
 export async function removeUnder(bucket: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects, truncated } = await bucket.list({ prefix });

@@ -1,6 +1,6 @@
-/** A cache in an isolate's memory that is bounded by what its entries weigh, not by their number. */
+/** A cache in an isolate's memory, bounded by the size of its entries instead of their number. */
 
-/** Drops what was put in first when it is full. */
+/** Drops the oldest entries when it is full. */
 export class BoundedCache<T> {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, { value: T; bytes: number }>();
@@ -10,7 +10,7 @@ export class BoundedCache<T> {
     this.#maxBytes = maxBytes;
   }
 
-  /** What all entries weigh together. */
+  /** The size of all entries together. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -19,7 +19,7 @@ export class BoundedCache<T> {
     return this.#entries.get(key)?.value;
   }
 
-  /** Keeps a value of so many characters, each counted as two bytes, with its key. One that weighs more than a hundredth of all is not kept. */
+  /** Stores a value with its key; each character counts as two bytes. A value above a hundredth of the limit is not stored. */
   set(key: string, value: T, characters: number): void {
     const bytes = 2 * (key.length + characters);
     this.delete(key);
@@ -30,6 +30,11 @@ export class BoundedCache<T> {
       if (this.#bytes <= this.#maxBytes) break;
       this.delete(oldest);
     }
+  }
+
+  /** Deletes every entry whose key begins so. */
+  deleteUnder(prefix: string): void {
+    for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.delete(key);
   }
 
   delete(key: string): void {

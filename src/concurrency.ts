@@ -1,14 +1,14 @@
-/** Limits how many pieces of work that need much of an isolate's memory run at once. */
+/** Limits how much memory-intensive work runs at once. */
 
 const stepMs = 50;
-/** A request that the platform cancelled stops looking for its turn without saying so. */
+/** A request that the platform cancelled stops waiting without notice. */
 const waiterMs = 1_000;
 
 export interface SemaphoreOptions {
   mostAtOnce: number;
-  /** Of one owner, so that others find room; as many as `mostAtOnce` by default. */
+  /** Permits of one owner, so that others get some; `mostAtOnce` by default. */
   mostOfOne?: number;
-  /** Work that the platform cancelled does not report it: its place is free after this. */
+  /** Work that the platform cancelled does not report it: its permit is free after this time. */
   longestMs: number;
   /** A caller that has waited this long is refused. */
   longestWaitMs: number;
@@ -19,7 +19,7 @@ interface Turn {
   until: number;
 }
 
-/** Turns of one kind of work in this isolate, in the order in which they were asked for. */
+/** A semaphore for one kind of work in this isolate; permits are given in the order of requests. */
 export class Semaphore {
   readonly #options: SemaphoreOptions;
   readonly #taken = new Set<Turn>();
@@ -30,8 +30,8 @@ export class Semaphore {
   }
 
   /**
-   * Does the work as soon as there is room for it and for this owner. Throws what `refusal` makes when that takes too long, and at once
-   * when another turn of the owner is waiting already.
+   * Runs the work as soon as there is a permit for it and its owner. Throws the error that `refusal` creates if that takes too long, and at once
+   * if another request of the owner is already waiting.
    */
   async take<T>(work: () => Promise<T>, refusal: () => Error, owner?: string): Promise<T> {
     const { longestMs } = this.#options;
@@ -50,7 +50,7 @@ export class Semaphore {
     const turn = { owner, until: Date.now() + waiterMs };
     this.#waiting.add(turn);
     try {
-      // Asked again and again: a request cannot be woken by another one.
+      // Polled, because one request cannot wake another one.
       for (let step = 0; !this.#isNext(owner, turn); step++) {
         if (step * stepMs >= this.#options.longestWaitMs) throw refusal();
         await scheduler.wait(stepMs);
@@ -61,7 +61,7 @@ export class Semaphore {
     }
   }
 
-  /** Whether there is room, and no turn that has waited longer can use it. */
+  /** True if there is a permit, and no earlier request can use it. */
   #isNext(owner: string | undefined, turn?: Turn): boolean {
     if (!this.#hasRoom(owner)) return false;
     const waiting = live(this.#waiting);
@@ -76,7 +76,7 @@ export class Semaphore {
   }
 }
 
-/** The turns that are not over; the others are dropped. */
+/** The permits still in use; expired ones are dropped. */
 function live(turns: Set<Turn>): Turn[] {
   const now = Date.now();
   for (const turn of turns) if (turn.until <= now) turns.delete(turn);

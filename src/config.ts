@@ -11,35 +11,35 @@ import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts
 
 const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
 
-/** How long assets and final records live, in milliseconds. Other than a day and a week only on a developer's machine. */
+/** The lifetimes of assets and of final records in milliseconds. Only a local gateway may change them. */
 export const lifeTimes = (env: Env) => ({
   assetMs: 1000 * readNumber("ASSET_TTL_S", isLocal(env) ? env.ASSET_TTL_S : undefined, 86_400),
   recordMs: 1000 * readNumber("RECORD_TTL_S", isLocal(env) ? env.RECORD_TTL_S : undefined, 604_800),
 });
 
-/** What amounts are counted in. */
+/** The unit of amounts. */
 export const balanceUnit = (env: Env) => readWord("BALANCE_UNIT", env.BALANCE_UNIT, ["USD", "CNY", "TOKENS"]);
 
-/** How many open tasks an account may have. */
+/** The maximum number of an account's open tasks. */
 export const maxOpenTasks = (env: Env) => readNumber("MAX_OPEN_TASKS", env.MAX_OPEN_TASKS, 500);
 
-/** Whether callers' URLs may point at private hosts and other ports. */
+/** True if callers' URLs may point to private hosts and other ports. */
 export const allowsPrivateNetwork = (env: Env) =>
   readWord("ALLOW_PRIVATE_NETWORK", env.ALLOW_PRIVATE_NETWORK, ["on", "off"], isLocal(env) ? "on" : "off") === "on";
 
-/** Where the operator wants asset URLs to begin; undefined for the gateway's own host. */
+/** The operator's base URL of assets; undefined for the gateway's own host. */
 export const assetBaseUrl = (env: Env) => readBaseUrl("ASSET_BASE_URL", env.ASSET_BASE_URL);
 
-/** Whether a task that a provider has accepted and cannot cancel costs its full price when its caller cancels it. */
+/** True if cancelling costs the full price when a provider has accepted the task and cannot cancel it. */
 export const chargesCancelled = (env: Env) => readWord("CANCEL_CHARGE", env.CANCEL_CHARGE, ["none", "full"], "none") === "full";
 
-/** When a provider that has accepted a task gives way to the next route. */
+/** When the next route takes over from a provider that has accepted a task. */
 export const hedging = (env: Env): Hedging => readWord("HEDGE", env.HEDGE, ["off", "failed", "slow"], "failed");
 
-/** Whether requests are counted against the limits a minute. */
+/** True if rate limits apply. */
 export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS, ["on", "off"], "on") === "on";
 
-/** Requests a minute of one key and of one account, as the bindings of wrangler.toml count them. */
+/** The rate limits per minute of one key and of one account, equal to the bindings in wrangler.toml. */
 export const perMinute = (env: Env, kind: "submission" | "read") =>
   kind === "submission"
     ? {
@@ -51,7 +51,7 @@ export const perMinute = (env: Env, kind: "submission" | "read") =>
         account: readNumber("ACCOUNT_READS_PER_MINUTE", env.ACCOUNT_READS_PER_MINUTE),
       };
 
-/** The gateway's own public hostnames as far as the configuration knows them, beside the request's own: no caller's URL may lead back to us. */
+/** The gateway's own public host names known from the configuration, in addition to the request's own: no caller's URL may point to them. */
 export function ownHosts(env: Env): string[] {
   const base = assetBaseUrl(env);
   return base === undefined ? [] : [new URL(base).hostname];
@@ -59,7 +59,7 @@ export function ownHosts(env: Env): string[] {
 
 const tables = new WeakMap<Env, { prices: PriceOverrides; routes: Routes }>();
 
-/** The operator's prices and routes, checked once for each isolate. Throws a sentence that names a wrong entry. */
+/** The operator's prices and routes, checked once per isolate. Throws a message that names a wrong entry. */
 export function pricesAndRoutes(env: Env): { prices: PriceOverrides; routes: Routes } {
   let found = tables.get(env);
   if (!found)
@@ -85,14 +85,14 @@ export async function priceVersion(env: Env): Promise<string> {
 
 const families = new WeakMap<Env, ChatFamilies>();
 
-/** What families of upstream text models take, checked once for each isolate. Throws a sentence that names a wrong entry. */
+/** The fields that families of upstream text models support, checked once per isolate. Throws a message that names a wrong entry. */
 export function chatFamilies(env: Env): ChatFamilies {
   let found = families.get(env);
   if (!found) families.set(env, (found = checkFamilies(parseTable("CHAT_FAMILIES", env.CHAT_FAMILIES))));
   return found;
 }
 
-/** A table of wrangler.toml arrives parsed, one from an environment file as text. */
+/** A table of wrangler.toml is already parsed, one from an environment file is text. */
 function parseTable(variable: string, value: unknown): unknown {
   if (typeof value !== "string") return value;
   if (value.trim() === "") return undefined;
@@ -103,7 +103,7 @@ function parseTable(variable: string, value: unknown): unknown {
   }
 }
 
-/** The signing key of asset URLs. There is no default: a known secret would sign for everybody. */
+/** The signing key of asset URLs. There is no default, because anyone could sign with a known secret. */
 export function signingSecret(env: Env): string {
   if (!env.ASSET_SIGNING_SECRET) throw new Error("the secret ASSET_SIGNING_SECRET is not set");
   return env.ASSET_SIGNING_SECRET;

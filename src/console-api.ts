@@ -1,4 +1,4 @@
-/** The gateway's API as the console uses it: for callers that the console authenticated, without a key. */
+/** The gateway's API for the console: requests of callers that the console authenticated, without a key. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { Caller } from "./db/callers.ts";
@@ -7,14 +7,18 @@ import { pricesAndRoutes } from "./config.ts";
 import type { Api, Upstreams } from "./console/api.ts";
 import { toObjectId } from "./ids.ts";
 import { providerStates } from "./providers/index.ts";
+import type { WalletSums } from "./db/audit.ts";
 import type { Task } from "./tasks/record.ts";
+import type { WalletEntry } from "./tasks/wallet-book.ts";
+import type { WalletView } from "./tasks/wallet-limits.ts";
+import { auditWallet, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
 
-/** Passed to the console with each request, so that neither Worker needs an address that others could call. */
+/** Passed to the console with each request, so that neither Worker needs a public address. */
 export class ConsoleApi extends RpcTarget implements Api {
   readonly #answer: (request: Request) => Promise<Response>;
   readonly #env: Env;
 
-  /** `answer` is the gateway's own way with requests. */
+  /** `answer` is the gateway's request handler. */
   constructor(env: Env, answer: (request: Request) => Promise<Response>) {
     super();
     this.#env = env;
@@ -30,6 +34,22 @@ export class ConsoleApi extends RpcTarget implements Api {
     const { TASKS } = this.#env;
     const id = toObjectId(TASKS, taskId);
     return id ? await TASKS.get(id).read(accountId) : null;
+  }
+
+  async balances(accountId: string, keyIds?: string[]): Promise<Record<string, WalletView>> {
+    return readBalances(this.#env.WALLETS, accountId, keyIds);
+  }
+
+  async changeQuota(accountId: string, id: string, change: { quota: number | null } | { add: number }): Promise<"changed" | "below_use"> {
+    return changeQuota(this.#env.WALLETS, accountId, id, change);
+  }
+
+  async unwritten(accountId: string): Promise<WalletEntry[]> {
+    return readUnwritten(this.#env.WALLETS, accountId);
+  }
+
+  async auditWallet(accountId: string): Promise<WalletSums> {
+    return auditWallet(this.#env.WALLETS)(accountId);
   }
 
   async upstreams(): Promise<Upstreams> {

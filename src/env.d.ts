@@ -3,7 +3,7 @@
 interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
-  /** Short work: starts that are answered at once, and collecting what was made */
+  /** Short work: starts that are answered at once, and collecting outputs */
   DISPATCH: Queue<{ taskId: string }>;
   /** Starts that are answered when the work is done */
   STARTS: Queue<{ taskId: string }>;
@@ -11,6 +11,7 @@ interface Env {
   NOTIFY: Queue<{ taskId: string }>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
+  WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
   TOKENS: DurableObjectNamespace<import("./tasks/token-object.ts").TokenObject>;
   SUBMISSIONS: RateLimit;
@@ -24,9 +25,11 @@ interface Env {
   CONSOLE?: { open(request: Request, api: import("./console/api.ts").Api): Promise<Response> };
   /** OpenAI's API at /openai/v1; a deployment may leave it out */
   OPENAI?: import("./gateway-api.ts").WorkerBehind;
+  /** The Model Context Protocol at /mcp; a deployment may leave it out */
+  MCP?: import("./gateway-api.ts").WorkerBehind;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
-  /** Media transformations: stills of films, for characters and thumbnails */
+  /** Media transformations: stills of videos, for characters and thumbnails */
   MEDIA?: MediaBinding;
 
   /** "local" on a developer's machine, else "production" */
@@ -35,27 +38,27 @@ interface Env {
   RATE_LIMITS: string;
   SUBMISSIONS_PER_MINUTE: string;
   READS_PER_MINUTE: string;
-  /** Open tasks of one account at a time; 500 by default */
+  /** The maximum number of an account's open tasks; default 500 */
   MAX_OPEN_TASKS?: string;
   ACCOUNT_SUBMISSIONS_PER_MINUTE: string;
   ACCOUNT_READS_PER_MINUTE: string;
   /** "full": cancelling costs the price when the provider has accepted the task and cannot cancel it; "none" (default): it costs nothing */
   CANCEL_CHARGE?: string;
-  /** When a provider that accepted a task gives way to the next route: "off", "failed" (default; also when silent for a minute), "slow" (also past twice the usual time) */
+  /** When the next route takes over from a provider that accepted a task: "off", "failed" (default; also if it does not answer for a minute), "slow" (also after twice the usual time) */
   HEDGE?: string;
-  /** "on" or "off": whether callers' URLs may point at private hosts; on by default only locally */
+  /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
-  /** Where asset URLs point, without a slash at the end; the gateway's own host by default */
+  /** The base URL of assets without a trailing slash; the gateway's own host by default */
   ASSET_BASE_URL?: string;
-  /** Life time of assets and of final records in seconds; honoured only locally */
+  /** Lifetimes of assets and of final records in seconds; honoured only locally */
   ASSET_TTL_S?: string;
   RECORD_TTL_S?: string;
   PRICES?: unknown;
   ROUTES?: unknown;
-  /** Settings of families of upstream text models, over `src/catalog/chat-families.json` */
+  /** Settings of families of upstream text models, which override `src/catalog/chat-families.json` */
   CHAT_FAMILIES?: unknown;
 
-  /** Where the providers are asked, without a slash at the end; the makers' own addresses by default */
+  /** The base URLs of providers without a trailing slash; the makers' own by default */
   OPENAI_BASE_URL?: string;
   WORKERS_AI_BASE_URL?: string;
   FAL_BASE_URL?: string;
@@ -80,7 +83,7 @@ interface Env {
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;
-  /** The secret before a rotation: URLs signed with it stay valid while it is set, which they are for a day at most */
+  /** The secret before a rotation: URLs signed with it stay valid while it is set, at most for a day */
   ASSET_SIGNING_SECRET_OLD?: string;
   /** An Ed25519 private key, as JWK or PKCS8 in Base64, that signs receipts */
   RECEIPT_SIGNING_KEY?: string;

@@ -1,4 +1,4 @@
-/** Every way a request can fail: a closed union of codes, their HTTP statuses, and the error class to throw. */
+/** Every error of a request: a closed union of codes, their HTTP statuses, and the error class to throw. */
 
 /** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
 export const errorTable = {
@@ -11,6 +11,7 @@ export const errorTable = {
   context_length_exceeded: [400, "invalid_request"],
   unauthorized: [401, "unauthorized"],
   insufficient_quota: [402, "insufficient_quota"],
+  budget_exceeded: [402, "insufficient_quota"],
   key_scope: [403, "unauthorized"],
   token_exhausted: [403, "unauthorized"],
   invalid_signature: [403, "unauthorized"],
@@ -40,35 +41,35 @@ export type ErrorCode = keyof typeof errorTable;
 /** The HTTP status and the interface's `type` word of an error code. */
 export const statusAndType = (code: ErrorCode) => ({ status: errorTable[code][0], type: errorTable[code][1] });
 
-/** One violated rule of a request. `rule` names a sentence in the message table, `values` fill its placeholders. */
+/** One violated rule of a request. `rule` names a message in the message table, `values` fill its placeholders. */
 export interface Violation {
   /** Dotted and indexed path of the field: `metadata.style`, `images[0]`. */
   param: string;
   rule: string;
   values?: Record<string, string | number>;
-  /** What would have been accepted, when it can be listed. */
+  /** The allowed values, if they can be listed. */
   allowed?: unknown;
 }
 
-/** An answer lists at most as many violations (contract, section 1). */
+/** The maximum number of violations in an answer (contract, section 1). */
 export const maxViolations = 50;
 
-/** A failure that the caller is told about. Thrown anywhere in `api`; turned into an answer in one place. */
+/** An error that is reported to the caller. Thrown anywhere in `api`; turned into an answer in one place. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
-  /** Of the answer. */
+  /** The headers of the answer. */
   readonly status: (typeof errorTable)[ErrorCode][0];
   readonly violations: Violation[];
   /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfter: number | undefined;
   readonly headers: Record<string, string>;
-  /** A sentence of the message table that says more than the code's own, with its values. */
+  /** A more specific message of the message table, with its values. */
   readonly sentence: { key: string; values: Record<string, string> } | undefined;
 
   constructor(
     code: ErrorCode,
     options: {
-      /** Instead of the code's own: the path of an unknown model is 404. */
+      /** A status other than the code's own: the path of an unknown model is 404. */
       status?: 404;
       violations?: Violation[];
       retryAfter?: number;
@@ -87,9 +88,13 @@ export class ApiError extends Error {
   }
 }
 
-/** A request refused for one field. */
+/** A budget is used up until the window's end (milliseconds). */
+export const budgetExceeded = (until = Date.now() + 60_000) =>
+  new ApiError("budget_exceeded", { retryAfter: Math.max(1, Math.ceil((until - Date.now()) / 1000)) });
+
+/** A request refused because of one field. */
 export const invalid = (param: string, rule: string, values?: Violation["values"], allowed?: unknown) =>
   new ApiError("invalid_request", { violations: [{ param, rule, ...(values && { values }), ...(allowed !== undefined && { allowed }) }] });
 
-/** Why a task ended as failed (contract, section 2). */
+/** The reasons why a task failed (contract, section 2). */
 export type FailureCode = "content_policy_violation" | "provider_error" | "invalid_input" | "deadline_exceeded" | "cancelled";

@@ -1,12 +1,12 @@
-/** The gateway's API as it is handed to the Workers behind its other paths: for callers who bring their own key. */
+/** The gateway's API as it is passed to the Workers behind its other paths: for callers with their own key. */
 
 import { RpcTarget } from "cloudflare:workers";
 
-/** Passed to a Worker with each request. It lends no trust: what is asked through it is answered as if the caller had asked. */
+/** Passed to a Worker with each request. It adds no privileges: its requests are answered like the caller's own. */
 export class GatewayApi extends RpcTarget {
   readonly #answer: (request: Request) => Promise<Response>;
 
-  /** `answer` is the gateway's own way with requests. */
+  /** `answer` is the gateway's request handler. */
   constructor(answer: (request: Request) => Promise<Response>) {
     super();
     this.#answer = answer;
@@ -18,8 +18,8 @@ export class GatewayApi extends RpcTarget {
   }
 }
 
-/** A Worker behind one of the gateway's paths. It has no address of its own. */
+/** A Worker behind one of the gateway's paths. It has no public address. */
 export interface WorkerBehind {
-  /** Answers a request that came to the gateway, with the gateway's own API at hand. */
+  /** Answers a request that arrived at the gateway; `api` is the gateway's own API. */
   open(request: Request, api: Pick<GatewayApi, "fetch">): Promise<Response>;
 }

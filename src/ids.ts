@@ -1,4 +1,4 @@
-/** Identifiers and API keys: how they are made, written and recognised. */
+/** Identifiers and API keys: creating, encoding and recognising them. */
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -7,7 +7,7 @@ const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 /** A random identifier, `prefix` and 22 base62 characters (131 bits). */
 export const newId = (prefix: string) => prefix + randomBase62(22);
 
-/** Random base62 text without modulo bias: bytes of 248 and above are thrown away. */
+/** Random base62 text without modulo bias: bytes from 248 on are discarded. */
 function randomBase62(length: number): string {
   let text = "";
   while (text.length < length) {
@@ -22,12 +22,12 @@ function randomBase62(length: number): string {
 const encodeId = (objectId: DurableObjectId) =>
   Uint8Array.fromHex(objectId.toString()).toBase64({ alphabet: "base64url", omitPadding: true });
 
-/** A task's public id for its object's id. */
+/** A task's public id from its object's id. */
 export const toTaskId = (objectId: DurableObjectId) => `task_${encodeId(objectId)}`;
 
 /**
- * The object's id behind a public task id, or undefined for one that was never issued. The platform signs the ids it
- * hands out, so a forged one is found out here and no object is woken for it.
+ * The object's id of a public task id, or undefined for one that was never issued. The platform signs the ids that it
+ * issues, so that a forged one is detected here and wakes no object.
  */
 export function toObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
@@ -40,9 +40,9 @@ function decodeId<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
   text: string,
 ): DurableObjectId | undefined {
-  // 43 characters carry two bits more than 32 bytes: only the spelling that ends in zeros is the id's name.
+  // 43 characters have two bits more than 32 bytes: only the spelling that ends in zeros is valid.
   if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text)) return undefined;
-  // Two characters are three digits. Buffers cost more than all the rest of a look-up.
+  // Two characters are three hexadecimal digits. A buffer would cost more than the rest of the look-up.
   let hex = "";
   for (let at = 0; at < text.length; at += 2) {
     const bits = (base64url.indexOf(text.charAt(at)) << 6) | Math.max(0, base64url.indexOf(text[at + 1] ?? ""));
@@ -64,7 +64,7 @@ export function newApiKey(): string {
   return `sk-${secret}${checksum(secret)}`;
 }
 
-/** Whether the text can be a key at all, so that a mistyped one is refused without a look-up. */
+/** True if the text can be a key, so that a mistyped one is refused without a look-up. */
 export function isWellFormedKey(key: string): boolean {
   if (!/^sk-[0-9A-Za-z]{49}$/.test(key)) return false;
   const secret = key.slice(3, 3 + secretLength);
@@ -86,7 +86,7 @@ export function toTokenObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   return /^st-[\w-]{71}$/.test(token) && token.endsWith(checksum(secret)) ? decodeId(namespace, secret.slice(0, 43)) : undefined;
 }
 
-/** CRC-32 (ISO 3309) in base62, as GitHub's tokens do it: it finds typing errors and proves nothing. */
+/** CRC-32 (ISO 3309) in base62, as in GitHub's tokens: it detects typing errors and has no security value. */
 function checksum(text: string): string {
   let crc = 0xffffffff;
   for (let at = 0; at < text.length; at++) {
@@ -104,7 +104,7 @@ export async function sha256Hex(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
 }
 
-/** Compares two secrets in a time that tells nothing of either: their digests have equal lengths. */
+/** Compares two secrets in constant time: their digests have equal lengths. */
 export async function secretsEqual(a: string, b: string): Promise<boolean> {
   const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   const [left, right] = await Promise.all([digest(a), digest(b)]);

@@ -1,4 +1,4 @@
-/** Log lines, one JSON object for each unit of work. They hold identifiers and counts, never prompts, keys or signatures. */
+/** Log lines, one JSON object per unit of work. They contain identifiers and counts, never prompts, keys or signatures. */
 
 export interface LogFields {
   request?: string | undefined;
@@ -17,7 +17,7 @@ export function log(unit: string, fields: LogFields): void {
   console.log(JSON.stringify({ unit, ...fields }));
 }
 
-/** Writes one line that an operator should act on: a fault of ours or of a provider account. */
+/** Writes one line that needs the operator's attention: an internal fault or one of a provider account. */
 export function alert(unit: string, fields: LogFields, error?: unknown): void {
   console.error(JSON.stringify({ unit, ...fields, ...(error !== undefined && { error: describeError(error) }) }));
 }

@@ -1,6 +1,6 @@
-/** Checks the operator's variables when they are read: a wrong value is an error that names the variable, never a default. */
+/** Validates the operator's variables when they are read: a wrong value is an error that names the variable, never a default. */
 
-/** A variable has a value that is not allowed. Requests that depend on it answer 500; the message goes to the log and holds no value. */
+/** A variable has a wrong value. Requests that depend on it answer 500; the message goes to the log and does not contain the value. */
 export class VariableError extends Error {
   override readonly name = "VariableError";
 
@@ -24,7 +24,7 @@ export function readNumber(variable: string, text: string | undefined, fallback?
   return Number(text);
 }
 
-/** An amount of balance units, in millionths. An absent or empty variable is an error too: it could mean nothing or no limit. Throws `VariableError`. */
+/** An amount of balance units, in millionths. An absent or empty variable is an error too, because it could mean zero or no limit. Throws `VariableError`. */
 export function readAmount(variable: string, text: string | undefined): number {
   if (text === undefined || !/^\d{1,10}(\.\d{1,6})?$/.test(text) || Number(text) > 1e9)
     throw new VariableError(variable, "must be a number from 0 to 1000000000 with at most six decimals");

@@ -1,4 +1,4 @@
-/** Signs messages by the Standard Webhooks specification (https://www.standardwebhooks.com), so that receivers can check them with its libraries. */
+/** Signs messages by the Standard Webhooks specification (https://www.standardwebhooks.com), so that receivers can verify them with its libraries. */
 
 const encoder = new TextEncoder();
 

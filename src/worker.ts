@@ -1,4 +1,4 @@
-/** The gateway Worker: mounts each family at its prefix; exports the queue consumer and the objects. */
+/** The gateway Worker: mounts each family of paths at its prefix; exports the queue consumer and the Durable Objects. */
 
 import { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
@@ -13,6 +13,7 @@ import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { images, remixes, videos } from "./api/generations.ts";
 import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
+import { markOpenAi } from "./api/openai.ts";
 import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
@@ -29,31 +30,46 @@ export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
 export { TokenObject } from "./tasks/token-object.ts";
+export { WalletObject } from "./tasks/wallet-object.ts";
+
+/** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
+const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg"];
 
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
   return async (request: Request) => gateway.fetch(request, env, executionCtx);
 };
 
-/** The pages are another Worker's, so that the API never loads them. */
 async function toConsole(c: AppContext): Promise<Response> {
-  if (!c.env.CONSOLE) throw new ApiError("not_found");
+  if (!c.env.CONSOLE) throw pathNotFound(c);
   const response = await c.env.CONSOLE.open(c.req.raw, new ConsoleApi(c.env, ownAnswer(c)));
   return new Response(response.body, response);
 }
 
-/** Hands requests to the Worker of a binding, and with them the API as callers have it; 404 where it is not deployed. */
-const toWorker = (binding: "OPENAI") => async (c: AppContext) => {
+/** Forwards requests to the Worker of a binding with the API for callers; 404 if the Worker is not deployed. */
+const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   const worker = c.env[binding];
   if (!worker) throw new ApiError("not_found");
-  // The caller who hangs up hangs up on what is asked for him, too.
+  // If the caller disconnects, the forwarded request is aborted too.
   const { signal } = c.req.raw;
-  const api = new GatewayApi((request) => ownAnswer(c)(new Request(request, { signal })));
+  const api = new GatewayApi((asked) => {
+    const request = new Request(asked, { signal });
+    return ownAnswer(c)(binding === "OPENAI" ? markOpenAi(request) : request);
+  });
   const response = await worker.open(c.req.raw, api);
   return new Response(response.body, response);
 };
 
 /** Every route, listed for answers to wrong methods. */
 const routes = new Hono<AppEnv>();
+
+/** A page for people; where to go on for programs. */
+function root(c: AppContext): Response | Promise<Response> {
+  if (c.env.CONSOLE && c.req.header("accept")?.includes("text/html")) return toConsole(c);
+  c.header("vary", "Accept");
+  const at = (path: string) => new URL(path, c.get("url")).href;
+  const pages = c.env.CONSOLE && { docs: at("/docs"), openapi: at("/openapi.json"), llms: at("/llms.txt") };
+  return c.json({ object: "gateway", api: at("/v1"), models: at("/v1/models"), health: at("/healthz"), ...pages });
+}
 
 // Not strict: a trailing slash is the same path.
 const app = new Hono<AppEnv>({ strict: false })
@@ -80,11 +96,12 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/assets", assets)
   .route("/characters", assets)
   .route("/admin", admin)
-  .all("/console", toConsole)
-  .all("/console/*", toConsole)
+  .get("/", root)
+  .on("ALL", ["/console", "/console/*"], toConsole)
+  .on("GET", readPaths, toConsole)
   .get("/.well-known/jwks.json", showKeys)
-  .get("/openapi.json", toConsole)
   .all("/openai/*", toWorker("OPENAI"))
+  .all("/mcp", toWorker("MCP"))
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 

@@ -21,7 +21,7 @@ export async function runCommand(work: (signal: AbortSignal) => Promise<void>): 
   if (stopping.aborted) process.exit();
 }
 
-/** Asks on the terminal; returns undefined without a terminal. */
+/** Asks a question on the terminal; returns undefined without a terminal. */
 export async function ask(question: string, signal: AbortSignal): Promise<string | undefined> {
   if (!process.stdin.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });

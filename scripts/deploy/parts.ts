@@ -47,6 +47,14 @@ export const parts: Part[] = [
     extras: {},
   },
   {
+    name: "mcp",
+    config: "src/mcp/wrangler.toml",
+    declarations: "src/mcp/env.d.ts",
+    isOptional: true,
+    madeSecrets: {},
+    extras: {},
+  },
+  {
     name: "gateway",
     config: "wrangler.toml",
     declarations: "src/env.d.ts",

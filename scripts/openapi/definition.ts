@@ -37,7 +37,7 @@ export interface Operation {
   /** A few words, without a full stop. */
   summary: string;
   description?: string;
-  /** Who may ask; defaults to the holder of an API key. `token` is a key or a token for browsers. */
+  /** The required authentication; defaults to an API key. `token` is a key or a token for browsers. */
   security?: "key" | "token" | "admin" | "none";
   /** A zod object of the query's parameters. */
   query?: z.ZodMiniObject;

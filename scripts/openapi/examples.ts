@@ -23,7 +23,7 @@ const urls = {
   character: `${base}/characters/${ids.madeCharacter}${signed}`,
 };
 
-/* What is asked for */
+/* Requests */
 
 export const imageRequest = { model: "imgA-4", prompt: "A lighthouse at dawn", size: "16:9", reference: "order-1042" };
 export const videoRequest = {
@@ -248,5 +248,10 @@ export const apiKey = {
   max_open_tasks: null,
 };
 const { account_id: _account, ...keyItself } = apiKey;
-export const ownKey = { ...keyItself, object: "key", open_tasks: 1 };
+export const ownKey = {
+  ...keyItself,
+  object: "key",
+  budget: { amount: 10, window: "day", spent: 1.11, ends_at: 1_795_392_000 },
+  open_tasks: 1,
+};
 export const browserToken = { token: `st-${ids.image.slice("task_".length)}mQ8vZ2tYb0nLpJ4hGf7dAe2uKi5o`, expires_at: created + 600 };

@@ -92,6 +92,6 @@ export function failureHeaders(status: number, family: Family): HeaderName[] {
     ...(family === "balance" ? (["access-control-allow-origin"] as const) : (["content-language", "vary"] as const)),
     ...(isRefused ? (["www-authenticate"] as const) : []),
     ...(status === 429 ? (["x-ratelimit-reset-requests"] as const) : []),
-    ...(status === 429 || status === 503 ? (["retry-after"] as const) : []),
+    ...(status === 402 || status === 429 || status === 503 ? (["retry-after"] as const) : []),
   ];
 }

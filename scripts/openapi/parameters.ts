@@ -8,7 +8,7 @@ interface Parameter {
 
 const taskId = { type: "string", pattern: "^task_[A-Za-z0-9_-]{1,59}$" };
 
-/** Parameters in paths, by the name that stands in the braces. */
+/** Path parameters, by their name in the braces. */
 export const pathParameters: Record<string, Required<Parameter>> = {
   task_id: { description: "The `id` that the submission answered.", schema: taskId, example: "task_3FKqS2mV0bWmXv7oLz5R1A" },
   video_id: {

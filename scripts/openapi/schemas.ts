@@ -9,6 +9,7 @@ import * as chat from "../../src/api/schema/chat.ts";
 import * as errors from "../../src/api/schema/errors.ts";
 import * as keys from "../../src/api/schema/keys.ts";
 import * as models from "../../src/api/schema/models.ts";
+import * as links from "../../src/api/schema/links.ts";
 import * as ready from "../../src/api/schema/ready.ts";
 import * as receipts from "../../src/api/schema/receipts.ts";
 import * as tasks from "../../src/api/schema/tasks.ts";
@@ -61,6 +62,7 @@ const named: Record<string, z.ZodMiniType> = {
   WebhookTest: callbacks.webhookTest,
   Event: callbacks.event,
   EventList: callbacks.eventList,
+  Links: links.linksAnswer,
   Ok: ready.okAnswer,
   NotReady: ready.notReadyAnswer,
   Account: admin.account,

@@ -39,7 +39,7 @@ export async function installSchemathesis(signal: AbortSignal): Promise<string> 
   return program;
 }
 
-/** Asks the operations whose path fits for so long; the exit code, 0 when every answer was allowed. The same requests each time. */
+/** Tests the operations with a matching path for this long; returns the exit code, 0 if every answer was allowed. The requests are the same in every run. */
 export async function runSchemathesis(of: {
   program: string;
   /** The description. */
@@ -69,7 +69,7 @@ export async function runSchemathesis(of: {
 /** Runs a program with this process's output; its exit code. */
 function run(program: string, args: string[], signal: AbortSignal): Promise<number> {
   return new Promise((done, fail) => {
-    // A proxy of this machine must not be asked for it.
+    // Local requests must not go through this machine's proxy.
     const env = { ...process.env, NO_PROXY: [process.env["NO_PROXY"], "127.0.0.1"].filter(Boolean).join(",") };
     const child = spawn(program, args, { stdio: "inherit", env, signal, cwd: root });
     child.on("error", fail);

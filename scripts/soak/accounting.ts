@@ -1,4 +1,4 @@
-/** Holds the accounting of the gateway against what its callers know: every millionth is explained; of chats row by row. */
+/** Compares the gateway's balances with what its callers know: every millionth must be explained; chats are compared row by row. */
 
 import * as z from "zod/mini";
 import { micro } from "../support/bill.ts";
@@ -11,12 +11,12 @@ import type { ChatAccount } from "./chats.ts";
 export interface AccountFacts {
   name: string;
   wallets: Wallets;
-  /** Millionths of its completed tasks. */
+  /** The charges of its completed tasks in millionths. */
   charged: number;
   chats: ChatAccount;
 }
 
-/** What a completed task was charged, in millionths: of several images those that were made. */
+/** The charge of a completed task in millionths: of several images, only those that were made count. */
 export function chargeOf({ status, metadata, result }: Pick<TaskData, "status" | "metadata" | "result">): number {
   if (status !== "completed") return 0;
   const price = micro(metadata.reserved);
@@ -67,13 +67,13 @@ function walletFaults(name: string, { quota, used, reserved, remaining }: Wallet
   return faults;
 }
 
-// One text for each: the output is short however long the run was.
+// One string per group, so that the output is short however long the run was.
 const question = `SELECT
-  (SELECT group_concat(task_id) FROM entry r WHERE step = 'reserve' AND NOT EXISTS (SELECT 1 FROM entry c WHERE c.task_id = r.task_id AND c.step = 'close')) AS held,
-  (SELECT group_concat(task_id) FROM entry WHERE step = 'close' AND kind = 'chat' AND charged = 0) AS free`;
+  (SELECT group_concat(task_id) FROM entry WHERE step = 'reserve' AND closed_at IS NULL) AS held,
+  (SELECT group_concat(task_id) FROM entry WHERE step = 'reserve' AND closed_at IS NOT NULL AND kind = 'chat' AND charged = 0) AS free`;
 const shape = z.array(z.object({ results: z.array(z.object({ held: z.nullable(z.string()), free: z.nullable(z.string()) })) }));
 
-/** Ids of what is still held, and of chats that were closed without a charge. */
+/** Ids of rows that are still held, and of chats that were settled without a charge. */
 export interface ChatRows {
   held: string[];
   free: string[];
@@ -95,7 +95,7 @@ export async function readChatRows(stateDir: string): Promise<ChatRows> {
 
 const idsIn = (text: string | null | undefined) => text?.split(",") ?? [];
 
-/** Chats that were answered, or left while the gateway lived on, and are not charged; and holds that are nobody's. */
+/** Chats that were answered, or interrupted while the gateway kept running, but are not charged; and holds that belong to no chat. */
 export function rowFaults({ held, free }: ChatRows, charged: ReadonlySet<string>): string[] {
   return [
     ...held.filter((id) => charged.has(id)).map((id) => `${id} was answered and is still held`),

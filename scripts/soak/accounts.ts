@@ -1,10 +1,10 @@
-/** The run's accounts, through the operator's API: one with room, one whose account and one whose key is always near its end. */
+/** The run's accounts, through the admin API: one with a large quota, one with a small account quota, one with a small key quota. */
 
 import { account, apiKeyList, audit, newApiKey, type Audit, type Wallet } from "../support/api-answers.ts";
 import type { Account } from "./history.ts";
 import { read, type HttpClient } from "./http-client.ts";
 
-/** What a tight wallet gets at the start and again with each addition, in balance units: some images, or one video. */
+/** The amount that a tight wallet gets at the start and with each addition, in balance units: some images, or one video. */
 const tightQuota = 3;
 const plans = [
   { name: "roomy", quota: 1_000_000, keyQuota: null },
@@ -12,13 +12,13 @@ const plans = [
   { name: "tight-key", quota: null, keyQuota: 4 * tightQuota },
 ];
 
-/** An account's wallet and its key's. */
+/** The wallets of an account and its key. */
 export interface Wallets {
   account: Wallet;
   key: Wallet;
 }
 
-/** What the operator does. The gateway has to be up. */
+/** The operator's requests. The gateway must be up. */
 export class Operator {
   readonly #http: HttpClient;
   readonly #token: string;
@@ -40,7 +40,7 @@ export class Operator {
     return accounts;
   }
 
-  /** Gives the tight account some more, so that its clients meet the edge again and again. Said as a sum: a repeat adds nothing. */
+  /** Raises the tight account's quota, so that its clients reach it again and again. Sent as a total: a repeat adds nothing. */
   async addToTight(accounts: readonly Account[]): Promise<void> {
     this.#additions++;
     for (const { id, name } of accounts) {

@@ -1,4 +1,4 @@
-/** Chats, whole and streamed, some left half-way, and what each must have cost. */
+/** Chats, whole and streamed, some interrupted by the client, and what each must have cost. */
 
 import { chatAnswer, chatChunk, type PriceList, type Usage } from "../support/api-answers.ts";
 import { chatCost, micro } from "../support/bill.ts";
@@ -8,8 +8,8 @@ import { read, type HttpClient } from "./http-client.ts";
 
 const model = "textA-1";
 const path = "/v1/chat/completions";
-// All chats are of one size, so that all hold the same and cost the same. With this many tokens at most, the hold is no
-// multiple of anything that a task costs: what is held can be told apart.
+// All chats have the same size, so that all reserve and cost the same. With this token limit the reservation is no
+// multiple of a task's price, so that reserved chats can be distinguished.
 const maxTokens = 211;
 const promptLength = 64;
 const directives = [
@@ -22,15 +22,15 @@ const directives = [
 export interface ChatAccount {
   /** Millionths that are certainly charged, or will be. */
   charged: number;
-  /** Chats whose end nobody saw: charged, held or never begun. */
+  /** Chats whose end no client saw: charged, reserved or never started. */
   uncertain: number;
 }
 
 /** All chats of a run. */
 export class Chats {
-  /** Millionths for one chat, once one was answered. */
+  /** Millionths for one chat, known after the first answer. */
   cost: number | undefined;
-  /** The ids of those that are certainly charged. */
+  /** The ids of the chats that are certainly charged. */
   readonly chargedIds = new Set<string>();
   readonly #hungUp: { account: Account; id: string; from: number; to: number }[] = [];
   readonly #accounts = new Map<Account, ChatAccount>();
@@ -52,7 +52,7 @@ export class Chats {
     return known;
   }
 
-  /** One chat, answered whole. */
+  /** One chat with a whole answer. */
   async whole(account: Account, random: Random): Promise<void> {
     const content = this.#content(random);
     const answer = await this.#http.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
@@ -62,14 +62,14 @@ export class Chats {
     this.#history.count("chats answered whole");
   }
 
-  /** One chat in pieces; its caller may hang up after the first. What was begun is paid for all the same. */
+  /** One streamed chat; its client may disconnect after the first event. A started chat is charged in any case. */
   async streamed(account: Account, random: Random, hangsUp: boolean): Promise<void> {
     const hangUp = new AbortController();
     const content = this.#content(random);
     const begun = Date.now();
     const end = await this.#http.attempt(`POST ${path} streamed`, async (signal) => {
       const response = await this.#http.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
-      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
+      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by another server`);
       if (response.status !== 200 || !response.body) return { status: response.status, text: await response.text() };
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
@@ -77,7 +77,7 @@ export class Chats {
         text += next.value;
         if (hangsUp && text.includes("\n\n")) return { status: 0, text };
       }
-      // A stream that just stops is broken, however politely.
+      // A stream that ends without [DONE] is broken, even if the connection was closed properly.
       if (!text.includes("data: [DONE]")) throw new Error("the stream ended before [DONE]");
       return { status: 200, text };
     });
@@ -93,7 +93,7 @@ export class Chats {
     this.#history.count("chats streamed");
   }
 
-  /** When all is over: chats that were left while the gateway lived on are charged whole, those of a crash are uncertain. */
+  /** At the end of a run: chats that were interrupted while the gateway kept running are charged in full, those of a crash are uncertain. */
   judgeHungUp(crashes: readonly { at: number }[], settleMs: number): void {
     for (const { account, id, from, to } of this.#hungUp.splice(0)) {
       const crashed = crashes.some(({ at }) => at >= from && at <= to + settleMs);

@@ -1,4 +1,4 @@
-/** The questions at the end: is every accepted task there, final and with its files, and is every millionth explained? */
+/** The final checks: every accepted task is listed and final, its files exist, and every millionth is explained. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { characterList, charactersOf, type TaskData } from "../support/api-answers.ts";
@@ -14,7 +14,7 @@ import { inTurns } from "./queries.ts";
 const mostPages = 100;
 const fetchAttempts = 3;
 
-/** What the questions need. */
+/** The inputs of the checks. */
 export interface CheckTools {
   accounts: readonly Account[];
   history: History;
@@ -24,11 +24,11 @@ export interface CheckTools {
   chats: Chats;
 }
 
-/** All tasks that the gateway knows, by account. */
+/** All tasks that the gateway lists, by account. */
 export type Listed = Map<Account, ListedTask[]>;
 type ListedTask = Pick<TaskData, "id" | "status" | "metadata" | "result">;
 
-/** Reads all lists to their ends, and takes up the tasks whose submission was sent once and never answered. */
+/** Reads all lists completely, and adopts the tasks whose submission was sent once and never answered. */
 export async function listAll({ accounts, history, queries }: CheckTools): Promise<Listed> {
   const listed: Listed = new Map();
   for (const account of accounts) {
@@ -51,7 +51,7 @@ export async function listAll({ accounts, history, queries }: CheckTools): Promi
   return listed;
 }
 
-/** Every accepted task is listed once, and nothing else is. */
+/** Every accepted task must be listed once, and no other task. */
 export function listFaults(history: History, listed: Listed): string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
@@ -60,7 +60,7 @@ export function listFaults(history: History, listed: Listed): string[] {
       if (seen.has(id)) faults.push(`${id} is listed twice`);
       seen.add(id);
       const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
-      if (!order) faults.push(`${id} is listed, nobody asked for it: ${JSON.stringify(metadata)}`);
+      if (!order) faults.push(`${id} is listed, but was not submitted: ${JSON.stringify(metadata)}`);
       else if (order.id !== id)
         faults.push(`${id} is listed for ${order.marker}, which was ${order.state}${order.id ? ` as ${order.id}` : ""}`);
     }
@@ -70,7 +70,7 @@ export function listFaults(history: History, listed: Listed): string[] {
   return faults;
 }
 
-/** Every task ended as its prompt told the sandbox to end it. Only crashes make one miss its deadline, and only its owner cancels it. */
+/** Every task must end as its prompt's directive says. Only a crash may make it miss its deadline, and only its owner cancels it. */
 export function endFaults(history: History, crashes: readonly { at: number }[]): string[] {
   return [...history.tasks.values()].flatMap(({ id, order, acceptedAt, isCancelAsked, final }) => {
     if (!final) return [`${id} has no end`];
@@ -81,14 +81,14 @@ export function endFaults(history: History, crashes: readonly { at: number }[]):
         ? "content_policy_violation"
         : "completed";
     const end = final.error ?? final.status;
-    // One crash costs at most one lease, and there is time for that; not for two, nor on top of a minute's work.
+    // A crash costs at most one lease, which fits into the deadline; two crashes, or one during a minute's work, do not.
     const delays = crashes.filter(({ at }) => acceptedAt <= at && at < final.at).length + (prompt.includes("sandbox:slow") ? 1 : 0);
     const isRight = end === told || (end === "cancelled" && isCancelAsked) || (end === "deadline_exceeded" && delays > 1);
     return isRight ? [] : [`${id} (${order.kind}, "${prompt}") ended as ${end}, expected was ${told}`];
   });
 }
 
-/** Asks for every accepted task once more, and fetches every file. Answers how many files there were. */
+/** Queries every accepted task once more, and downloads every file. Returns the number of files. */
 export async function checkTasks({ history, queries }: CheckTools): Promise<number> {
   let files = 0;
   await inTurns([...history.tasks.values()], async (task) => {
@@ -105,7 +105,7 @@ export async function checkTasks({ history, queries }: CheckTools): Promise<numb
   return files;
 }
 
-/** Every character that was made is in its account's list, and no other. */
+/** Every created character must be in its account's list, and no other. */
 export async function checkCharacters({ accounts, http, history }: CheckTools, listed: Listed): Promise<void> {
   for (const account of accounts) {
     const made = (listed.get(account) ?? []).flatMap(({ result }) => charactersOf(result).map(({ id }) => id));
@@ -118,7 +118,7 @@ export async function checkCharacters({ accounts, http, history }: CheckTools, l
   }
 }
 
-/** Waits until the books are explained, for a reservation that nobody was told of is given back by an alarm; answers the faults that stay. */
+/** Waits until all balances are explained, because the reservation of a lost submission is returned by an alarm; returns the remaining faults. */
 export async function settledAccounting(
   tools: CheckTools,
   listed: Listed,

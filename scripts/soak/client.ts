@@ -27,7 +27,7 @@ const actions = [
   [4, "cancel"],
 ] as const;
 type Action = (typeof actions)[number][1];
-/** An account with more open tasks asks for no more: the load is bounded however long an outage lasts. */
+/** A client with more open tasks submits no more, so that the load is bounded during a long outage. */
 const mostOpen = 12;
 const pauseMs = [50, 350] as const;
 
@@ -39,11 +39,11 @@ export interface ClientTools {
   http: HttpClient;
   queries: Queries;
   chats: Chats;
-  /** While the gateway is down nothing new is begun; what was begun goes on. */
+  /** While the gateway is down nothing new is started; started actions continue. */
   gateway: { readonly isUp: boolean };
 }
 
-/** Works until told to stop, and finishes what it has begun then. */
+/** Works until the load ends, and then finishes its current action. */
 export async function runClient(tools: ClientTools, stopping: AbortSignal): Promise<void> {
   const { random, history, account, gateway } = tools;
   while (!stopping.aborted) {
@@ -73,7 +73,7 @@ async function perform(action: Action, tools: ClientTools): Promise<void> {
       if (open.length >= mostOpen) return;
       const order = newOrder("image", account, history, random);
       order.idempotencyKey ??= `key-${order.marker}`;
-      // At the same moment: the two meet inside the gateway.
+      // Sent at the same moment, so that both run in the gateway in parallel.
       await Promise.all([submit(order, history, http), submit(order, history, http)]);
       return;
     }

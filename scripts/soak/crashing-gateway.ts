@@ -9,8 +9,8 @@ import type { Random } from "../support/random.ts";
 import { errorCode } from "../support/error-code.ts";
 import { LogKeeper } from "./log-keeper.ts";
 
-// Below the range from which systems take the ports of outgoing connections: who connects to a port of that range while
-// nobody listens may be connected to himself, and then hold the port.
+// Below the range of ephemeral ports: a client that connects to a port of that range while
+// the gateway is down may connect to itself, and then block the port.
 const lowestPort = 20_000;
 const highestPort = 29_999;
 const portAttempts = 20;
@@ -23,18 +23,18 @@ export interface Crash {
 
 /** Settings of the gateway. */
 export interface CrashingGatewayOptions {
-  /** Holds the state and the log. */
+  /** The directory of the state and the log. */
   directory: string;
   random: Random;
   signal: AbortSignal;
 }
 
-/** A gateway that always listens at the same address, when it does. */
+/** A gateway that always uses the same address while it runs. */
 export class CrashingGateway {
   readonly baseUrl: string;
   readonly log: LogKeeper;
   readonly crashes: Crash[] = [];
-  /** How many times it ended although nobody asked. */
+  /** How many times it ended without being asked to. */
   unaskedEnds = 0;
   readonly #options: CrashingGatewayOptions;
   readonly #port: number;
@@ -49,19 +49,19 @@ export class CrashingGateway {
 
   /** Starts it for the first time. */
   static async start(options: CrashingGatewayOptions): Promise<CrashingGateway> {
-    // A killed runtime leaves its temporary files: they go with ours.
+    // A killed runtime leaves temporary files: they are deleted with the run's directory.
     process.env["TMPDIR"] = options.directory;
     const gateway = new CrashingGateway(options, await freePort(options.random));
     await gateway.#start();
     return gateway;
   }
 
-  /** Where everything that lasts is kept. */
+  /** The directory of the persistent state. */
   get stateDir(): string {
     return join(this.#options.directory, "state");
   }
 
-  /** Whether it is there to be asked. */
+  /** True while it accepts requests. */
   get isUp(): boolean {
     return this.#running !== undefined;
   }
@@ -71,7 +71,7 @@ export class CrashingGateway {
     return this.#running?.adminToken ?? "";
   }
 
-  /** Kills everything that belongs to it, in the middle of whatever it does. */
+  /** Kills all of its processes at once. */
   async kill(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -80,14 +80,14 @@ export class CrashingGateway {
     await running?.stop();
   }
 
-  /** Starts it again on what the crash left. */
+  /** Restarts it on the state after the crash. */
   async restart(): Promise<void> {
     await this.#start();
     const crash = this.crashes.at(-1);
     if (crash) crash.upAt = Date.now();
   }
 
-  /** Ends it in peace. */
+  /** Stops it cleanly. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -122,19 +122,19 @@ const goneWithinMs = 5_000;
 interface Process {
   pid: number;
   parent: number;
-  /** Ended, and waiting for its parent to hear of it. */
+  /** Ended, but not yet reaped by its parent. */
   isZombie: boolean;
   command: string;
 }
 
-/** Kills every process that descends from this one, all at once and without warning, and waits until they are gone. Answers how many there were. */
+/** Kills every descendant of this process at once with SIGKILL, and waits until they have ended. Returns their number. */
 async function killDescendants(): Promise<number> {
   const killed = descendants();
   for (const { pid } of killed) {
     try {
       process.kill(pid, "SIGKILL");
     } catch (error) {
-      // It died with its parent.
+      // It ended together with its parent.
       if (errorCode(error) !== "ESRCH") throw error;
     }
   }
@@ -157,7 +157,7 @@ function descendants(): Process[] {
   return all.filter(({ pid, command, isZombie }) => pid !== process.pid && found.has(pid) && !isZombie && !command.startsWith("ps "));
 }
 
-/** Orphans have another parent now: they are known by their number and command. */
+/** Orphans have a new parent: they are identified by their id and command. */
 function survivors(killed: readonly Process[]): Process[] {
   const now = new Map(processes().map((one) => [one.pid, one]));
   return killed.filter(({ pid, command }) => {

@@ -1,14 +1,14 @@
-/** What the clients know: which submissions they made, what became of each, and everything that was wrong. */
+/** What the clients know: their submissions, the state of each, and all faults found. */
 
 import type { Status } from "../support/api-answers.ts";
 
-/** Who submits: one account with one key. */
+/** A submitter: one account with one key. */
 export interface Account {
   name: string;
   id: string;
   keyId: string;
   apiKey: string;
-  /** Its quota may run out: 402 is a right answer. */
+  /** True if its quota may run out: then 402 is a valid answer. */
   isTight: boolean;
 }
 
@@ -16,7 +16,7 @@ type StatusWord = Status["status"];
 
 export type Kind = "image" | "video" | "character" | "remix";
 
-/** A submission. Its marker stands in the task's record, so that a task can be found whose answer was lost. */
+/** A submission. Its marker is in the task's record, so that a task whose answer was lost can be found. */
 export interface Order {
   account: Account;
   kind: Kind;
@@ -24,49 +24,49 @@ export interface Order {
   path: string;
   body: { model: string; [field: string]: unknown };
   idempotencyKey: string | undefined;
-  /** `lost`: sent once without a key, and never answered: there may be a task or not. */
+  /** `lost`: sent once without a key and never answered, so that a task may or may not exist. */
   state: "asked" | "accepted" | "refused" | "lost";
   id?: string;
 }
 
-/** How far a task was when somebody last looked. */
+/** The last state of a task that a client saw. */
 interface Sight {
   rank: number;
   progress: number;
   status: StatusWord;
 }
 
-/** A task that was accepted. */
+/** An accepted task. */
 export interface KnownTask {
   id: string;
   order: Order;
   acceptedAt: number;
   sight: Sight;
-  /** Somebody asked to cancel it, heard or not. */
+  /** True if a client sent a cancellation, answered or not. */
   isCancelAsked?: boolean;
   final?: { status: StatusWord; at: number; error: string | undefined };
 }
 
 const ranks: Record<StatusWord, number> = { queued: 0, submitted: 0, in_progress: 1, completed: 2, failed: 2 };
 
-/** The common memory of all clients. */
+/** The shared history of all clients. */
 export class History {
   readonly orders: Order[] = [];
   readonly tasks = new Map<string, KnownTask>();
   readonly faults: string[] = [];
   readonly counts = new Map<string, number>();
 
-  /** Something that must not be. */
+  /** Records a fault. */
   fault(text: string): void {
     this.faults.push(`${new Date().toISOString()} ${text}`);
   }
 
-  /** One more of this. */
+  /** Counts one more of this. */
   count(what: string): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
 
-  /** An order was answered with this task's id. All answers to one order have to name the same. */
+  /** An order was answered with this task id. All answers to one order must have the same id. */
   accept(order: Order, id: string, at: number): void {
     if (order.id !== undefined && order.id !== id) this.fault(`${order.marker} is two tasks: ${order.id} and ${id}`);
     const other = this.tasks.get(id);
@@ -76,7 +76,7 @@ export class History {
     if (!other) this.tasks.set(id, { id, order, acceptedAt: at, sight: { rank: 0, progress: 0, status: "queued" } });
   }
 
-  /** The accepted tasks of an account that nobody has seen final. */
+  /** The account's accepted tasks that no client has seen final. */
   open(account?: Account): KnownTask[] {
     return [...this.tasks.values()].filter((task) => !task.final && (!account || task.order.account === account));
   }
@@ -99,7 +99,7 @@ export class History {
     if (rank > task.sight.rank || (rank === task.sight.rank && progress > task.sight.progress)) task.sight = { rank, progress, status };
     if (rank < 2) return;
     task.final ??= { status, at: Date.now(), error: undefined };
-    // Not every query tells why.
+    // Some queries do not include the reason.
     task.final.error ??= now.error;
   }
 }

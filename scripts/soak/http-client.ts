@@ -1,10 +1,10 @@
-/** Requests to a gateway that may die at any moment: each is answered or lost, and what was lost is remembered with its time. */
+/** Requests to a gateway that may crash at any moment: each is answered or lost, and losses are recorded with their time. */
 
 import type * as z from "zod/mini";
 
 const requestDeadlineMs = 30_000;
 
-/** A request that got no answer, or one that the gateway did not give. Times are those of this machine. */
+/** A request without an answer, or with one that is not the gateway's. Times are of this machine. */
 export interface Loss {
   from: number;
   to: number;
@@ -18,13 +18,13 @@ export interface Answer {
   text: string;
 }
 
-/** What may be sent with a request. */
+/** The options of a request. */
 export interface Sending {
   body?: object | undefined;
   idempotencyKey?: string | undefined;
 }
 
-/** Counts what all clients ask, and what of it was lost. */
+/** Counts all requests of the clients, and the lost ones. */
 export class HttpClient {
   readonly losses: Loss[] = [];
   requests = 0;
@@ -34,7 +34,7 @@ export class HttpClient {
     this.#baseUrl = baseUrl;
   }
 
-  /** Asks once. Undefined when there was no whole answer; who asked cannot know what became of the request. */
+  /** Sends a request once. Undefined if there was no complete answer; its outcome is then unknown. */
   async ask(
     method: "GET" | "POST" | "PATCH",
     path: string,
@@ -49,19 +49,19 @@ export class HttpClient {
     return this.attempt(`${method} ${path}`, async (signal) => {
       const response = await fetch(this.#baseUrl + path, { method, headers, signal, ...(body && { body: JSON.stringify(body) }) });
       const text = await response.text();
-      // The gateway marks all its answers. What has no mark comes from the tool that runs it, when the gateway is gone.
-      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else: ${text.slice(0, 200)}`);
+      // All answers of the gateway have a request id. An answer without one comes from wrangler, when the gateway is down.
+      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by another server: ${text.slice(0, 200)}`);
       return { status: response.status, headers: response.headers, text };
     });
   }
 
-  /** A POST whose answer is read piece by piece, by the one who asked. */
+  /** Sends a POST whose answer the caller reads as a stream. */
   async open(path: string, token: string, body: object, signal: AbortSignal): Promise<Response> {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     return fetch(this.#baseUrl + path, { method: "POST", headers, body: JSON.stringify(body), signal });
   }
 
-  /** Runs something that talks to the gateway; a break of the connection is a loss, remembered, and answers undefined. */
+  /** Runs a function that uses the connection; if it breaks, a loss is recorded, and the result is undefined. */
   async attempt<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const from = Date.now();
     this.requests++;
@@ -74,7 +74,7 @@ export class HttpClient {
   }
 }
 
-/** The answer's body in this shape. Throws with the difference when it has another one. */
+/** Parses the answer's body with this schema. Throws with the difference if it does not match. */
 export function read<T>(shape: z.ZodMiniType<T>, { status, text }: Answer): T {
   const { data, error } = shape.safeParse(parsed(text));
   if (error) {
@@ -88,7 +88,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // No JSON has no shape either: the caller tells what came instead.
+    // Text that is not JSON does not match any schema either: the caller reports what arrived.
     return undefined;
   }
 }

@@ -22,7 +22,7 @@ const kindPaths = { image: undefined, video: "/v1/videos/generations", remix: "/
 
 const kindStatus = z.union([videoStatus, characterStatus]);
 
-/** The questions of a run's clients. */
+/** The queries of a run's clients. */
 export class Queries {
   readonly #history: History;
   readonly #http: HttpClient;
@@ -32,7 +32,7 @@ export class Queries {
     this.#http = http;
   }
 
-  /** The generic query. Undefined when the answer was lost; an accepted task that is not there is a fault. */
+  /** The generic query. Undefined if the answer was lost; a missing accepted task is a fault. */
   async task(task: KnownTask, waitSeconds?: number): Promise<TaskData | undefined> {
     const before = task.sight;
     const wait = waitSeconds === undefined ? "" : `?wait=${waitSeconds}`;
@@ -47,7 +47,7 @@ export class Queries {
     return data;
   }
 
-  /** The query of the task's own kind, where there is one. */
+  /** The query of the task's own kind, if there is one. */
   async taskOfKind(task: KnownTask): Promise<void> {
     const path = kindPaths[task.order.kind];
     if (!path) return void (await this.task(task));
@@ -58,7 +58,7 @@ export class Queries {
     else this.#history.fault(`${task.id} was accepted, ${path} answered ${answer.status}`);
   }
 
-  /** Ends a task. One that was final before is refused. */
+  /** Cancels a task. A final task must be refused. */
   async cancel(task: KnownTask): Promise<void> {
     const before = task.sight;
     task.isCancelAsked = true;
@@ -72,7 +72,7 @@ export class Queries {
     if (data.status !== "failed") this.#history.fault(`${task.id} was cancelled and is ${data.status}`);
   }
 
-  /** One page of the account's tasks, and whether there are more. Undefined when the answer was lost. */
+  /** One page of the account's tasks, and whether there are more. Undefined if the answer was lost. */
   async list(account: Account, after?: string): Promise<{ data: TaskData[]; hasMore: boolean } | undefined> {
     const before = new Map([...this.#history.tasks].map(([id, task]) => [id, task.sight]));
     const answer = await this.#http.ask("GET", `/v1/tasks?limit=${pageSize}${after ? `&after=${after}` : ""}`, account.apiKey);
@@ -87,7 +87,7 @@ export class Queries {
     return { data, hasMore };
   }
 
-  /** Both balances: never below zero. */
+  /** Both balances must not be negative. */
   async balances(account: Account): Promise<void> {
     for (const path of ["/v1/balance", "/v1/user/balance"]) {
       const answer = await this.#http.ask("GET", path, account.apiKey);
@@ -98,12 +98,12 @@ export class Queries {
     }
   }
 
-  /** Fetches a file and compares it with its digest. False when it was lost on the way. */
+  /** Downloads a file and compares it with its digest. False if the answer was lost. */
   async file(url: string, owner: string): Promise<boolean> {
     const faults = await this.#http.attempt(`GET ${new URL(url).pathname}`, async (signal) => {
       const response = await fetch(url, { signal });
       const bytes = new Uint8Array(await response.arrayBuffer());
-      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by somebody else`);
+      if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by another server`);
       if (response.status !== 200) return [`its file answered ${response.status}`];
       return digestFaults({ bytes, type: "", digest: response.headers.get("repr-digest") });
     });
@@ -112,7 +112,7 @@ export class Queries {
   }
 }
 
-/** The addresses of all files of a completed task. */
+/** The URLs of all files of a completed task. */
 export function filesOf({ result }: TaskData): string[] {
   const videos = videosOf(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
   const portraits = charactersOf(result).map((character) => character.profile_picture_url);
@@ -121,11 +121,11 @@ export function filesOf({ result }: TaskData): string[] {
 
 const roundMs = 1_000;
 const atOnce = 8;
-/** What a task may take from its submission on, and the time in which its end has to show. */
+/** The longest duration of a task from its submission, and the time in which its end must be visible. */
 const deadlineMs: Record<Kind, number> = { image: 120_000, character: 300_000, video: 600_000, remix: 600_000 };
 const graceMs = 15_000;
 
-/** Looks at all open tasks again and again until told to stop. */
+/** Polls all open tasks until the load ends. */
 export async function watch(history: History, queries: Queries, gateway: { readonly isUp: boolean }, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     await inTurns(gateway.isUp ? history.open() : [], async (task) => {
@@ -135,7 +135,7 @@ export async function watch(history: History, queries: Queries, gateway: { reado
   }
 }
 
-/** Waits until all tasks are final. One that outlives its deadline is a fault, and is not waited for. */
+/** Waits until all tasks are final. A task past its deadline is a fault, and is not waited for. */
 export async function untilAllFinal(history: History, stopping: AbortSignal): Promise<void> {
   for (;;) {
     const open = history.open();
@@ -149,7 +149,7 @@ export async function untilAllFinal(history: History, stopping: AbortSignal): Pr
   }
 }
 
-/** Does the work for each item, some at a time. */
+/** Runs the work for each item, a few at a time. */
 export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = [...items];
   await Promise.all(

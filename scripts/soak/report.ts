@@ -1,20 +1,20 @@
-/** What a run was like, in a few lines. */
+/** A short report of a run. */
 
 import type { Crash } from "./crashing-gateway.ts";
 import type { History, KnownTask } from "./history.ts";
 import type { Loss } from "./http-client.ts";
 
-// An outage shows a little longer at both ends: requests break as the processes die, and the first answers are slow.
+// An outage lasts a little longer at both ends: requests break while the processes end, and the first answers are slow.
 const beforeMs = 250;
 const afterMs = 5_000;
 
-/** How long an open task took from the restart after a crash to its end. */
+/** The time from the restart after a crash to the end of a task that was open then. */
 export interface Recovery {
   task: KnownTask;
   seconds: number;
 }
 
-/** For every task that was open at a crash: from the last restart before its end to that end. Slowest first. */
+/** For every task that was open at a crash: the time from the last restart before its end. Slowest first. */
 export function recoveries(tasks: Iterable<KnownTask>, crashes: readonly Crash[]): Recovery[] {
   const found: Recovery[] = [];
   for (const task of tasks) {
@@ -25,11 +25,11 @@ export function recoveries(tasks: Iterable<KnownTask>, crashes: readonly Crash[]
   return found.sort((a, b) => b.seconds - a.seconds);
 }
 
-/** Requests that were lost although the gateway was up all the time. */
+/** Requests that were lost while the gateway was running. */
 export const lossesWithoutCrash = (losses: readonly Loss[], crashes: readonly Crash[]): Loss[] =>
   losses.filter(({ from, to }) => !crashes.some((crash) => to >= crash.at - beforeMs && from <= crash.upAt + afterMs));
 
-/** The report. */
+/** Formats the report. */
 export function report(
   history: History,
   crashes: readonly Crash[],

@@ -1,4 +1,4 @@
-/** One run of the soak: the load, the crashes during it, the wait for everything to end, and the verdict. */
+/** One run of the soak: the load, the crashes during it, the wait for everything to end, and the checks. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { modelList } from "../support/api-answers.ts";
@@ -17,25 +17,25 @@ import { untilAllFinal, watch } from "./queries.ts";
 
 const killEveryMs = [10_000, 25_000] as const;
 const stayDownMs = [0, 2_000] as const;
-/** A reservation whose submission died is given back thirty seconds later; the rest is for slow machines. */
+/** The reservation of a crashed submission is returned after thirty seconds; the rest is for slow machines. */
 const booksWithinMs = 75_000;
-/** The alarm of a chat's hold comes eleven minutes after the chat began. */
+/** The alarm of a chat's hold is due eleven minutes after the chat began. */
 const holdsWithinMs = 720_000;
-/** A stream that was left is settled in this time at the latest. */
+/** An interrupted stream is settled in this time at the latest. */
 const chatSettleMs = 25_000;
 
-/** What a run is to be. */
+/** The options of a run. */
 export interface SoakOptions {
   seed: number;
   minutes: number;
   clients: number;
-  /** Wait for the holds of killed chats, too. */
+  /** True also waits for the holds of killed chats. */
   waitsForHolds: boolean;
   signal: AbortSignal;
   say: (line: string) => void;
 }
 
-/** Runs the load against a gateway that was just started. Answers what was wrong. */
+/** Runs the load against a gateway that was just started. Returns the faults. */
 export async function soak(gateway: CrashingGateway, options: SoakOptions): Promise<string[]> {
   const { seed, say, signal } = options;
   const history = new History();
@@ -61,7 +61,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
     loadEnd.abort();
     watchEnd.abort();
   }
-  // They finish what they have begun: who has a key repeats until there is an answer.
+  // Clients finish their current actions: submissions with a key are repeated until there is an answer.
   await Promise.all(clients);
   await watching;
 
@@ -94,7 +94,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   return history.faults;
 }
 
-/** Kills and restarts the gateway until the minutes are over; it is up in the end. */
+/** Kills and restarts the gateway until the time is over; it is running at the end. */
 async function crashes(
   gateway: CrashingGateway,
   { seed, minutes, signal, say }: SoakOptions,

@@ -1,4 +1,4 @@
-/** What clients submit, some of which the sandbox is told to spoil, and how: with a key repeated until there is an answer, without one sent once. */
+/** The clients' submissions, some with directives that make the sandbox fail: with a key they are repeated until there is an answer, without one they are sent once. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { encode } from "fast-png";
@@ -8,7 +8,7 @@ import type { Account, History, KnownTask, Kind, Order } from "./history.ts";
 import { type Answer, read, type HttpClient } from "./http-client.ts";
 
 const videos = "/v1/videos/generations";
-/** Words that steer the sandbox, and how often each is said. */
+/** The sandbox's directives and their weights. */
 const directives = [
   [68, ""],
   [12, "sandbox:flaky"],
@@ -21,10 +21,10 @@ const shareWithKey = 0.6;
 const shareWithInlineImage = 0.15;
 const inlineSide = 16;
 
-/** A video that can be remixed and have a character taken out of it. */
+/** A video that can be remixed and that characters can be created from. */
 const isVideo = ({ order }: KnownTask) => order.body.model === "vidA-2" && order.kind !== "character";
 
-/** A new order of this kind. Where there is no video yet to start from, it is one for a video. */
+/** A new order of this kind. Without a source video it becomes an order for a video. */
 export function newOrder(kind: Kind, account: Account, history: History, random: Random): Order {
   const number = history.orders.length + 1;
   const sources = history.completed(account).filter(isVideo);
@@ -47,7 +47,7 @@ export function newOrder(kind: Kind, account: Account, history: History, random:
   return kept(history, { ...order, kind: "video", marker, path: videos, body: videoBody(prompt, sources.length === 0, random) });
 }
 
-/** The marker of the order that a task's record comes from. */
+/** The marker of a task's order, from the task's record. */
 export const markerOf = ({ prompt, timestamps }: TaskData["metadata"]): string => String(prompt ?? timestamps).split(" ")[0] ?? "";
 
 function imageBody(prompt: string, random: Random): Order["body"] {
@@ -79,10 +79,10 @@ function kept(history: History, order: Order): Order {
 }
 
 const repeatPauseMs = 400;
-/** An outage is over long before. */
+/** Longer than any outage. */
 const patienceMs = 120_000;
 
-/** Sends the order, and sends it again with its key while the answer is missing or "not now". */
+/** Sends the order, and repeats it with its key while there is no answer or a temporary refusal. */
 export async function submit(order: Order, history: History, http: HttpClient): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
   for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await sleep(repeatPauseMs)) {
@@ -99,7 +99,7 @@ export async function submit(order: Order, history: History, http: HttpClient): 
   history.fault(`${order.marker} with the key ${idempotencyKey} got no answer for ${patienceMs / 1000} s`);
 }
 
-/** Sends an answered order once more: the same task, and it is said that this is a repeat. */
+/** Repeats an answered order: the task must be the same, and the answer marked as a replay. */
 export async function repeat(order: Order, history: History, http: HttpClient): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
   const answer = await http.ask("POST", path, account.apiKey, { body, idempotencyKey });
@@ -109,7 +109,7 @@ export async function repeat(order: Order, history: History, http: HttpClient): 
     history.fault(`${order.marker}: a repeat of ${order.id} was not called one`);
 }
 
-/** The same key with another body is refused. */
+/** The same key with another body must be refused. */
 export async function conflict(order: Order, history: History, http: HttpClient): Promise<void> {
   const { idempotencyKey, body, path, account } = order;
   const answer = await http.ask("POST", path, account.apiKey, { body: { ...body, user: "another" }, idempotencyKey });
@@ -117,7 +117,7 @@ export async function conflict(order: Order, history: History, http: HttpClient)
     history.fault(`${order.marker}: its key with another body was answered ${answer.status}`);
 }
 
-/** `wasAccepted`: before this was asked; answers to one order that was sent twice at the same moment come in any order. */
+/** `wasAccepted` is the state before the request; answers to an order that was sent twice at once arrive in any order. */
 function take(order: Order, answer: Answer, wasAccepted: boolean, history: History): void {
   if (answer.status === 200) {
     const { id, metadata } = read(submission, answer);
@@ -131,7 +131,7 @@ function take(order: Order, answer: Answer, wasAccepted: boolean, history: Histo
   else if (order.state !== "accepted") order.state = "refused";
 }
 
-/** Refusals that are as they should be. */
+/** True for expected refusals. */
 function isRight({ account, body }: Order, status: number): boolean {
   if (status === 402) return account.isTight;
   if (status === 422) return String(body["prompt"]).includes("sandbox:reject");

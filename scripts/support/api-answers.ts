@@ -25,7 +25,7 @@ export const chatChunk = z.object({
 
 /** `data` of a task, in the generic query and in the list. */
 export type TaskData = z.infer<typeof taskAnswer>["data"];
-/** What all status answers share. */
+/** Fields of all status answers. */
 export type Status = Pick<TaskData, "id" | "progress" | "completed_at"> & {
   status: TaskData["status"] | "submitted";
   error?: { message: string } | undefined;

@@ -1,4 +1,4 @@
-/** The console's pages, how a browser opens each of them, and the looks in which each is checked. Add a line for a new page. */
+/** The public pages and the console's, how a browser opens each of them, and the looks in which each is checked. Add a line for a new page. */
 
 import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
@@ -27,6 +27,16 @@ export const consolePages: ConsolePage[] = [
   { name: "sign-up", as: "visitor", reach: at("/console/sign-up") },
   { name: "forgot", as: "visitor", reach: at("/console/forgot") },
   { name: "reset", as: "visitor", reach: at("/console/reset?token=unknown") },
+  { name: "landing", as: "visitor", reach: at("/") },
+  { name: "docs", as: "visitor", reach: at("/docs") },
+  { name: "docs-tasks", as: "visitor", reach: at("/docs/tasks") },
+  { name: "docs-images", as: "visitor", reach: at("/docs/images") },
+  { name: "docs-models", as: "visitor", reach: at("/docs/models") },
+  { name: "docs-model-image", as: "visitor", reach: at("/docs/models/imgC-3-pro-image-preview") },
+  { name: "docs-model-video", as: "visitor", reach: at("/docs/models/vidA-2") },
+  { name: "docs-reference", as: "visitor", reach: at("/docs/reference") },
+  { name: "docs-reference-generations", as: "visitor", reach: at("/docs/reference/generations") },
+  { name: "docs-unknown", as: "visitor", status: 404, reach: at("/docs/unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
   { name: "models", as: "demo", reach: at("/console/models") },
@@ -83,7 +93,7 @@ export const otherLanguages = ["zh", "ja"] as const;
 /** Opens the current page in another language; the answer of a form stays as it is. */
 export async function speak(page: Page, language: string): Promise<void> {
   const { pathname, search } = new URL(page.url());
-  await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/console" }]);
+  await page.context().addCookies([{ name: "gateway_language", value: language, domain: new URL(page.url()).hostname, path: "/" }]);
   await page.goto(pathname + search);
 }
 

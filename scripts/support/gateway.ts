@@ -69,7 +69,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     openai: {},
   };
   const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
-  const workers = ["wrangler.toml", "src/sandbox/wrangler.toml", ...configs].flatMap((path) => ["-c", path]);
+  const workers = ["wrangler.toml", "src/sandbox/wrangler.toml", "src/mcp/wrangler.toml", ...configs].flatMap((path) => ["-c", path]);
   const listen = ["--ip", host, "--port", String(port), "--inspector-port", "0", "--show-interactive-dev-session=false"];
   const wrangler = startWrangler(["dev", ...workers, ...state, ...listen, "--local", "--env-file", variablesFile], stateDir, environment);
   const stop = async () => {

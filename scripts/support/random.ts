@@ -22,12 +22,12 @@ export class Random {
     return uniformInt(this.#generator, min, max);
   }
 
-  /** True in this share of the cases. */
+  /** True with this probability. */
   chance(share: number): boolean {
     return uniformFloat64(this.#generator) < share;
   }
 
-  /** One of the list, which is not empty. */
+  /** One item of a list that is not empty. */
   pick<T>(list: readonly T[]): T {
     return list.at(this.int(0, list.length - 1)) as T;
   }

@@ -1,4 +1,4 @@
-/** `/admin`: the operator's accounts, keys and books. */
+/** `/admin`: the operator's API for accounts, keys and the audit. */
 
 import { Hono, type MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
@@ -9,7 +9,9 @@ import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
 import { audit } from "../db/audit.ts";
-import { readBalance, changeQuota, openWallet, remaining, toUnits } from "../db/ledger.ts";
+import { openWallet, remaining, toUnits } from "../db/ledger.ts";
+import { auditWallet, changeQuota, readBalances } from "../tasks/wallets.ts";
+import type { WalletView } from "../tasks/wallet-limits.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
@@ -19,10 +21,10 @@ import { query } from "./query.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
 import { accountsQuery, auditQuery } from "./schema/queries.ts";
 
-/** Addresses that guessed too often, and until when this isolate does not listen to them. */
+/** Addresses with too many wrong guesses, and until when this isolate refuses them. */
 const guessers = new Map<string, number>();
 
-/** Lets the operator in. Wrong tokens are counted by address: after too many, no token is looked at for the rest of the minute. */
+/** Admits the operator. Wrong tokens are counted per address: after too many, every token is refused for the rest of the minute. */
 const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (!c.env.ADMIN_TOKEN) throw new ApiError("not_found");
   const address = c.req.header("cf-connecting-ip") ?? "unknown";
@@ -49,7 +51,7 @@ export const admin = new Hono<AppEnv>()
   .post("/accounts/:id/keys", createKey)
   .get("/accounts/:id/keys", async (c) => {
     const keys = await apiKeys.listKeys(c.env.DB, (await findAccount(c)).id);
-    return answer(c, toList(await Promise.all(keys.map((key) => keyView(c, key))), false));
+    return answer(c, toList(await keyViews(c, c.req.param("id"), keys), false));
   })
   .post("/accounts/:id/invitations", async (c) => {
     await readNoBody(c);
@@ -64,7 +66,7 @@ export const admin = new Hono<AppEnv>()
     return c.body(null, 204);
   })
   .get("/audit", query(auditQuery), async (c) => {
-    const books = await audit(c.env.DB, c.req.valid("query").account);
+    const books = await audit(c.env.DB, auditWallet(c.env.WALLETS), c.req.valid("query").account);
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,
@@ -92,8 +94,7 @@ async function findAccount(c: AppContext): Promise<accounts.Account> {
   return account;
 }
 
-async function balanceView(c: AppContext, walletId: string) {
-  const balance = await readBalance(c.env.DB, walletId);
+function balanceView(balance: WalletView | undefined) {
   if (!balance) throw new ApiError("internal_error");
   const left = remaining(balance);
   return {
@@ -111,19 +112,26 @@ const accountView = async (c: AppContext, account: accounts.Account) => ({
   disabled: account.disabled === 1,
   admin: account.admin === 1,
   created_at: Math.floor(account.createdAt / 1000),
-  ...(await balanceView(c, account.id)),
+  ...balanceView((await readBalances(c.env.WALLETS, account.id))[account.id]),
 });
 
-const keyView = async (c: AppContext, key: apiKeys.ApiKey) => ({
-  id: key.id,
-  account_id: key.accountId,
-  name: key.name,
-  prefix: key.prefix,
-  created_at: Math.floor(key.createdAt / 1000),
-  expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
-  ...scopeView(key.scope),
-  ...(await balanceView(c, key.walletId)),
-});
+async function keyViews(c: AppContext, accountId: string, keys: apiKeys.ApiKey[]) {
+  const balances = await readBalances(
+    c.env.WALLETS,
+    accountId,
+    keys.map(({ walletId }) => walletId),
+  );
+  return keys.map((key) => ({
+    id: key.id,
+    account_id: key.accountId,
+    name: key.name,
+    prefix: key.prefix,
+    created_at: Math.floor(key.createdAt / 1000),
+    expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
+    ...scopeView(key.scope),
+    ...balanceView(balances[key.walletId]),
+  }));
+}
 
 async function createAccount(c: AppContext): Promise<Response> {
   const body = await readFields(c, newAccount, ["quota"]);
@@ -151,7 +159,7 @@ async function changeAccount(c: AppContext): Promise<Response> {
   const { quota, add, disabled, admin } = await readFields(c, accountChange, ["quota"]);
   if (quota !== undefined && add !== undefined) throw invalid("add", "not_both", { a: "quota", b: "add" });
   const change = quota !== undefined ? { quota } : add !== undefined ? { add } : undefined;
-  if (change && (await changeQuota(c.env.DB, account.id, change)) === "below_use")
+  if (change && (await changeQuota(c.env.WALLETS, account.id, account.id, change)) === "below_use")
     throw invalid(quota !== undefined ? "quota" : "add", "below_use");
   if (disabled !== undefined) await accounts.setDisabled(c.env.DB, account.id, disabled);
   if (admin !== undefined) await accounts.setAdmin(c.env.DB, account.id, admin);
@@ -165,10 +173,11 @@ async function updateKey(c: AppContext): Promise<Response> {
   const key = await apiKeys.findKey(c.env.DB, c.req.param("id") ?? "");
   if (!key) throw new ApiError("not_found");
   const { name = key.name, quota: limit, ...scope } = await readFields(c, keyChange, nullable);
-  if (limit !== undefined && (await changeQuota(c.env.DB, key.walletId, { quota: limit })) === "below_use")
+  if (limit !== undefined && (await changeQuota(c.env.WALLETS, key.accountId, key.walletId, { quota: limit })) === "below_use")
     throw invalid("quota", "below_use");
   await apiKeys.changeKey(c.env.DB, key, name, changeScope(key.scope, scope));
-  return answer(c, await keyView(c, (await apiKeys.findKey(c.env.DB, key.id)) ?? key));
+  const [view = {}] = await keyViews(c, key.accountId, [(await apiKeys.findKey(c.env.DB, key.id)) ?? key]);
+  return answer(c, view);
 }
 
 async function createKey(c: AppContext): Promise<Response> {
@@ -180,5 +189,5 @@ async function createKey(c: AppContext): Promise<Response> {
   });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
   if (created?.results.length === 0) throw new ApiError("too_many_keys");
-  return answer(c, { ...(await keyView(c, apiKey)), key }, 201);
+  return answer(c, { ...(await keyViews(c, account.id, [apiKey]))[0], key }, 201);
 }

@@ -1,4 +1,4 @@
-/** Delivery of assets under signed URLs: whole or in ranges, to every origin, until their second of expiry. */
+/** Delivery of assets under signed URLs: whole or in ranges, to every origin, until they expire. */
 
 import { Hono } from "hono";
 import { isSigned } from "../asset-urls.ts";
@@ -11,7 +11,7 @@ export const assets = new Hono<AppEnv>()
   .use(async (c, next) => {
     c.header("access-control-allow-origin", "*");
     c.header("access-control-expose-headers", "Content-Length, Content-Range, ETag, Repr-Digest, x-request-id");
-    // Pictures and films are made to be shown on other sites.
+    // Images and videos may be embedded in other sites.
     c.header("cross-origin-resource-policy", "cross-origin");
     await next();
   })
@@ -24,7 +24,7 @@ export const assets = new Hono<AppEnv>()
   });
 
 async function deliver(c: AppContext): Promise<Response> {
-  // Keys have no character that a URL would change: a path that needs decoding is none of ours.
+  // Keys have no character that needs URL encoding: a path that must be decoded is not an asset's.
   const key = c.req.path.slice(1);
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;
@@ -60,8 +60,8 @@ async function deliver(c: AppContext): Promise<Response> {
 }
 
 /**
- * Opens the file, or the part that the header asks for: one call, since the size that decides what a range means comes with the part.
- * A range that the bucket refuses returns the description alone. null when there is no file.
+ * Opens the file, or the range in the header, in one call, because the size that resolves the range is returned with it.
+ * For a range that the bucket refuses it returns the description without a body. null if the file does not exist.
  */
 async function openRange(bucket: R2Bucket, key: string, header: string | undefined): Promise<R2Object | R2ObjectBody | null> {
   const range = header === undefined ? undefined : parseRange(header);
@@ -70,14 +70,14 @@ async function openRange(bucket: R2Bucket, key: string, header: string | undefin
   try {
     return await openAsset(bucket, key, range);
   } catch (error) {
-    // R2 refuses ranges beyond the end with an error (10039). Only the size tells that from a fault of the bucket.
+    // R2 refuses ranges beyond the end with an error (10039). Only the size distinguishes that from a fault of the bucket.
     const object = await describeAsset(bucket, key);
     if (object && resolveRange(header!, object.size) !== "unsatisfiable") throw error;
     return object;
   }
 }
 
-/** One range of bytes (RFC 9110, 14.1.2). Anything else, also several ranges, is ignored: the whole file is an allowed answer. */
+/** One byte range (RFC 9110, 14.1.2). Other ranges, including several, are ignored: the whole file is a valid answer. */
 function parseRange(header: string): { offset: number; length?: number } | { suffix: number } | undefined {
   const [match, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim()) ?? [];
   if (match === undefined || (first === "" && last === "")) return undefined;
@@ -87,7 +87,7 @@ function parseRange(header: string): { offset: number; length?: number } | { suf
   return Number(last) < offset ? undefined : { offset, length: Number(last) - offset + 1 };
 }
 
-/** The bytes of a file of this size that the header asks for; undefined for the whole file. */
+/** The requested range of a file of this size; undefined for the whole file. */
 function resolveRange(header: string, size: number): { offset: number; length: number } | "unsatisfiable" | undefined {
   const range = parseRange(header);
   if (!range) return undefined;

@@ -1,4 +1,4 @@
-/** Who calls, and how often: the API key and its rate limits. */
+/** Authentication by API key, and rate limits. */
 
 import type { MiddlewareHandler } from "hono";
 import { type Caller, findCaller } from "../db/callers.ts";
@@ -11,15 +11,15 @@ import { isDryRun } from "./options.ts";
 /** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
 export const bearerToken = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
 
-/** Requests of the console, which knows its people itself. */
+/** Requests of the console, which authenticates its users itself. */
 const vouched = new WeakMap<Request, Caller>();
 
-/** Lets this very request pass as the caller's, without a key. */
+/** Authenticates this request as the caller, without a key. */
 export const authenticateAs = (request: Request, caller: Caller) => void vouched.set(request, caller);
 
 /**
- * Lets a request in when its key is good and neither it nor its account has used up its minute. A browser token is refused with `key_scope`
- * but where `takes` says otherwise.
+ * Admits a request with a valid key if key and account are within their rate limits. A browser token is refused with `key_scope`, except
+ * where `takes` allows it.
  */
 export async function admit(c: AppContext, kind: "submission" | "read", takes?: "browser tokens"): Promise<void> {
   const token = bearerToken(c);
@@ -35,7 +35,7 @@ export async function admit(c: AppContext, kind: "submission" | "read", takes?: 
   await countRequest(c, kind);
 }
 
-/** Lets a submission in; a dry run counts as a read, and shows what is left of the account, which is not for pages. */
+/** Admits a submission. A dry run counts as a read; browser tokens may not make one, because it shows what remains of the account. */
 export const admittedToSubmit =
   (takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
@@ -50,12 +50,12 @@ export const admitted =
     await next();
   };
 
-/** Seconds to the turn of the minute: the platform tells nothing of its window, which is over by then. */
+/** Seconds to the next minute: the platform does not report its window, but it has ended by then. */
 export const secondsLeft = (now: number) => 60 - (Math.floor(now / 1000) % 60);
 
 /**
- * Counts the request for its key and, when the key may make it, for the account: an account cannot take more than its share by having
- * many keys, and a key that is over its limit does not use up the account's. Throws `rate_limit_exceeded`.
+ * Counts the request for its key and, if the key is within its limit, for the account: an account cannot get more by having
+ * many keys, and a key over its limit does not use up the account's. Throws `rate_limit_exceeded`.
  */
 export async function countRequest(c: AppContext, kind: "submission" | "read"): Promise<void> {
   const { env } = c;

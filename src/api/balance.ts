@@ -1,10 +1,11 @@
-/** The four balance paths: the key's and the account's, with and without `/v1`, open to every origin. */
+/** The four balance paths: the key's and the account's balance, with and without `/v1`, open to every origin. */
 
 import { Hono } from "hono";
 import { findCaller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
-import { readBalance, remaining, toUnits } from "../db/ledger.ts";
+import { remaining, toUnits } from "../db/ledger.ts";
+import { readBalances } from "../tasks/wallets.ts";
 import { bearerToken, countRequest } from "./auth.ts";
 import { sentences } from "./balance-sentences.ts";
 import { isBrowserToken } from "./browser-tokens.ts";
@@ -23,7 +24,9 @@ async function balance(c: AppContext, scope: Scope): Promise<Response> {
     if (!caller) return refuse(c, 401, unknown);
     c.set("caller", caller);
     await countRequest(c, "read");
-    const found = await readBalance(c.env.DB, scope === "key" ? caller.keyId : caller.accountId);
+    const { accountId, keyId } = caller;
+    const balances = await readBalances(c.env.WALLETS, accountId, scope === "key" ? [keyId] : []);
+    const found = balances[scope === "key" ? keyId : accountId];
     if (!found) return refuse(c, 401, unknown);
     const left = remaining(found);
     return c.json({

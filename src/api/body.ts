@@ -1,4 +1,4 @@
-/** Reads a request's JSON body: its type, its size, its form. */
+/** Reads a request's JSON body: content type, size, structure. */
 
 import type * as z from "zod/mini";
 import { toViolations } from "../catalog/parse.ts";
@@ -11,11 +11,11 @@ import type { AppContext } from "./frame.ts";
 import { isDeeperThan, maxDepth } from "../media/json-depth.ts";
 
 const MiB = 1024 * 1024;
-/** Bodies where messages may be long, and all others; those with inline images are `large-body.ts`'s. */
+/** The size limits of chat bodies, and of all others; bodies with inline images are read by `large-body.ts`. */
 export const largeBody = 10 * MiB;
 export const smallBody = 1 * MiB;
 
-/** The body as an object; a `null` in it counts as absent, but for the fields `nullable`. Throws 400, 413 or 415. */
+/** The body as an object; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
 export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
   const sent = await readObject(c, maxBytes);
   const kept = Object.entries(sent).filter(([name, value]) => value === null && nullable.includes(name));
@@ -28,7 +28,7 @@ export async function readObject(c: AppContext, maxBytes: number): Promise<Recor
   return parseObject(await readBytes(c, maxBytes));
 }
 
-/** Throws 415 for anything but JSON as it is: a compressed body could be a thousand times as large as what was sent. */
+/** Throws 415 for anything except uncompressed JSON: a compressed body could expand a thousandfold. */
 export function requireJson(c: AppContext): void {
   requireUncompressed(c);
   const type = (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
@@ -40,7 +40,7 @@ function requireUncompressed(c: AppContext): void {
   if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type");
 }
 
-/** A small body that has to fit a schema. */
+/** Reads a small body and validates it with a schema. */
 export async function readFields<T extends z.ZodMiniType>(
   c: AppContext,
   schema: T,
@@ -67,14 +67,14 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   if (!body) return new Uint8Array();
   const length = c.req.header("content-length");
   if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
-  // A body with a length cannot be longer, and is read in one go.
+  // A body with a content length cannot be longer, and is read at once.
   const bytes = length === undefined ? readAll(body, maxBytes) : c.req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
   try {
     return await within(paceTimeMs(Number(length ?? maxBytes)), bytes);
   } catch (error) {
     if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
     if (error instanceof NetError && error.reason === "timeout") throw new ApiError("body_too_slow");
-    throw new ApiError("invalid_json"); // the caller broke off
+    throw new ApiError("invalid_json"); // the caller disconnected
   }
 }
 
@@ -90,13 +90,13 @@ export function parseObject(bytes: Uint8Array): Record<string, unknown> {
   return asObject(body);
 }
 
-/** A JSON value that has to be an object. */
+/** Requires a JSON value to be an object. */
 export function asObject(value: unknown): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ApiError("invalid_json");
   return value as Record<string, unknown>;
 }
 
-/** Only as deep as bodies have fields: what lies deeper is the caller's own. */
+/** Removes nulls to the depth of known fields: deeper values are the caller's own. */
 export function withoutNulls<T>(value: T, depth: number): T;
 export function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;

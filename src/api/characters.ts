@@ -1,4 +1,4 @@
-/** `/v1/characters`: the account's characters, and forgetting one. */
+/** `/v1/characters`: the account's characters, and deleting one. */
 
 import { Hono } from "hono";
 import { signedUrl } from "../asset-urls.ts";
@@ -43,7 +43,7 @@ export const characters = new Hono<AppEnv>()
     const id = c.req.param("id");
     const db = c.env.DB;
     if (!(await characterById(db, accountId, id))) throw new ApiError("not_found");
-    // The picture first: whoever repeats a deletion that failed half-way still finds the character.
+    // The image first: if the deletion fails half-way, a repeat still finds the character.
     await removeAssets(c.env.ASSETS, [characterPicture(id)]);
     await deleteCharacter(db, accountId, id);
     return c.body(null, 204);

@@ -1,4 +1,4 @@
-/** What of an upstream's chat reaches the caller, by allow-list, and what it used. Pure. */
+/** The fields of an upstream's chat answer that reach the caller, by allow-list, and its usage. Pure. */
 
 import { ProviderError } from "../providers/provider.ts";
 
@@ -11,7 +11,7 @@ export interface Usage {
 export type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The object in a text. Throws without the text: it is content, and errors are logged. */
+/** Parses a text as an object. The error does not contain the text, because it is content and errors are logged. */
 export function parseFields(text: string): Fields {
   let value: unknown;
   try {
@@ -23,7 +23,7 @@ export function parseFields(text: string): Fields {
   return value as Fields;
 }
 
-/** The fields to keep: `true` as they are, an object or a list of objects with these fields in turn. */
+/** The fields to keep: `true` for unchanged ones; an object for an object, or a list of objects, with these fields. */
 interface Allowed {
   [field: string]: true | Allowed;
 }
@@ -68,12 +68,12 @@ function pick(value: unknown, allowed: Allowed): unknown {
   return kept;
 }
 
-/** The choices as the caller gets them; `part` is `message` in a whole answer and `delta` in a stream. */
+/** The choices for the caller; `part` is `message` in a whole answer and `delta` in a stream. */
 export function toChoices(choices: unknown[], part: "message" | "delta"): object[] {
   return choices.filter(isFields).map((choice, at) => {
     const said = choice[part];
     const kept = isFields(said) ? (pick(said, messageFields) as Fields) : {};
-    // Some upstreams call it so.
+    // Some upstreams use this name.
     if (isFields(said) && typeof said["reasoning"] === "string" && kept["reasoning_content"] === undefined)
       kept["reasoning_content"] = said["reasoning"];
     const reason = choice["finish_reason"];
@@ -87,45 +87,45 @@ export function toChoices(choices: unknown[], part: "message" | "delta"): object
   });
 }
 
-/** A usage report as the caller gets it. */
+/** A usage report for the caller. */
 export const toUsageReport = (usage: unknown) => pick(usage, usageFields);
 
-/** Seconds since the epoch, the upstream's where it says them. */
+/** Seconds since the epoch, from the upstream if it gives them. */
 export const toCreated = (created: unknown) => (typeof created === "number" && created > 0 ? created : Math.floor(Date.now() / 1000));
 
-/** Bytes of UTF-8. Deltas are a few characters long, for which this is quicker than an encoder. */
+/** Bytes of UTF-8. For deltas of a few characters this is faster than an encoder. */
 function byteLength(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
-    // Each half of a surrogate pair is two of its four bytes.
+    // Each half of a surrogate pair counts as two of its four bytes.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
   return bytes;
 }
 
-/** Bytes of everything generated in a message or delta, whatever field it came in. */
+/** Bytes of everything generated in a message or delta, in whatever field. */
 function generatedBytes(value: unknown): number {
   if (typeof value === "string") return byteLength(value);
   if (typeof value !== "object" || value === null) return 0;
   let bytes = 0;
   for (const [name, item] of Object.entries(value)) {
     if (name === "role" || name === "type") continue;
-    // Arguments are text in this format; some upstreams send the object.
+    // Arguments are a string in this format; some upstreams send an object.
     const isObject = (name === "arguments" || name === "input") && typeof item === "object";
     bytes += isObject ? byteLength(JSON.stringify(item)) : generatedBytes(item);
   }
   return bytes;
 }
 
-/** What a chat has used so far: what the upstream reported last, and every byte that it sent since. */
+/** The usage of a chat so far: the upstream's last report, and every byte since then. */
 export class ChatMeter {
   #reported: { prompt: number; completion: number } | undefined;
   #bytes = 0;
-  /** The upstream began to answer. */
+  /** True once the upstream began to answer. */
   hasBegun = false;
 
-  /** Takes a whole answer or an event of a stream into account. A report covers what came with it. */
+  /** Counts a whole answer or an event of a stream. A report covers everything up to its event. */
   add({ choices, usage }: Fields, part: "message" | "delta"): void {
     if (Array.isArray(choices))
       for (const choice of choices as unknown[]) {
@@ -135,12 +135,12 @@ export class ChatMeter {
     if (isFields(usage)) this.#report(usage);
   }
 
-  /** Bytes that came but could not be read. */
+  /** Counts bytes that could not be parsed. */
   addBytes(bytes: number): void {
     this.#bytes += bytes;
   }
 
-  /** Reports of nothing are placeholders. Some makers leave reasoning out of `completion_tokens`, but not out of the total. */
+  /** Reports without tokens are placeholders. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
   #report({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total }: Fields): void {
     const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && Number.isFinite(value);
     if (!isCount(prompt) || prompt === 0 || !(isCount(completion) || isCount(total))) return;
@@ -149,7 +149,7 @@ export class ChatMeter {
     this.#bytes = 0;
   }
 
-  /** Tokens to charge. Where the upstream reports none, the prompt's upper bound; each byte of the answer counts as a token. */
+  /** Tokens to charge. Without an upstream report: the prompt's upper bound, and one token per byte of the answer. */
   usage(promptTokens: number): Usage {
     return { promptTokens: this.#reported?.prompt ?? promptTokens, completionTokens: (this.#reported?.completion ?? 0) + this.#bytes };
   }

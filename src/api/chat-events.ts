@@ -7,21 +7,21 @@ import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageRepor
 /** Characters of an event. */
 const maxEvent = 32 * 1024 * 1024;
 
-/** What the caller's events bear and may show. */
+/** The caller's id and model name, and whether usage is included. */
 interface Shown {
   id: string;
   model: string;
-  /** The caller asked for the usage chunk; otherwise it is kept from the stream. */
+  /** True if the caller requested the usage chunk; otherwise it is removed. */
   wantsUsage: boolean;
 }
 
 /** Turns an upstream's events into those that the caller gets. Read by our own lines: `docs/decisions`, "Where libraries do the work". */
 export class EventTranslator {
   readonly meter = new ChatMeter();
-  /** The upstream said that the answer is whole. */
+  /** True once the upstream reported that the answer is complete. */
   isDone = false;
   fault: unknown;
-  /** The fault is what the upstream said, not a break. */
+  /** True if the fault was reported by the upstream, false for a broken stream. */
   isRefused = false;
   readonly #shown: Shown;
   readonly #decoder = new TextDecoder();
@@ -35,7 +35,7 @@ export class EventTranslator {
     this.#shown = shown;
   }
 
-  /** The events in some bytes of the stream; without bytes, those in its end. Stops at the end of the answer or the first fault. */
+  /** The events in some bytes of the stream, or in its end if there are no bytes. Stops at the end of the answer or the first fault. */
   push(bytes: Uint8Array | undefined): string {
     let out = "";
     const text = bytes ? this.#decoder.decode(bytes, { stream: true }) : `${this.#decoder.decode()}\n\n`;
@@ -54,7 +54,7 @@ export class EventTranslator {
   }
 
   #line(line: string): string {
-    // Its comments keep connections alive; their text is the upstream's.
+    // Comments keep connections alive; their text is the upstream's and is not passed on.
     if (line.startsWith(":")) return ":\n\n";
     if (line.startsWith("data:")) this.#data += `\n${line.slice(5)}`;
     // An event ends with an empty line. Its other fields, as `event` and `id`, say nothing in chats.

@@ -1,43 +1,43 @@
-/** Passes a chat's answer on as it comes, and settles what it cost however it ends. */
+/** Relays a chat's answer while it arrives, and settles its cost in every case. */
 
 import { ProviderError } from "../providers/provider.ts";
 import { toStreamFault } from "../providers/shared/chat-errors.ts";
 import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUsageReport, type Usage } from "./chat-answer.ts";
 import { EventTranslator } from "./chat-events.ts";
 
-/** A chat under way. */
+/** A running chat. */
 export interface Chat {
   id: string;
   model: string;
-  /** An upper bound, for upstreams that report no usage. */
+  /** An upper bound of the prompt's tokens, for upstreams without a usage report. */
   promptTokens: number;
-  /** The caller asked for the usage chunk; otherwise it is kept from the stream. */
+  /** True if the caller requested the usage chunk; otherwise it is removed. */
   wantsUsage: boolean;
-  /** Aborted when the answer takes too long, or some seconds after its caller has gone: what came by then is settled. */
+  /** Aborted when the answer takes too long, or some seconds after the caller disconnected: then the bytes received so far are settled. */
   signal: AbortSignal;
   isGone(): boolean;
-  /** The caller has hung up. */
+  /** True once the caller has disconnected. */
   hangUp(): void;
-  /** Ends the hold: with what was used, or nothing. */
+  /** Ends the hold: with the usage, or without a charge. */
   settle(usage: Usage | undefined): Promise<void>;
-  /** The error object that the caller gets for a fault. */
+  /** The caller's error object for a fault. */
   describe(fault: unknown): object;
 }
 
-/** Bytes of a whole answer. */
+/** Maximum bytes of a whole answer. */
 const maxAnswer = 32 * 1024 * 1024;
 const readBytes = 64 * 1024;
-/** A comment after so long a silence keeps connections alive, and its write fails when the caller has gone. */
+/** After this silence a comment keeps the connection alive; its write fails if the caller has disconnected. */
 const heartbeatMs = 15_000;
 
 /**
- * What to charge once the upstream answered 200: nothing only when it said that it failed before it made anything and the
- * caller was still waiting.
+ * The charge once the upstream has answered 200: nothing only if it reported a failure before any output and the
+ * caller was still connected.
  */
 const toCharge = (meter: ChatMeter, chat: Chat, isRefused: boolean) =>
   isRefused && !meter.hasBegun && !chat.isGone() ? undefined : meter.usage(chat.promptTokens);
 
-/** The upstream's whole answer under our own id and model name, settled before it is passed on. */
+/** Reads the upstream's whole answer, replaces id and model name, and settles it before it is returned. */
 export async function readWhole(response: Response, chat: Chat): Promise<object> {
   const meter = new ChatMeter();
   let isRefused = false;
@@ -61,7 +61,7 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
   }
 }
 
-/** The answer's fields. Counts the bytes of one that breaks off or cannot be read: the upstream made them. */
+/** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
 async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
   const decoder = new TextDecoder();
   let text = "";
@@ -85,13 +85,13 @@ interface ByteReader {
   cancel(): void;
 }
 
-/** Reads a stream into one buffer where it can: a buffer for each read costs more than what is done with it. */
+/** Reads a stream into a single buffer if possible: a buffer for each read costs more than its processing. */
 function openReader(stream: ReadableStream<Uint8Array>): ByteReader {
   let reader: ReadableStreamBYOBReader;
   try {
     reader = stream.getReader({ mode: "byob" });
   } catch {
-    const plain = stream.getReader(); // a stream that a script makes, as that of the `AI` binding's adapter
+    const plain = stream.getReader(); // a stream made by a script, as from the adapter of the `AI` binding
     return { read: async () => (await plain.read()).value, cancel: () => void plain.cancel().catch(() => undefined) };
   }
   let buffer = new ArrayBuffer(readBytes);
@@ -107,8 +107,8 @@ function openReader(stream: ReadableStream<Uint8Array>): ByteReader {
 }
 
 /**
- * Passes events on as they come, one write for each read. `done` ends when the hold is settled: it must be kept alive after
- * the answer. The upstream is read to its end whoever listens, for only its last event says what it cost.
+ * Relays events while they arrive, with one write per read. `done` resolves when the hold is settled: it must be kept alive after
+ * the answer. The upstream is read to its end even without a caller, because its last event has the usage.
  */
 export function relayStream(response: Response, chat: Chat): { body: ReadableStream<Uint8Array>; done: Promise<void> } {
   const encoder = new TextEncoder();
@@ -120,7 +120,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
   };
   const events = new EventTranslator(chat);
   const reader = openReader(response.body ?? new Blob([]).stream());
-  // A caller who stops reading without hanging up must not keep the hold from being settled, nor an upstream that stops sending.
+  // Neither a caller that stops reading without disconnecting, nor an upstream that stops sending, may delay the settlement.
   chat.signal.addEventListener("abort", () => {
     reader.cancel();
     writer.abort(new Error("too late")).catch(() => undefined);
@@ -128,7 +128,7 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
 
   const heartbeat = setInterval(() => void write(":\n\n"), heartbeatMs);
 
-  /** Until the answer is whole or there is a fault; the last events are left to be sent together with the end. */
+  /** Runs until the answer is complete or there is a fault; the last events are left to be sent together with the end. */
   const relay = async (): Promise<string> => {
     for (;;) {
       const bytes = await reader.read();
@@ -141,21 +141,21 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
   };
   const run = async () => {
     const end = await relay().catch((error: unknown) => {
-      // A broken connection's own words may name the upstream.
+      // The message of a broken connection may contain the upstream's name.
       const isOurs = error instanceof ProviderError;
       events.fault ??= isOurs ? error : new ProviderError("unclear", "chat: the stream broke off", { cause: error });
       return "";
     });
     clearInterval(heartbeat);
     reader.cancel();
-    // What was sent was generated: it is paid for also when the stream broke.
+    // Everything sent was generated, so it is charged even if the stream broke.
     await chat.settle(toCharge(events.meter, chat, events.isRefused));
     const { fault } = events;
     await write(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
-    // After a break the caller sees the connection break, too: an answer that is not whole must not look like one.
+    // After a break the caller's connection breaks too, so that an incomplete answer does not look complete.
     await (fault === undefined || events.isRefused ? writer.close() : writer.abort(fault));
   };
-  // Nothing can be written to a caller who has gone.
+  // Writes to a disconnected caller fail.
   const done = run().catch((error: unknown) => writer.abort(error).catch(() => undefined));
   return { body: out.readable, done };
 }

@@ -1,4 +1,4 @@
-/** The routes of a chat: which can honour it, which answers, and what the caller is told when none does. */
+/** The routes of a chat: which can honour it, which answers, and the caller's error if none does. */
 
 import { type ChatFamily, findFamily, fitToFamily } from "../catalog/chat-families.ts";
 import type { Model } from "../catalog/models.ts";
@@ -11,18 +11,18 @@ import { type Malformed, ProviderError } from "../providers/provider-error.ts";
 import type { Chat } from "./chat-relay.ts";
 import type { AppContext } from "./frame.ts";
 
-/** A route with the body as its model's family takes it. */
+/** A route with the body for its model's family. */
 export interface FittedRoute extends Route {
   family: ChatFamily;
   body: Record<string, unknown>;
-  /** Names of the fields that were left out for this family. */
+  /** Names of the fields that were dropped for this family. */
   dropped: string[];
 }
 
 const cannot = (param: string, rule: "model_not_available" | "unsupported_parameter") =>
   new ApiError(rule, { violations: [{ param, rule }] });
 
-/** The routes that can honour the chat, those of unhealthy providers last. Throws 400 when there is none. */
+/** The routes that can honour the chat, those of unhealthy providers last. Throws 400 if there is none. */
 export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
   const isUsable = (name: string) => isOn(env, name) && providerNamed(env, name).chat !== undefined;
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, isUsable);
@@ -39,7 +39,7 @@ export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>
   return unhealthyLast(able);
 }
 
-/** Whether another family may take what this one refused as malformed. */
+/** True if another family may accept a request that this one refused as malformed. */
 function mayHonour(malformed: Malformed, here: ChatFamily, next: ChatFamily): boolean {
   if (malformed.code === "context_length_exceeded")
     return here.context_tokens !== undefined && next.context_tokens !== undefined && next.context_tokens > here.context_tokens;
@@ -47,8 +47,8 @@ function mayHonour(malformed: Malformed, here: ChatFamily, next: ChatFamily): bo
 }
 
 /**
- * The first route that answers. A verdict on the content or the form is final, unless another route can honour the form; any
- * other fault before the answer gives way to the next route.
+ * Returns the answer of the first route that answers. A verdict on the content or the format is final, unless another route can honour the format; after any
+ * other fault before the answer the next route is tried.
  */
 export async function askRoutes(
   c: AppContext,
@@ -80,7 +80,7 @@ export async function askRoutes(
       if (malformed || contentPolicy) log("dispatch", line("refused"));
       else alert("dispatch", line("fault"), error);
       if (account) markUnhealthy({ provider, model });
-      // A route's own fault says more than that the routes behind it take less.
+      // A route's own fault is more specific than a later route's unsupported field.
       if (!malformed || fault === undefined) fault = error;
       if (malformed) refusal = { malformed, family };
       if (contentPolicy || chat.isGone() || chat.signal.aborted) break;
@@ -89,7 +89,7 @@ export async function askRoutes(
   throw fault;
 }
 
-/** What the caller is told about a fault; `body` is the caller's own. What is an operator's business is logged. */
+/** The caller's error for a fault; `body` is the caller's own. Faults of the operator's account are logged. */
 export function toChatError(error: unknown, c: AppContext, body: Record<string, unknown>): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof ProviderError) {
@@ -106,7 +106,7 @@ export function toChatError(error: unknown, c: AppContext, body: Record<string, 
   return new ApiError("internal_error", { cause: error });
 }
 
-/** The field that the upstream names, where the caller gave it. */
+/** The field that the upstream names, if the caller gave it. */
 function toViolations({ code, param }: Malformed, body: Record<string, unknown>): Violation[] {
   if (code === "context_length_exceeded") return [{ param: "messages", rule: code }];
   if (param?.startsWith("max_") && body["max_completion_tokens"] === undefined && body["max_tokens"] === undefined) return [];

@@ -1,4 +1,4 @@
-/** `/v1/chat/completions`: money held, the first route that can asked, its answer passed on whole or streamed, its tokens settled. */
+/** `/v1/chat/completions`: reserves, calls the first usable route, returns its answer whole or streamed, and settles its tokens. */
 
 import { Hono } from "hono";
 import { type ChatBody, droppedFields, toForwarded } from "../catalog/chat-schema.ts";
@@ -9,9 +9,8 @@ import { pricesAndRoutes } from "../config.ts";
 import { toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { retry } from "../retry.ts";
 import { log } from "../log.ts";
-import { chatDeadlineMs } from "../tasks/hold-object.ts";
+import { chatDeadlineMs, holdForChat } from "./chat-hold.ts";
 import { admittedToSubmit } from "./auth.ts";
 import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
@@ -26,7 +25,7 @@ import { submissionQuery } from "./schema/queries.ts";
 
 export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit(), query(submissionQuery), complete);
 
-/** After its caller has hung up the platform lets a Worker go on for thirty seconds; the rest of them is for settling. */
+/** After the caller disconnected the platform allows thirty more seconds; the rest of them is for settling. */
 const drainMs = 20_000;
 
 async function complete(c: AppContext): Promise<Response> {
@@ -50,7 +49,8 @@ async function complete(c: AppContext): Promise<Response> {
   }
 
   const id = `chatcmpl-${newId("")}`;
-  const end = await hold(c, id, model.id, amount);
+  const { accountId, keyId } = c.get("caller");
+  const hold = await holdForChat(env, { taskId: id, accountId, keyId, kind: "chat", model: model.id }, amount);
   const started = Date.now();
   const stop = new AbortController();
   const deadline = setTimeout(() => stop.abort(), chatDeadlineMs);
@@ -69,12 +69,12 @@ async function complete(c: AppContext): Promise<Response> {
       isGone = true;
     },
     describe: (fault) => toErrorObject(toChatError(fault, c, raw), c),
-    // The only place where a chat's hold ends, whichever way it went; the hold's own alarm stands behind it.
+    // The only place where a chat's hold ends, in every case; the hold's own alarm is the backstop.
     async settle(usage) {
       isSettled = true;
       clearTimeout(deadline);
       if (drain !== undefined) clearTimeout(drain);
-      await end(usage && chatPrice(prices, usage.promptTokens, usage.completionTokens));
+      await hold.settle(usage && chatPrice(prices, usage.promptTokens, usage.completionTokens));
       const outcome = usage ? "completed" : "failed";
       log("settle", {
         request: c.get("requestId"),
@@ -90,7 +90,7 @@ async function complete(c: AppContext): Promise<Response> {
   signal.addEventListener("abort", () => one.hangUp());
   if (signal.aborted) one.hangUp();
 
-  // A caller who hangs up ends the answer, not the work: what is generated is settled.
+  // A caller that disconnects ends the answer, not the work: everything generated is settled.
   const work = start(c, one, routes, body.stream === true);
   c.executionCtx.waitUntil(work.then(({ done }) => done).catch(() => undefined)); // its fault is described below
   const made = await work.catch((error: unknown) => {
@@ -104,23 +104,13 @@ async function complete(c: AppContext): Promise<Response> {
   return c.body(made.body);
 }
 
-/** The body for the upstreams, before it is fitted to their families. Usage is always asked for, whatever the caller wants to see. */
+/** The body for the upstreams, before it is fitted to their families. Usage is always requested. */
 const toUpstreamBody = (body: ChatBody) => ({
   ...toForwarded(body),
   ...(body.stream === true && { stream: true, stream_options: { include_usage: true } }),
 });
 
-/** Reserves the amount. What comes back ends the hold: with the millionths to charge, or undefined for none. */
-async function hold(c: AppContext, id: string, model: string, amount: number): Promise<(charged: number | undefined) => Promise<void>> {
-  const { HOLDS } = c.env;
-  const { accountId, keyId } = c.get("caller");
-  const holdId = HOLDS.newUniqueId();
-  const held = await HOLDS.get(holdId).hold({ taskId: id, accountId, keyId, kind: "chat", model }, amount);
-  if (held !== "reserved") throw new ApiError(held === "insufficient" ? "insufficient_quota" : "unavailable");
-  return (charged) => retry("settle", id, () => HOLDS.get(holdId).end(charged));
-}
-
-/** Asks the upstream. `done` ends when the hold is settled. */
+/** Calls the upstream. `done` resolves when the hold is settled. */
 async function start(
   c: AppContext,
   chat: Chat,
@@ -128,7 +118,7 @@ async function start(
   isStream: boolean,
 ): Promise<{ body: object | ReadableStream<Uint8Array>; dropped: string[]; done: Promise<void> }> {
   const { response, dropped } = await askRoutes(c, chat, routes, isStream).catch(async (error: unknown) => {
-    // Whatever an upstream makes that had no time to answer is paid at least with its prompt by a caller who left it alone.
+    // If the upstream had no time to answer before the caller left, at least the prompt is charged.
     const isLeft = chat.isGone() && chat.signal.aborted;
     await chat.settle(isLeft ? { promptTokens: chat.promptTokens, completionTokens: 0 } : undefined);
     throw error;

@@ -1,11 +1,12 @@
-/** `?dry_run=true`: what a submission or chat would cost and what would be left, or the error that it would get. Nothing is reserved, stored or sent. */
+/** `?dry_run=true`: the price of a submission or chat and the remaining balance, or its error. Nothing is reserved, stored or sent. */
 
 import { maxOpenTasks } from "../config.ts";
-import { previewReserve, toUnits } from "../db/ledger.ts";
-import { ApiError } from "../errors.ts";
+import { remaining, toUnits } from "../db/ledger.ts";
+import { ApiError, budgetExceeded } from "../errors.ts";
+import { readBalances } from "../tasks/wallets.ts";
 import { type AppContext, answer } from "./frame.ts";
 
-/** What would be submitted: `price` in millionths, `metadata` as the submission's answer would show it. */
+/** The submission: `price` in millionths, `metadata` as in the submission's answer. */
 interface Preview {
   kind: string;
   model: string;
@@ -14,18 +15,24 @@ interface Preview {
   metadata: object;
 }
 
-/** Answers a dry run of what was checked. Throws what the reservation would be refused for. */
+/** Answers a dry run of a checked submission. Throws the reservation's error. */
 export async function answerDryRun(c: AppContext, { kind, model, price, typicalSeconds, metadata }: Preview): Promise<Response> {
-  const caller = c.get("caller");
-  const limits = [maxOpenTasks(c.env), caller.scope?.maxOpenTasks] as const;
-  const { answer: reserved, left } = await previewReserve(c.env.DB, { ...caller, kind }, price, ...limits);
-  if (reserved !== "reserved") throw new ApiError(reserved === "too_many" ? "too_many_open_tasks" : "insufficient_quota");
+  const { accountId, keyId, scope } = c.get("caller");
+  const balances = await readBalances(c.env.WALLETS, accountId, [keyId]);
+  const [account, key] = [balances[accountId], balances[keyId]];
+  const hasTooMany = (account?.openTasks ?? 0) >= maxOpenTasks(c.env) || (key?.openTasks ?? 0) >= (scope?.maxOpenTasks ?? Infinity);
+  if (kind !== "chat" && hasTooMany) throw new ApiError("too_many_open_tasks");
+  const limits = [account, key].map((wallet) => (wallet ? remaining(wallet) : 0)).filter((units) => units !== null);
+  const left = limits.length > 0 ? Math.min(...limits) : null;
+  if (left !== null && left < price) throw new ApiError("insufficient_quota");
+  for (const budget of [account?.budget, key?.budget])
+    if (budget && budget.spent + price > budget.amount) throw budgetExceeded(budget.until);
   return answer(c, {
     object: "generation.dry_run",
     model,
     kind,
     price: toUnits(price),
-    // As on the balance paths, -1 where there is no limit.
+    // As on the balance paths, -1 means no limit.
     remaining_after: left === null ? -1 : toUnits(left - price),
     estimated_time: typicalSeconds,
     metadata,

@@ -5,7 +5,7 @@ import { type Language, t } from "../messages/index.ts";
 
 const describeViolation = (language: Language, violation: Violation) => t(language, violation.rule, violation.values);
 
-/** The first violation gives message and param, all of them stand in the details. */
+/** Message and param are those of the first violation; all are in the details. */
 export function errorBody(error: ApiError, language: Language) {
   const [first] = error.violations;
   const isAboutField = first && error.code !== "model_not_available";

@@ -1,4 +1,4 @@
-/** From anything thrown to the one error of its family: the only place where error answers are made, but for the balances. */
+/** Converts anything thrown into the error of its family: the only place that builds error answers, except for the balances. */
 
 import type { ErrorHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -17,11 +17,11 @@ const byStatus: Record<number, ErrorCode> = {
   413: "body_too_large",
 };
 
-/** Whatever was thrown, as an error that can be told. What nobody expected is logged and becomes `internal_error`. */
+/** Converts anything thrown into an `ApiError`. Unexpected errors are logged and become `internal_error`. */
 function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof HTTPException) return new ApiError(byStatus[error.status] ?? "invalid_request", { cause: error });
-  // The platform marks faults of an object's machine that may pass.
+  // The platform marks temporary faults of an object's machine.
   const passing =
     typeof error === "object" &&
     error !== null &&
@@ -30,7 +30,7 @@ function toApiError(error: unknown, requestId: string): ApiError {
   return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
 }
 
-/** Prepares an answer's status and headers; the family gives the body. */
+/** Sets an answer's status and headers; the family gives the body. */
 export function prepare(c: AppContext, thrown: unknown): { error: ApiError; status: ContentfulStatusCode } {
   const error = toApiError(thrown, c.get("requestId"));
   c.set("outcome", error.code);
@@ -46,15 +46,15 @@ function inLanguage(c: AppContext): Language {
   return c.get("language");
 }
 
-/** The `error` object where no status can tell of it any more: inside a stream. */
+/** The `error` object inside a stream, where no status can be sent any more. */
 export function toErrorObject(error: ApiError, c: AppContext): object {
   c.set("outcome", error.code);
   return errorBody(error, c.get("language"));
 }
 
 /**
- * `{"error": {...}}`, and in `/v1/tasks` the same beside `code` and `message`. Asked of the path in one place, for a router
- * with an error handler of its own wraps each of its handlers once more.
+ * `{"error": {...}}`, and in `/v1/tasks` the same beside `code` and `message`. The path is checked in one place, because a router
+ * with its own error handler wraps each of its handlers.
  */
 export const onError: ErrorHandler<AppEnv> = (thrown, c) => {
   const { error, status } = prepare(c, thrown);
@@ -62,13 +62,13 @@ export const onError: ErrorHandler<AppEnv> = (thrown, c) => {
   return c.json(/^\/v1\/tasks(\/|$)/.test(c.req.path) ? { code: status, message: body.message, error: body } : { error: body }, status);
 };
 
-/** For unknown paths. Where `/v1` is missing or slashes are doubled the message says where the API begins. */
+/** For unknown paths. If `/v1` is missing or slashes are doubled, the message says where the API begins. */
 export function pathNotFound(c: AppContext): ApiError {
   const { origin, pathname } = new URL(c.get("url"));
   if (/^\/(v1|admin)(\/|$)/.test(pathname) && !pathname.includes("//")) return new ApiError("not_found");
   return new ApiError("not_found", { sentence: { key: "not_found_here", values: { base: `${origin}/v1/` } } });
 }
 
-/** For paths that exist, but not with this method. */
+/** For existing paths with another method. */
 export const onMethodNotAllowed = (c: AppContext, methods: string[]) =>
   onError(new ApiError("method_not_allowed", { headers: { allow: methods.join(", ") } }), c);

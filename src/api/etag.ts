@@ -1,8 +1,8 @@
-/** `If-None-Match`: an answer that the caller has already is "not modified". */
+/** `If-None-Match`: 304 for an answer that the caller already has. */
 
 import type { AppContext } from "./frame.ts";
 
-/** The answer, or 304 with its headers when the request names its ETag. */
+/** The answer, or 304 with its headers if the request has its ETag. */
 export async function unlessKnown(c: AppContext, response: Response): Promise<Response> {
   const tags = c.req.header("if-none-match");
   if (tags === undefined || !isKnown(tags, response.headers.get("etag") ?? "")) return response;
@@ -12,7 +12,7 @@ export async function unlessKnown(c: AppContext, response: Response): Promise<Re
   return unchanged;
 }
 
-/** Weak comparison (RFC 9110, 8.8.3.2): the mark of weakness does not count. */
+/** Weak comparison (RFC 9110, 8.8.3.2): the `W/` prefix is ignored. */
 const isKnown = (tags: string, etag: string) => tags.split(",").some((tag) => tag.trim() === "*" || bare(tag.trim()) === bare(etag));
 
 const bare = (tag: string) => tag.replace(/^W\//, "");

@@ -1,9 +1,10 @@
-/** `/v1/events`: the account's ended tasks in the order in which they ended, for callers that were away. */
+/** `/v1/events`: the account's final tasks in the order of their ends, for clients that were offline. */
 
 import { Hono } from "hono";
 import type * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
+import { writeEnded } from "../tasks/wallets.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
@@ -11,14 +12,15 @@ import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { eventsQuery } from "./schema/queries.ts";
 
-/** D1 is asked this often while a caller waits: one row, or none. */
+/** The interval between D1 queries while a caller waits; each reads at most one row. */
 const waitStepMs = 2_000;
 
 export const events = new Hono<AppEnv>().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
-  const { DB } = c.env;
+  const { DB, WALLETS } = c.env;
+  await writeEnded(WALLETS, accountId);
   let place: number | undefined;
   await requireRow(after, async (id) => {
     const taskId = eventTaskId(id);
@@ -40,5 +42,6 @@ async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof e
       return answer(c, toList(data, rows.length > limit));
     }
     await scheduler.wait(Math.min(waitStepMs, left));
+    await writeEnded(WALLETS, accountId);
   }
 }

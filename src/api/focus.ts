@@ -1,9 +1,9 @@
-/** Usage as a table in the columns of FOCUS 1.3, the FinOps Foundation's format that cost tools read. CSV as in RFC 4180. */
+/** Usage as a table with the columns of FOCUS 1.3, the FinOps Foundation's format for cost tools. CSV as in RFC 4180. */
 
 import { toUnits } from "../db/ledger.ts";
 import type { Used } from "../db/usage.ts";
 
-/** Whose usage it is, and the unit of its amounts. */
+/** The account of the usage, and the unit of its amounts. */
 interface Owner {
   accountId: string;
   currency: string;
@@ -12,10 +12,10 @@ interface Owner {
 const dayMs = 86_400_000;
 
 const time = (at: number) => new Date(at).toISOString().replace(".000Z", "Z");
-/** The first millisecond of the month of `at`, or so many months later. */
+/** The first millisecond of the month of `at`, or of a month this many later. */
 const month = (at: number, later = 0) => Date.UTC(new Date(at).getUTCFullYear(), new Date(at).getUTCMonth() + later);
 
-/** The key is the resource, the account is the part of the operator's bill; a reference is a tag. */
+/** The key is the resource, the account is a sub-account of the operator's bill; a reference is a tag. */
 const columns: Record<string, (used: Used & { day: number }, owner: Owner) => string> = {
   BilledCost: ({ charged }) => String(toUnits(charged)),
   BillingCurrency: (_, { currency }) => currency,
@@ -37,7 +37,7 @@ const columns: Record<string, (used: Used & { day: number }, owner: Owner) => st
 const field = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
 
-/** A head and a line for each day, model and key, and reference where it is divided by that; what came to nothing is left out. */
+/** A header and a line for each day, model and key, and reference if it is grouped by that; lines without usage are left out. */
 export function focusTable(rows: Used[], owner: Owner): string {
   const charges = rows.filter(({ charged, completed }) => charged > 0 || completed > 0);
   return (

@@ -1,27 +1,27 @@
-/** What is around every request: its id, its language, the headers of every answer, its log line. */
+/** Request middleware: request id, language, common response headers, access log. */
 
 import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
 import type { Caller } from "../db/callers.ts";
 import { assetBaseUrl } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
-import { type Language, chooseLanguage } from "../messages/index.ts";
+import { type Language, chooseLanguage } from "../messages/language.ts";
 
 export interface AppEnv {
   Bindings: Env;
   Variables: {
     started: number;
     requestId: string;
-    /** The request's, read once: the runtime makes the text anew at each look. */
+    /** The request's URL, read once: the runtime builds the text at each access. */
     url: string;
     language: Language;
     caller: Caller;
-    /** How many such requests the caller may make in a minute. */
+    /** The rate limit of such requests per minute. */
     limit?: string;
     outcome?: string;
     task?: string;
     model?: string;
-    /** The answer has the headers of every answer already: a task object made it for this request. */
+    /** True if the answer already has the common headers, because a task object built it for this request. */
     hasCommonHeaders?: boolean;
     /** The origin whose pages may read the answer, "*" for all. */
     allowOrigin?: string;
@@ -33,7 +33,7 @@ export type AppContext = Context<AppEnv>;
 let isolateId: string | undefined;
 let requests = 0;
 
-/** A UUID of the isolate's random part and a count: random bytes for each request cost more. */
+/** A UUID of the isolate's random part and a counter: random bytes for each request cost more. */
 function newRequestId(): string {
   isolateId ??= crypto.randomUUID().slice(0, -12);
   return isolateId + (++requests).toString(16).padStart(12, "0");
@@ -49,7 +49,7 @@ function enter(c: AppContext): void {
 function leave(c: AppContext, { status, headers }: Response): void {
   const requestId = c.get("requestId");
   const caller = c.get("caller") as Caller | undefined;
-  // On the answer itself: hono's own way of setting a header makes a second answer around a finished one.
+  // Set on the answer itself: hono's own method makes a second response around a finished one.
   if (!c.get("hasCommonHeaders"))
     for (const [name, value] of Object.entries(commonHeaders(requestId, c.get("limit")))) headers.set(name, value);
   const origin = c.get("allowOrigin");
@@ -60,7 +60,7 @@ function leave(c: AppContext, { status, headers }: Response): void {
   }
   log("request", {
     request: requestId,
-    // The path only: queries carry signatures.
+    // Only the path, because queries contain signatures.
     path: `${c.req.method} ${c.req.path.slice(0, 200)}`,
     status,
     outcome: c.get("outcome") ?? "ok",
@@ -95,7 +95,7 @@ export const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
   leave(c, c.res);
 };
 
-/** The same around the one handler of a route, with `onError` for what it throws. */
+/** The same middleware for the single handler of a route, with `onError` for its errors. */
 export const withMiddleware =
   (handle: (c: AppContext) => Promise<Response>, onError: ErrorHandler<AppEnv>): Handler<AppEnv> =>
   async (c) => {
@@ -105,16 +105,16 @@ export const withMiddleware =
     return response;
   };
 
-/** A parameter of the query; most requests have none. */
+/** A query parameter; fast for requests without a query. */
 export const queryParameter = (c: AppContext, name: string): string | undefined =>
   c.get("url").includes("?") ? c.req.query(name) : undefined;
 
-/** A JSON answer with the headers that say in which language it speaks. */
+/** A JSON answer with Content-Language and Vary. */
 export function answer(c: AppContext, body: object, status: 200 | 201 = 200): Response {
   c.header("content-language", c.get("language"));
   c.header("vary", "Accept-Language", { append: true });
   return c.json(body, status);
 }
 
-/** Where the URLs of assets begin: on the gateway's own host unless the operator says otherwise. */
+/** The base URL of assets: the gateway's own host unless the operator sets another one. */
 export const assetBase = (c: AppContext) => assetBaseUrl(c.env) ?? c.get("url").slice(0, c.get("url").indexOf("/", "https://".length));

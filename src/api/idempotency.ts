@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: how it is read, what a body's identity is, and how a repeat is answered. */
+/** `Idempotency-Key`: reading it, comparing bodies, and answering a repeat. */
 
 import { ApiError } from "../errors.ts";
 import { sha256Hex } from "../ids.ts";
@@ -8,7 +8,7 @@ import { decodeImage } from "../media/base64-image.ts";
 import { canonicalJson } from "../media/canonical-json.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 
-/** The request's key, or undefined without one. Throws when it is empty, too long or not printable ASCII. */
+/** The request's key, or undefined without one. Throws if it is empty, too long or not printable ASCII. */
 export function readIdempotencyKey(c: AppContext): string | undefined {
   const key = c.req.header("idempotency-key");
   if (key === undefined) return undefined;
@@ -18,8 +18,8 @@ export function readIdempotencyKey(c: AppContext): string | undefined {
 }
 
 /**
- * What makes two requests the same: their path and their body, whatever the order of its fields. Images count by the digest of their
- * bytes, whether they were taken out of the body while it was read or stand in it: that depends on how the body was sent.
+ * The identity of a request: its path and its body, whatever the order of its fields. Images count by the digest of their
+ * bytes, whether they were extracted while the body was read or not, because that depends on how the body was sent.
  */
 export async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
   const identify = async (value: unknown): Promise<unknown> => {
@@ -44,10 +44,10 @@ export async function fingerprint(path: string, { body, images }: LargeBody): Pr
   return sha256Hex(`${path}\n${canonicalJson(identified)}`);
 }
 
-/** A longer list of images is refused: none of them needs a digest. */
+/** A longer list of images is refused anyway, so that no digests are needed. */
 const isShort = (list: unknown): list is unknown[] => Array.isArray(list) && list.length <= 16;
 
-/** The answer to a repeat: the first one's. */
+/** The answer to a repeat: the first answer, marked as replayed. */
 export function replayed(c: AppContext, view: object): Response {
   c.header("idempotent-replayed", "true");
   return answer(c, view);

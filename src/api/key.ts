@@ -2,8 +2,9 @@
 
 import { Hono } from "hono";
 import { findKey } from "../db/api-keys.ts";
-import { readBalance, remaining, toUnits } from "../db/ledger.ts";
+import { remaining, toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
+import { readBalances } from "../tasks/wallets.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { scopeView } from "./key-scope.ts";
@@ -11,8 +12,9 @@ import { scopeView } from "./key-scope.ts";
 export const key = new Hono<AppEnv>().get("/", admitted("read"), show);
 
 async function show(c: AppContext): Promise<Response> {
-  const { keyHash, keyId } = c.get("caller");
-  const [found, wallet] = await Promise.all([keyHash && findKey(c.env.DB, keyHash), readBalance(c.env.DB, keyId)]);
+  const { accountId, keyHash, keyId } = c.get("caller");
+  const [found, balances] = await Promise.all([keyHash && findKey(c.env.DB, keyHash), readBalances(c.env.WALLETS, accountId, [keyId])]);
+  const wallet = balances[keyId];
   // The console calls without one.
   if (!found || !wallet) throw new ApiError("not_found");
   const left = remaining(wallet);
@@ -28,6 +30,12 @@ async function show(c: AppContext): Promise<Response> {
     reserved: toUnits(wallet.reserved),
     remaining: left === null ? null : toUnits(left),
     ...scopeView(found.scope),
+    budget: wallet.budget && {
+      amount: toUnits(wallet.budget.amount),
+      window: wallet.budget.window,
+      spent: toUnits(wallet.budget.spent),
+      ends_at: Math.floor(wallet.budget.until / 1000),
+    },
     open_tasks: wallet.openTasks,
   });
 }

@@ -1,4 +1,4 @@
-/** Bodies with inline images: read as a stream, the images to R2 on the way, a few such requests at a time. */
+/** Bodies with inline images: read as a stream, with the images stored in R2 on the way, a few such requests at a time. */
 
 import { inputPrefix, removeUnder, storeBytes } from "../assets.ts";
 import { ApiError } from "../errors.ts";
@@ -14,35 +14,35 @@ import { asObject, largeBody, parseObject, readObject, requireJson, withoutNulls
 import type { AppContext } from "./frame.ts";
 
 const MiB = 1024 * 1024;
-/** Five images of 10 MiB in Base64, and room for the rest (contract, section 1). */
+/** Five images of 10 MiB in Base64, and room for the other fields (contract, section 1). */
 const imageBody = 72 * MiB;
-/** No model takes more than five; a field that stands twice in a body may bring more. */
+/** No model accepts more than five; a field that appears twice in a body may bring more. */
 const mostImages = 10;
-/** A body up to this size is read without a turn: many of them fit. */
+/** A body up to this size needs no permit, because many of them fit into memory. */
 const smallEnough = 64 * 1024;
 
-/** A body and what was taken out of it; the images already lie under the task's inputs. */
+/** A body and its extracted images, which are already stored under the task's inputs. */
 export interface LargeBody {
   /** As it was sent, with the same texts in place of images. */
   sent: Record<string, unknown>;
   /** Without its nulls. */
   body: Record<string, unknown>;
-  /** By the text that stands in the body for each. */
+  /** By the placeholder that replaces each image in the body. */
   images: Map<string, ExtractedImage>;
-  /** Whether anything lies there. */
+  /** True if anything is stored. */
   hasInputs: boolean;
-  /** Whether an object was asked to make the task: from then on it may need them. */
+  /** True once an object was asked to create the task, which may then need the images. */
   isOffered: boolean;
 }
 
-/** The place of an extracted image in the bucket. */
+/** The bucket key of an extracted image. */
 export const extractedKey = (taskId: string, index: number) => `${inputPrefix(taskId)}${index}`;
 
 /**
- * Reads a submission that may have inline images. What was stored is removed again when the body turns out to be broken;
- * without `keepsImages` they are checked and nothing is stored.
- * Throws 400, also for a body that comes too slowly, 413, 415, and 503 when too many large bodies are being read, or another one of
- * the account is waiting for its turn.
+ * Reads a submission that may have inline images. Stored images are deleted again if the body is invalid;
+ * without `keepsImages` they are checked and not stored.
+ * Throws 400, also for a body that arrives too slowly, 413, 415, and 503 if too many large bodies are being read, or another one of
+ * the account is already waiting.
  */
 export async function readLargeBody(c: AppContext, taskId: string, { keepsImages }: { keepsImages: boolean }): Promise<LargeBody> {
   const length = c.req.header("content-length");
@@ -52,7 +52,7 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
   const wait = pace(callersPace);
-  // Its length is not known: a small one is whole with the first read.
+  // Its length is unknown: a small body is complete after the first read.
   const start = length === undefined ? await readHead(stream, smallEnough, wait).catch(refuse) : undefined;
   if (start?.isWhole) return withoutImages(parseObject(start.head));
   return turns.take(
@@ -110,7 +110,7 @@ const isImageAt = (path: readonly (string | number)[]) =>
   (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
 
 /**
- * Each such request holds one image in memory at a time, and the isolate has 128 MB for all. The body of a request that waits is not read.
- * One account leaves a turn to others; a turn is not over before the deadline of its body.
+ * Each such request has one image in memory at a time, and the isolate has 128 MB in all. The body of a waiting request is not read.
+ * One account leaves a permit to others; a permit is held at most until the body's deadline.
  */
 const turns = new Semaphore({ mostAtOnce: 3, mostOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });

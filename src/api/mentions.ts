@@ -1,11 +1,11 @@
-/** Characters that a prompt names, looked up for its account. */
+/** Characters mentioned in a prompt, looked up for its account. */
 
 import { charactersNamed, listCharacters } from "../db/characters.ts";
 import { mentionsIn, newestCharacter } from "../catalog/mentions.ts";
 import type { Violation } from "../errors.ts";
 import type { Submission } from "../tasks/record.ts";
 
-/** The characters a prompt mentions; D1 is asked only when it mentions any. Unknown names are violations. */
+/** The characters that a prompt mentions; D1 is only queried if there are mentions. Unknown names are violations. */
 export async function mentionedCharacters(
   env: Env,
   accountId: string,
@@ -22,7 +22,7 @@ export async function mentionedCharacters(
     name,
     character: named.find(({ username }) => username === name) ?? (name === newestCharacter ? newest[0] : undefined),
   }));
-  // @character and a name may mean the same one.
+  // @character and a name may refer to the same one.
   const distinct = new Map(found.flatMap(({ character }) => (character ? [[character.id, character] as const] : [])));
   return {
     characters: [...distinct.values()].map(({ id, username, displayName, provider, handle }) => ({

@@ -1,4 +1,4 @@
-/** `/v1/models`: what can be asked for, with fields, limits and prices made from the catalog. */
+/** `/v1/models`: the available models, with fields, limits and prices from the catalog. */
 
 import { Hono } from "hono";
 import { type Action, allModels, type Model, modelNamed } from "../catalog/models.ts";
@@ -13,7 +13,7 @@ import { admitted } from "./auth.ts";
 import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 
-/** When this list of models was drawn up, Unix seconds: OpenAI's clients expect the field. */
+/** The date of this list of models in Unix seconds: OpenAI's clients expect the field. */
 const created = 1_793_491_200;
 
 export const models = new Hono<AppEnv>()
@@ -27,17 +27,17 @@ export const models = new Hono<AppEnv>()
     return answerTagged(c, toModelEntry(c.env, model));
   });
 
-/** Whether some route of it is switched on. */
+/** True if one of its routes is switched on. */
 const isUsable = (env: Env, { id }: Model) => routesFor(id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider)).length > 0;
 
-/** Changes with the gateway's version and configuration alone, so callers may ask whether it did. */
+/** The ETag changes only with the gateway's version and configuration. */
 async function answerTagged(c: AppContext, body: object): Promise<Response> {
   c.header("etag", `W/"${await sha256Hex(JSON.stringify(body))}"`);
   c.header("cache-control", "private, no-cache");
   return unlessKnown(c, answer(c, body));
 }
 
-/** A model as `/v1/models` shows it. */
+/** A model's entry in `/v1/models`. */
 function toModelEntry(env: Env, model: Model) {
   const indexes: Partial<Record<Action, number>> = parameters.models[model.id as keyof typeof parameters.models];
   const schemas = Object.fromEntries(Object.entries(indexes).map(([action, index]) => [action, parameterSchema(model, index)]));
@@ -51,12 +51,12 @@ function toModelEntry(env: Env, model: Model) {
     aliases: model.aliases ?? [],
     parameters: chat ?? image ?? video,
     price: shownPrice(effectivePrice(model, pricesAndRoutes(env).prices)),
-    // What else the model does: character creation and remix have bodies of their own.
+    // The model's other actions, such as character creation and remix, have bodies of their own.
     ...(Object.keys(others).length > 0 && { actions: others }),
   };
 }
 
-/** Made from the catalog's own by `npm run parameters`: what makes JSON Schemas is as large as all of `api`. */
+/** Generated from the catalog by `npm run parameters`: the generator of JSON Schemas is as large as all of `api`. */
 function parameterSchema(model: Model, index: number) {
   const { properties, required, ...rest }: { properties?: object; required?: string[] } = parameters.schemas[index]!;
   return {

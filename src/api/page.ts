@@ -1,8 +1,8 @@
-/** `?limit=` and `?after=` of every list, and its answer. */
+/** `?limit=` and `?after=` of every list, and the list's answer. */
 
 import { invalid } from "../errors.ts";
 
-/** Refuses an `after` that no row of the list has: it would look like the end of the list. `exists` looks the row up. Throws 400. */
+/** Refuses an `after` without a row in the list, which would otherwise look like the end of the list. `exists` looks the row up. Throws 400. */
 export async function requireRow(after: string | undefined, exists: (after: string) => Promise<boolean>): Promise<void> {
   if (after !== undefined && (after === "" || !(await exists(after)))) throw invalid("after", "unknown_row");
 }

@@ -9,13 +9,13 @@ function refuse(error: z.core.$ZodError, query: unknown): never {
   throw new ApiError("invalid_request", { violations: toViolations(error, query) });
 }
 
-/** Checks the parameters of a path's query; the handler finds them in `c.req.valid("query")`. Unknown ones are ignored. Throws 400. */
+/** Validates the parameters of a path's query; the handler reads them from `c.req.valid("query")`. Unknown ones are ignored. Throws 400. */
 export const query = <T extends z.ZodMiniType>(schema: T) =>
   zValidator("query", schema, (result) => {
     if (!result.success) refuse(result.error, result.data);
   });
 
-/** The same for one value, where a middleware would cost what callers repeat most too much. */
+/** The same for one value, where a middleware would be too expensive for frequent requests. */
 export function parseParameter<T extends z.ZodMiniType>(name: string, schema: T, text: string): z.output<T> {
   const result = schema.safeParse(text);
   if (result.success) return result.data;

@@ -1,23 +1,23 @@
-/** `GET /readyz`: whether the database, the bucket and an object answer, for load balancers and deployments. */
+/** `GET /readyz`: checks the database, the bucket and an object, for load balancers and deployments. */
 
 import { describeAsset } from "../assets.ts";
 import { alert } from "../log.ts";
 import type { AppContext } from "./frame.ts";
 
 const deadlineMs = 5_000;
-/** How long an isolate repeats its last answer: anybody may ask, and each look costs three calls. */
+/** The time for which an isolate repeats its last answer: the path is public, and each check costs three calls. */
 const keepMs = 1_000;
 
 let last: { at: number; failing: string[] } | undefined;
 
-/** Each thing that a request needs, and a read that proves it: a table of the migrated database, any key, an object that stores nothing. */
+/** Every dependency of a request with a read that checks it: a table of the migrated database, any key, an object that stores nothing. */
 const checks: Record<string, (env: Env) => Promise<unknown>> = {
   database: async (env) => env.DB.prepare("SELECT id FROM wallet LIMIT 1").first(),
   bucket: async (env) => describeAsset(env.ASSETS, "readyz"),
   object: async (env) => env.CLAIMS.getByName("readyz").find(""),
 };
 
-/** Answers 200 `{status: "ok"}`, or 503 `{status: "unavailable", failing}` with the names of what did not answer within five seconds. */
+/** Answers 200 `{status: "ok"}`, or 503 `{status: "unavailable", failing}` with the names of those that did not answer within five seconds. */
 export async function ready(c: AppContext): Promise<Response> {
   const now = Date.now();
   if (!last || now - last.at >= keepMs || now < last.at) last = { at: now, failing: await failingChecks(c.env) };

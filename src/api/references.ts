@@ -1,4 +1,4 @@
-/** The pictures and films that a submission points at: URLs are checked, inline images decoded, before anything is stored. */
+/** The images and videos that a submission refers to: URLs are checked and inline images decoded before anything is stored. */
 
 import { type ImageRole, maxImageBytes } from "../catalog/fields.ts";
 import { takesRoles } from "../catalog/parse.ts";
@@ -7,13 +7,13 @@ import type { LargeBody } from "./large-body.ts";
 import { decodeImage, type ImageTextProblem } from "../media/base64-image.ts";
 import { checkPublicUrl, checkReceiverUrl, type UrlRules } from "../net/public-url.ts";
 
-/** One picture of a body: where it stood, and what it is. */
+/** One image of a body: its field and its content. */
 export interface Reference {
   role?: ImageRole;
   url?: string;
-  /** Still to be stored. */
+  /** Not stored yet. */
   inline?: { bytes: Uint8Array<ArrayBuffer>; type: string };
-  /** Stored while the body was read: its number among those. */
+  /** Stored while the body was read: its index among those. */
   extracted?: number;
 }
 
@@ -21,7 +21,7 @@ interface Field {
   param: string;
   value: unknown;
   role?: ImageRole | undefined;
-  /** Inline images may stand here; in which spelling. */
+  /** The spellings in which inline images are accepted here. */
   inline: "none" | "data_uri" | "bare";
 }
 
@@ -34,7 +34,7 @@ const problems: Record<ImageTextProblem | "too_many", string> = {
   too_many: "too_many_images",
 };
 
-/** Reads the pictures of a raw body, in the order they stand there, and every rule they violate. */
+/** Reads the images of a raw body in order, with every violation. */
 export function readReferences(
   { body, images }: LargeBody,
   model: string,
@@ -44,7 +44,7 @@ export function readReferences(
   const violations: Violation[] = [];
   for (const { param, value, role, inline } of imageFields(body, model)) {
     if (typeof value !== "string") {
-      // The schema stops at a list that is too long; what else is wrong in it is told all the same.
+      // The schema stops at a list that is too long; the violations of its elements are reported nevertheless.
       if (value !== undefined) violations.push({ param, rule: "wrong_type", values: { expected: "string" } });
       continue;
     }
@@ -69,14 +69,14 @@ export function readReferences(
   return { references, violations };
 }
 
-/** A film's URL, checked. */
+/** Checks a video's URL. */
 export function readVideoUrl(value: unknown, rules: UrlRules): { url?: string; violations: Violation[] } {
   if (typeof value !== "string") return { violations: [] };
   const url = checkPublicUrl(value.trim(), rules);
   return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param: "url", rule: "bad_url" }] };
 }
 
-/** The address of a receiver of callbacks in the field `param`, checked; undefined without one. */
+/** Checks the URL of a receiver of callbacks in the field `param`; undefined if it is absent. */
 export function readReceiverUrl(param: string, value: unknown, rules: UrlRules): { url?: string; violations: Violation[] } {
   if (value === undefined) return { violations: [] };
   if (typeof value !== "string") return { violations: [{ param, rule: "wrong_type", values: { expected: "string" } }] };
@@ -84,7 +84,7 @@ export function readReceiverUrl(param: string, value: unknown, rules: UrlRules):
   return url instanceof URL ? { url: url.href, violations: [] } : { violations: [{ param, rule: "bad_callback_url" }] };
 }
 
-/** Where a model's body can have pictures. Bare Base64 only where the interface says Base64: vidA and vidC. */
+/** The fields of a model's body that can have images. Bare Base64 only where the interface says Base64: vidA and vidC. */
 function imageFields(body: Record<string, unknown>, model: string): Field[] {
   if (model.startsWith("vidD")) {
     const metadata = (typeof body["metadata"] === "object" ? body["metadata"] : {}) as Record<string, unknown>;
@@ -95,7 +95,7 @@ function imageFields(body: Record<string, unknown>, model: string): Field[] {
       inline: "none" as const,
     }));
   }
-  // While the model is not known, what some model takes is not called wrong.
+  // While the model is not known, images that some model accepts are not violations.
   const inline = model === "" || /^vid[AC]/.test(model) ? "bare" : "data_uri";
   const { images, image_with_roles: roles } = body;
   return [
@@ -109,7 +109,7 @@ function imageFields(body: Record<string, unknown>, model: string): Field[] {
   ];
 }
 
-/** The parameters as the record keeps and answers show them: inline image data is replaced by the word `inline`. */
+/** The parameters for the record and the answers: inline image data is replaced by the word `inline`. */
 export function withoutInlineData<T extends { images?: string[]; image_with_roles?: { url: string; role: ImageRole }[] }>(
   parameters: T,
 ): T {

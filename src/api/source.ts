@@ -6,7 +6,7 @@ import { currentRoute, type Source } from "../tasks/record.ts";
 import { maySee } from "./browser-tokens.ts";
 import type { AppContext } from "./frame.ts";
 
-/** Finds the film of a task of the same account. 404 when there is no such task, 400 when its film cannot be used. */
+/** Finds the video of a task of the same account. 404 if the task does not exist, 400 if its video cannot be used. */
 export async function sourceFromTask(c: AppContext, taskId: string, param: "video_id" | "from_task"): Promise<Source> {
   const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
   const task = id && (await c.env.TASKS.get(id).read(c.get("caller").accountId));

@@ -1,4 +1,4 @@
-/** The three status queries share all but their views: ask the task, wait if asked to, answer or say "not modified". */
+/** The three status queries differ only in their views: query the task, wait if requested, answer or return 304. */
 
 import { Hono } from "hono";
 import { BoundedCache } from "../bounded-cache.ts";
@@ -14,9 +14,15 @@ import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter
 import { parseParameter } from "./query.ts";
 import { waitField } from "./schema/queries.ts";
 
-/** Answers of final tasks never change, so repeats are answered without asking the object. One task has an answer for each view, language and host. */
+/** Answers of final tasks never change, so repeats are answered from this cache. A task has one answer for each view, language and host. */
 const finals = new BoundedCache<Answer>(8 * 1024 * 1024);
+/** A task was deleted: its answers are not repeated. Other isolates keep theirs for a minute at most. */
+export const forgetAnswers = (taskId: string) => finals.deleteUnder(`${taskId} `);
+
 const waitStepMs = 1_000;
+/** Ids of objects that were asked lately: callers ask for a task again and again, and an id costs as much as its answer's text. */
+const objectIds = new Map<string, DurableObjectId>();
+const maxObjectIds = 4_096;
 
 export const readQuestion = (c: AppContext, view: ViewName): Question => ({
   accountId: c.get("caller").accountId,
@@ -25,7 +31,7 @@ export const readQuestion = (c: AppContext, view: ViewName): Question => ({
   base: assetBase(c),
 });
 
-/** What the caller is answered about a task, with all headers, or undefined: never issued, somebody else's, of another kind, or gone. */
+/** The answer about a task with all headers, or undefined: never issued, another account's, of another kind, or deleted. */
 export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Response | undefined> {
   if (!maySee(c.get("caller"), taskId)) return undefined;
   const { language, accountId, base } = readQuestion(c, view);
@@ -35,9 +41,11 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
     new Response(text, { headers: { ...answerHeaders(answer, language), ...commonHeaders(c.get("requestId"), c.get("limit")) } });
   const known = finals.get(key);
   if (known?.keptUntil !== undefined && known.keptUntil > Date.now()) return kept(known);
-  const id = toObjectId(c.env.TASKS, taskId);
+  const id = objectIds.get(taskId) ?? toObjectId(c.env.TASKS, taskId);
   const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`));
   if (!response?.ok) return undefined;
+  if (objectIds.size >= maxObjectIds) objectIds.clear();
+  objectIds.set(taskId, id!);
   const answer = await keptAnswer(response);
   // Headers that came from an object cannot be added to.
   if (!answer) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
@@ -53,10 +61,10 @@ async function awaitTask(c: AppContext, taskId: string, view: ViewName): Promise
     const response = await askTask(c, taskId, view);
     if (!response) throw new ApiError("task_not_found");
     const left = until - Date.now();
-    // There will be nothing new when there is nothing to come back for.
+    // A final answer has no Retry-After, and there is nothing to wait for.
     if (left <= 0 || !response.headers.has("retry-after")) return response;
     await response.body?.cancel();
-    // Asked every second: an object that waited itself would be billed for the time.
+    // Polled every second: an object that waited itself would be billed for the time.
     await scheduler.wait(Math.min(waitStepMs, left));
   }
 }

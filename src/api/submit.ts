@@ -1,4 +1,4 @@
-/** A submission on its way from the body to a task: checked whole, priced, then created in one call. */
+/** Turns a request's body into a task: all checks, the price, then one call that creates the task. */
 
 import { inputPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../assets.ts";
 import type { Kind, Model } from "../catalog/models.ts";
@@ -8,7 +8,7 @@ import { imagePrice, effectivePrice, shownPrice, taskPrice } from "../catalog/pr
 import { resolveRoles, resolveSize } from "../catalog/roles.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
 import { allowsPrivateNetwork, balanceUnit, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, budgetExceeded } from "../errors.ts";
 import { toObjectId, sha256Hex, toTaskId } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { digestJson } from "../media/canonical-json.ts";
@@ -23,6 +23,7 @@ import { type AppContext, answer, assetBase } from "./frame.ts";
 import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
 import { extractedKey, type LargeBody, readLargeBody, withoutImages } from "./large-body.ts";
 import { requireScope } from "./key-scope.ts";
+import { isOpenAi } from "./openai.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
 import { sourceFromTask } from "./source.ts";
@@ -31,13 +32,13 @@ import { submissionView, toMetadata } from "../tasks/views.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 
-/** Answers a submission of an image, a video or character, or a remix of the task `videoId`. */
+/** Answers the submission of an image, a video or character, or a remix of the task `videoId`. */
 export async function submit(c: AppContext, endpoint: "image" | "video"): Promise<Response>;
 export async function submit(c: AppContext, endpoint: "remix", videoId: string): Promise<Response>;
 export async function submit(c: AppContext, endpoint: "image" | "video" | "remix", videoId?: string): Promise<Response> {
   const work = accept(c, endpoint, videoId);
-  // A caller who hangs up does not stop it half-way: what is stored is either a task's or removed.
-  c.executionCtx.waitUntil(work.catch(() => undefined)); // told below
+  // Continues after the caller disconnects: everything stored then belongs to a task or is deleted.
+  c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
   return work;
 }
 
@@ -60,15 +61,15 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
     c.set("task", task.id);
     return answer(c, submissionView(task));
   } catch (error) {
-    // Refused: nothing of it stays. An answer that got lost is different: the task may exist and need its inputs.
+    // Refused: nothing stays stored. A lost answer is different: the task may exist and need its inputs.
     if (error instanceof ApiError || !read.isOffered) await remove();
     throw error;
   }
 }
 
 /**
- * Makes the task, or finds the one that the request's idempotency key stands for. Throws when it is refused. A dry run stops before
- * anything is stored; it costs nothing where the real one would be a repeat.
+ * Creates the task, or finds the one that the request's idempotency key belongs to. Throws if it is refused. A dry run stops before
+ * anything is stored; its price is 0 where the real submission would be a replay.
  */
 async function create(
   c: AppContext,
@@ -83,7 +84,7 @@ async function create(
   const requestFingerprint = key === undefined ? "" : await fingerprint(c.req.path, read);
   // A browser token has keys of its own: those of its account would lead to tasks that it may not see.
   const claimName = key === undefined ? undefined : await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
-  // Asked first: a repeat is answered even if it would be refused by now.
+  // Checked first: a repeat is answered even if it would be refused by now.
   const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(requestFingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
   const replay = earlier && (await env.TASKS.get(toObjectId(env.TASKS, earlier.taskId)!).read(accountId));
@@ -100,7 +101,7 @@ async function create(
       ? await env.TASKS.get(objectId).create(complete)
       : await env.CLAIMS.getByName(claimName).submit(taskId, requestFingerprint, complete),
   );
-  if ("refused" in made) throw refusals[made.refused]();
+  if ("refused" in made) throw refusals[made.refused](made.until);
   return { task: made.task, isReplay: !made.created };
 }
 
@@ -108,11 +109,12 @@ const refusals = {
   insufficient: () => new ApiError("insufficient_quota"),
   token: () => new ApiError("token_exhausted"),
   too_many: () => new ApiError("too_many_open_tasks"),
+  budget: (until?: number) => budgetExceeded(until),
   unavailable: () => new ApiError("unavailable"),
   conflict: () => new ApiError("idempotency_conflict"),
 };
 
-/** Everything that can be wrong with a submission is found here, before anything is reserved or stored. */
+/** All checks of a submission, before anything is reserved or stored. */
 async function check(
   c: AppContext,
   read: LargeBody,
@@ -122,7 +124,7 @@ async function check(
   const { env } = c;
   const { body } = read;
   const { accountId, keyId, scope, token } = c.get("caller");
-  const parsed = parseBody(body, endpoint);
+  const parsed = parseBody(body, endpoint, isOpenAi(c.req.raw));
   const { hostname: host } = new URL(c.req.url);
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
   const receiver = readReceiverUrl("callback_url", body["callback_url"], urlRules);
@@ -130,14 +132,14 @@ async function check(
   const isCharacter = kind === "character";
   const { references: given, violations: badImages } =
     isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, parsed.model?.id ?? "", urlRules);
-  const film = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const video = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
     endpoint === "image" || isCharacter ? { characters: [], violations: [] } : await mentionedCharacters(env, accountId, body["prompt"]);
   const told = new Set(parsed.violations.map(({ param }) => param));
   const violations = [
     ...parsed.violations,
     ...badImages.filter(({ param }) => !told.has(param)),
-    ...film.violations,
+    ...video.violations,
     ...receiver.violations,
     ...badMentions,
     ...optionViolations(body, "task"),
@@ -154,7 +156,7 @@ async function check(
   const sourceId = videoId ?? parameters.from_task;
   const source =
     sourceId === undefined
-      ? film.url !== undefined && { url: film.url }
+      ? video.url !== undefined && { url: video.url }
       : await sourceFromTask(c, sourceId, videoId ? "video_id" : "from_task");
   const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
   const routes = usableRoutes(env, model, (route) => toRequest(wanted, route), imagesField(wanted, model));
@@ -201,7 +203,7 @@ const digestBody = (bucket: R2Bucket, taskId: string, { sent, images }: LargeBod
     return largeReads(stored.body);
   });
 
-/** The body's field that its images came in: what is named when no route can honour the images. */
+/** The body's field with the images, for the error if no route can honour them. */
 function imagesField(
   { parameters: p, inputs, characters }: Pick<Submission, "parameters" | "inputs" | "characters">,
   model: Model,
@@ -213,8 +215,8 @@ function imagesField(
 }
 
 /**
- * Returns the routes that can honour the request, those of unhealthy accounts last. Throws when there is none, naming the field that no
- * route can honour (`images` is where the caller's images stand), and when the first would refuse the prompt for its content.
+ * Returns the routes that can honour the request, those of unhealthy accounts last. Throws if there is none, naming the field that no
+ * route can honour (`images` is the name of the caller's field), and if the first route would refuse the prompt because of its content.
  */
 function usableRoutes(env: Env, model: Model, request: (route: Route) => GenerationRequest, images: string): Route[] {
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider));
@@ -233,8 +235,8 @@ function usableRoutes(env: Env, model: Model, request: (route: Route) => Generat
 }
 
 /**
- * What the record keeps of the pictures: URLs, and the keys of inline ones. Those too small to have been taken out of the
- * body are stored now; those that the body took back, by naming a field twice, are removed.
+ * The record's data of the images: URLs, and the bucket keys of inline ones. Images that were too small to be extracted from the
+ * body are stored now; extracted ones of a field that appeared twice are deleted.
  */
 async function storeInputs(bucket: R2Bucket, taskId: string, references: Reference[], read: LargeBody): Promise<Input[]> {
   read.hasInputs ||= references.some(({ inline }) => inline);
@@ -245,7 +247,7 @@ async function storeInputs(bucket: R2Bucket, taskId: string, references: Referen
     unused.map(({ index }) => extractedKey(taskId, index)),
   );
   const inputs: Input[] = [];
-  // One after the other: when one fails none is under way any more, and what was stored can be removed.
+  // One after the other: if one fails, no other is still running, and all stored ones can be deleted.
   for (const [at, { inline, extracted, ...input }] of references.entries()) {
     const key = inline ? `${inputPrefix(taskId)}small-${at}` : extracted === undefined ? undefined : extractedKey(taskId, extracted);
     if (inline) await storeBytes(bucket, key!, inline.bytes, inline.type);

@@ -1,4 +1,4 @@
-/** `/v1/tasks/{id}/callback`: how a task's callback stands, and sending it again. */
+/** `/v1/tasks/{id}/callback`: the state of a task's callback, and sending it again. */
 
 import { readWebhook } from "../db/webhooks.ts";
 import { ApiError } from "../errors.ts";
@@ -27,7 +27,7 @@ function view({ id, callback }: Task, url: string | null) {
     event: toEventId(id),
     url,
     state: state === "no_endpoint" ? "none" : state,
-    // Of an attempt that is under way or about to begin there is no later time to name.
+    // A running attempt, or one about to start, has no later time.
     ...(step?.do === "wait" && { next_attempt_at: seconds(step.at) }),
     attempts: attempts.map(({ at, ...attempt }) => ({ at: seconds(at), ...attempt })),
   };

@@ -1,21 +1,21 @@
-/** `/v1/tasks/{id}/events`: a task's states as server-sent events. The Worker asks the object again and again, which does not keep it awake. */
+/** `/v1/tasks/{id}/events`: a task's states as server-sent events. The Worker polls the object, which is not kept awake that way. */
 
 import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
 import { type AppContext } from "./frame.ts";
 import { askTask } from "./status.ts";
 
-/** Milliseconds from one question to the next, in the first minute and after it. */
+/** Milliseconds between polls in the first minute, and later. */
 const quickStepMs = 1_000;
 const slowStepMs = 2_000;
 const quickMs = 60_000;
 const commentMs = 15_000;
-/** A stream ends after this long at the latest: one invocation may ask objects a thousand times. Clients come back by themselves. */
+/** A stream ends after this time, because one invocation may call objects a thousand times. Clients reconnect automatically. */
 const maxStreamMs = 900_000;
 
 /** A task's state as one event. */
 interface State {
-  /** Stands for everything in the data but the seconds that pass. */
+  /** Identifies the state: changes with everything in the data except the elapsed seconds. */
   version: string;
   data: string;
   isFinal: boolean;
@@ -23,13 +23,13 @@ interface State {
 
 const headers = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-transform" };
 
-/** Streams the task's states, beginning with the present one unless `Last-Event-ID` says that it was seen; ends after the final one. */
+/** Streams the task's states from the current one, unless `Last-Event-ID` is the current one; ends after the final one. */
 export async function streamTask(c: AppContext, taskId: string): Promise<Response> {
   c.set("task", taskId.slice(0, 64));
   const first = await readState(c, taskId);
   if (!first) throw new ApiError("task_not_found");
   const seen = c.req.header("last-event-id");
-  // Nothing will come any more: 204 keeps an EventSource from connecting again.
+  // There are no more events: 204 stops an EventSource from reconnecting.
   if (first.isFinal && first.version === seen) return c.body(null, 204);
   return new Response(stream(c, taskId, first, seen), { headers: { ...headers, "content-language": c.get("language") } });
 }
@@ -41,7 +41,7 @@ function stream(c: AppContext, taskId: string, first: State, seen: string | unde
   let sent = seen;
   let sentAt = began;
   const reader = new AbortController();
-  // How long a client waits before it connects again, in milliseconds.
+  // The client's reconnection delay in milliseconds.
   let text = "retry: 3000\n\n";
   return new ReadableStream<Uint8Array>(
     {
@@ -70,7 +70,7 @@ function stream(c: AppContext, taskId: string, first: State, seen: string | unde
         reader.abort();
       },
     },
-    // Asked only while somebody reads.
+    // Polled only while the client reads.
     { highWaterMark: 0 },
   );
 }

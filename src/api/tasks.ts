@@ -1,4 +1,4 @@
-/** `/v1/tasks`: the list, cancelling; what else there is of a task has files of its own. */
+/** `/v1/tasks`: the list, and cancelling; other paths of a task have files of their own. */
 
 import { Hono } from "hono";
 import type * as z from "zod/mini";
@@ -7,27 +7,31 @@ import { lifeTimes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { listTasks, type Place, readPlace } from "../db/ledger-reports.ts";
+import { withTasks } from "../tasks/unwritten.ts";
+import { readUnwritten } from "../tasks/wallets.ts";
 import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { maySee } from "./browser-tokens.ts";
 import { readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { isOpenAi } from "./openai.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { tasksQuery } from "./schema/queries.ts";
 import { taskKinds } from "./schema/words.ts";
-import { askTask, readQuestion } from "./status.ts";
+import { askTask, forgetAnswers, readQuestion } from "./status.ts";
 import { showReceipt } from "./receipts.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
-/** Every kind of task that a model can make. */
+/** All kinds of tasks that a model can make. */
 const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) => actions[kind]).map((kind) => ({ model: id, kind })));
-/** The longest that a task may take, with the time that its settlement may be late. */
+/** The longest duration of a task, plus the possible delay of its settlement. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
+  .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
   .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))
   .get("/:id/events", admitted("read", "browser tokens"), (c) => streamTask(c, c.req.param("id")))
   .get("/:id/receipt", admitted("read"), (c) => showReceipt(c, c.req.param("id")))
@@ -44,39 +48,80 @@ async function cancel(c: AppContext, taskId: string): Promise<Response> {
   return answer(c, JSON.parse(done.text) as object);
 }
 
+/** Deletes a final task's files and record; what it cost stays in the ledger. */
+async function remove(c: AppContext, taskId: string): Promise<Response> {
+  await readNoBody(c);
+  const id = toObjectId(c.env.TASKS, taskId);
+  if (!id) throw new ApiError("task_not_found");
+  // Also when the object's own answer gets lost: it may have deleted it.
+  const removal = c.env.TASKS.get(id).remove(c.get("caller").accountId);
+  const done = await removal.finally(() => forgetAnswers(taskId));
+  if (!done) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  if (done === "open") throw new ApiError("task_not_final");
+  if (done === "unavailable") throw new ApiError("unavailable");
+  return c.body(null, 204);
+}
+
+interface ListedTask {
+  status: string;
+  model: string;
+  metadata: { kind: string };
+}
+
 /**
- * The ledger knows an account's tasks in their order and how the closed ones ended; what an open one is doing only its
- * object knows. So pages are filled from the ledger and each record is read.
+ * The ledger has an account's tasks in order and the outcomes of settled ones; the state of an open task is only in its
+ * object. Pages are therefore read from the ledger, and each record from its object.
  */
 async function list(c: AppContext, { limit, after, status, kind, model: name, reference }: z.output<typeof tasksQuery>): Promise<Response> {
   const { accountId } = c.get("caller");
+  // Asked before D1: a task that is written there in between is in both, and listed once.
+  const unwritten = await readUnwritten(c.env.WALLETS, accountId);
   let cursor: Place | undefined;
-  await requireRow(after, async (id) => (cursor = await findPlace(c, id, reference)) !== undefined);
+  await requireRow(
+    after,
+    async (id) =>
+      (cursor =
+        unwritten.find((entry) => entry.taskId === id && entry.kind !== "chat" && reference === undefined) ??
+        (await findPlace(c, id, reference))) !== undefined,
+  );
   const model = modelNamed(name ?? "")?.id;
   const filters = {
     limit: limit + 1,
-    sorts: sorts.filter((sort) => (!kind || sort.kind === kind) && (!model || sort.model === model)),
+    // OpenAI's videos are both.
+    sorts: sorts.filter(
+      (sort) => (!kind || sort.kind === kind || (sort.kind === "remix" && isOpenAi(c.req.raw))) && (!model || sort.model === model),
+    ),
     isNarrowed: kind !== undefined || model !== undefined,
     outcome: status === "completed" || status === "failed" ? status : status && ("open" as const),
     endedSince: Date.now() - lifeTimes(c.env).recordMs,
     longestMs,
   };
-  const found: { status: string }[] = [];
+  const found: ListedTask[] = [];
   let hasMore = true;
   while (found.length <= limit && hasMore) {
     const page = { ...filters, after: cursor };
     const rows =
-      reference === undefined ? await listTasks(c.env.DB, accountId, page) : await listReferenced(c.env.DB, accountId, reference, page);
+      reference === undefined
+        ? withTasks(unwritten, await listTasks(c.env.DB, accountId, page), page)
+        : await listReferenced(c.env.DB, accountId, reference, page);
     hasMore = rows.length > limit;
     cursor = rows.at(-1);
     const answers = await Promise.all(rows.map(({ taskId }) => askTask(c, taskId, "generic")));
-    const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: { status: string } }>() ?? []));
-    found.push(...tasks.map(({ data }) => data).filter((task) => !status || task.status === status));
+    const tasks = await Promise.all(answers.flatMap((answer) => answer?.json<{ data: ListedTask }>() ?? []));
+    // What D1 does not have of a task yet, its place in the list cannot be filtered by.
+    found.push(
+      ...tasks
+        .map(({ data }) => data)
+        .filter(
+          (task) => (!status || task.status === status) && (!kind || task.metadata.kind === kind) && (!model || task.model === model),
+        ),
+    );
   }
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));
 }
 
-/** Where a task stands in the list; undefined when it is not in it. That of a reference is in the order in which records were made. */
+/** The position of a task in the list; undefined if it is not in it. Lists of a reference are in the order in which records were created. */
 async function findPlace(c: AppContext, taskId: string, reference: string | undefined): Promise<Place | undefined> {
   const { accountId } = c.get("caller");
   if (reference === undefined) return readPlace(c.env.DB, accountId, taskId);

@@ -1,4 +1,4 @@
-/** `/v1/usage`: what the account was charged, by day, model, key or reference; as a list or a table for cost tools. */
+/** `/v1/usage`: the account's charges by day, model, key or reference, as a list or a table for cost tools. */
 
 import { Hono } from "hono";
 import type * as z from "zod/mini";
@@ -15,7 +15,7 @@ import { toDate, usageQuery } from "./schema/queries.ts";
 const dayMs = 86_400_000;
 const mostDays = 92;
 const defaultDays = 30;
-/** Tasks with a reference that one answer reads. */
+/** Maximum tasks with a reference that one answer reads. */
 const mostReferenced = 20_000;
 
 export const usage = new Hono<AppEnv>().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
@@ -29,7 +29,7 @@ async function readOut(c: AppContext, { from, to, group_by: group, format }: z.o
   return c.body(focusTable(rows, { accountId: c.get("caller").accountId, currency: balanceUnit(c.env) }));
 }
 
-/** Usage by the group and these columns. */
+/** Usage grouped by `group` and these columns. */
 async function read(c: AppContext, span: Span, group: Column, columns: ("day" | "model" | "key")[]): Promise<Used[]> {
   const { accountId } = c.get("caller");
   if (group !== "reference") return readUsage(c.env.DB, accountId, span, columns.length > 0 ? columns : [group]);
@@ -38,7 +38,7 @@ async function read(c: AppContext, span: Span, group: Column, columns: ("day" | 
   return found;
 }
 
-/** The last 30 days where nothing is said; at most 92. */
+/** The period: the last 30 days by default, at most 92 days. */
 function toSpan(from: number | undefined, to: number | undefined): Span {
   const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
   const first = from ?? last - (defaultDays - 1) * dayMs;

@@ -29,6 +29,8 @@ export interface Parameters {
   url?: string;
   from_task?: string;
   timestamps?: string;
+  /** By OpenAI's paths: the alias that the model was asked for by. */
+  requested_model?: string;
 }
 
 export type Endpoint = "chat" | "image" | "video" | "remix";
@@ -53,20 +55,28 @@ const fallback: Record<Endpoint, z.ZodMiniType> = {
   remix: schemas.anyVideo,
 };
 
-/** Parses a body, a JSON object without nulls, as a submission to an endpoint. */
-export function parseBody(body: Record<string, unknown>, endpoint: Endpoint): Parsed {
+/** Durations in seconds that OpenAI's paths take beside a model's own. A remix there is as long as its video, of whatever model that is. */
+const openAiSeconds: Partial<Record<Action, unknown[]>> = { video: [4, 8, 12], remix: [4, 8, 10, 12] };
+
+/** Parses a body, a JSON object without nulls, as a submission to an endpoint; `isOpenAi` when it came by OpenAI's paths. */
+export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isOpenAi = false): Parsed {
   const { model, violation, code } = findModel(body["model"], endpoint);
   const action = detectAction(body, endpoint, model);
   const schema = model?.actions[action] ?? (endpoint === "video" && isCharacterBody(body) ? schemas.characterBody : fallback[endpoint]);
   const oversized = findOversized(body);
   if (oversized) return { model, action, output: {}, code, violations: [...(violation ? [violation] : []), oversized] };
-  const result = schema.safeParse(body);
+  const isMore = isOpenAi && openAiSeconds[action]?.includes(body["duration"]);
+  const result = schema.safeParse(isMore ? { ...body, duration: undefined } : body);
   const violations = [
     ...(violation ? [violation] : []),
     ...(result.success ? [] : toViolations(result.error, body)),
     ...crossRules(body, action, model),
   ];
-  return { model, action, output: result.success ? (result.data as Record<string, unknown>) : {}, code, violations };
+  const output = result.success ? (result.data as Record<string, unknown>) : {};
+  if (isMore) output["duration"] = body["duration"];
+  // The name that the caller knows the model by is shown again wherever the task is.
+  if (isOpenAi && typeof body["requested_model"] === "string") output["requested_model"] = body["requested_model"];
+  return { model, action, output, code, violations };
 }
 
 /** The parameters of a parsed submission. */

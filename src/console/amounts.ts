@@ -1,4 +1,4 @@
-/** Amounts as people read and write them: balance units, in the page's language. */
+/** Amounts as users read and write them: balance units, in the page's language. */
 
 import { toUnits } from "../db/ledger.ts";
 import type { ConsoleContext } from "./frame.tsx";
@@ -15,25 +15,25 @@ function withUnit(language: Language, unit: string, units: number, minDigits: nu
     : `${units.toLocaleString(language, digits)} ${unit}`;
 }
 
-/** To the cent; amounts below a cent in full. */
+/** Rounded to the cent; amounts below a cent in full. */
 export function roundedAmount(language: Language, unit: string, millionths: number): string {
   const isTiny = millionths !== 0 && Math.abs(millionths) < 10_000;
   return withUnit(language, unit, toUnits(millionths), 2, isTiny ? 6 : 2);
 }
 
-/** `94.639533 USD`: every digit and the unit's own name. */
+/** `94.639533 USD`: all digits and the unit's code. */
 export const exactAmount = (language: Language, unit: string, millionths: number) =>
   `${toUnits(millionths).toLocaleString(language, { maximumFractionDigits: 6 })} ${unit}`;
 
-/** Exact with its unit, for prices and sentences: `$0.035`; null is no limit. */
+/** Exact with its unit, for prices and messages: `$0.035`; null is no limit. */
 export const amountOf = (c: ConsoleContext, millionths: number | null) =>
   millionths === null ? c.get("say")("unlimited") : withUnit(c.get("language"), balanceUnit(c.env), toUnits(millionths), 2, 6);
 
-/** In plain digits, as forms and programs read it: `0.000001`. */
+/** Plain digits for forms and programs: `0.000001`. */
 export const decimal = (millionths: number) =>
   `${Math.floor(millionths / 1e6)}.${String(millionths % 1e6).padStart(6, "0")}`.replace(/\.?0+$/, "");
 
-/** A quota that was typed in, in millionths: null for no limit, undefined for what is no quota. */
+/** A typed quota in millionths: null for no limit, undefined for invalid text. */
 export function quotaOf(text: string): number | null | undefined {
   if (text === "") return null;
   return /^\d{1,10}(\.\d{1,6})?$/.test(text) && Number(text) <= 1e9 ? Math.round(Number(text) * 1e6) : undefined;

@@ -9,7 +9,7 @@ import type { Schema } from "./playground/fields.ts";
 
 /** `data` of the generic query. Times are Unix seconds. */
 export type TaskData = z.output<typeof taskAnswer>["data"];
-/** An element of `GET /v1/characters`. Its picture's address is signed anew with each answer. */
+/** An element of `GET /v1/characters`. Its image's URL is signed anew with each answer. */
 export type CharacterRow = z.output<typeof characterList>["data"][number];
 /** An entry of `GET /v1/models`, its JSON Schemas with what the catalog's have. Prices in balance units. */
 export type ModelEntry = Omit<z.output<typeof modelEntry>, "parameters" | "actions"> & {
@@ -50,5 +50,5 @@ export const imagesOf = ({ result }: TaskData) => (result && "images" in result 
 export const videoOf = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
 export const characterOf = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
 
-/** What was asked for in words; undefined for characters. */
+/** The prompt; undefined for characters. */
 export const promptOf = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);

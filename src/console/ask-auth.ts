@@ -1,9 +1,9 @@
-/** Asks better-auth's own endpoints, which nobody else reaches, so that attempts are counted by network. */
+/** Calls better-auth's own endpoints, which are not exposed, so that attempts are counted per network. */
 
 import { authPath } from "./auth.ts";
 import type { ConsoleContext } from "./frame.tsx";
 
-/** Asks an endpoint: with a body by POST, else by GET. Only what identifies the asker goes along. */
+/** Calls an endpoint: by POST with a body, else by GET. Only headers that identify the client are passed on. */
 export function askAuth(c: ConsoleContext, path: string, body?: object): Promise<Response> {
   const { origin } = new URL(c.req.url);
   const headers = new Headers({ "content-type": "application/json", origin });
@@ -16,12 +16,12 @@ export function askAuth(c: ConsoleContext, path: string, body?: object): Promise
     .handler(new Request(`${origin}${authPath}${path}`, body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers }));
 }
 
-/** The cookies that better-auth set go on to the browser. */
+/** Passes the cookies that better-auth set to the browser. */
 export function passCookies(c: ConsoleContext, answer: Response): void {
   for (const cookie of answer.headers.getSetCookie()) c.header("set-cookie", cookie, { append: true });
 }
 
-/** On to a page with the cookies that better-auth set. */
+/** Redirects to a page with the cookies that better-auth set. */
 export function follow(c: ConsoleContext, answer: Response, to: string): Response {
   passCookies(c, answer);
   return c.redirect(to, 303);

@@ -1,4 +1,4 @@
-/** Who signs in, by better-auth: passwords, logins elsewhere, passkeys, sessions in cookies, attempts that are counted. */
+/** Sign-in by better-auth: passwords, linked logins, passkeys, session cookies, rate-limited attempts. */
 
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
@@ -12,7 +12,7 @@ import { signup } from "./settings.ts";
 
 export const authPath = "/console/auth";
 
-/** Logins elsewhere, by the names that the pages show. */
+/** Linked logins, with the names that pages show. */
 export const loginNames = { github: "GitHub", google: "Google" } as const;
 export type Login = keyof typeof loginNames;
 
@@ -23,17 +23,17 @@ const secretsOf = (env: ConsoleEnv, login: Login) =>
 export const loginsOf = (env: ConsoleEnv): Login[] =>
   (Object.keys(loginNames) as Login[]).filter((login) => secretsOf(env, login).every(Boolean));
 
-/** Adding or taking away a way to sign in wants a session that is younger than this, seconds. */
+/** Adding or removing a way to sign in needs a session younger than this, in seconds. */
 export const freshSeconds = 3600;
 
-/** A key that did not ask for a finger, a face or a code is a possession alone. */
+/** A passkey without user verification proves only possession of the device. */
 function wantUser(isVerified: boolean | undefined): void {
   if (!isVerified) throw new APIError("UNAUTHORIZED", { message: "The user was not verified" });
 }
 
 const refusal = (code: string) => new APIError("FORBIDDEN", { code, message: code });
 
-/** Attempts of one request, counted by network in D1. */
+/** The counter of sign-in attempts per network, in D1. */
 export class Attempts {
   readonly #db: ConsoleEnv["DB"];
   #latest: string | undefined;
@@ -42,33 +42,33 @@ export class Attempts {
     this.#db = db;
   }
 
-  /** As better-auth asks before each of its endpoints. */
+  /** Called by better-auth before each of its endpoints. */
   async consume(key: string, rule: AttemptRule): Promise<{ allowed: boolean; retryAfter: number | null }> {
     this.#latest = key;
     const allowed = await countAttempt(this.#db, key, rule);
     return { allowed, retryAfter: allowed ? null : rule.window };
   }
 
-  /** The latest attempt succeeded and uses up none of the limit. */
+  /** The latest attempt succeeded, and does not count against the limit. */
   async forgive(): Promise<void> {
     if (this.#latest !== undefined) await forgiveAttempt(this.#db, this.#latest);
   }
 }
 
-/** What a request brings along: its host, its language, and work that may outlive its answer. */
+/** The request's host, its language, and work that may continue after its answer. */
 interface Around {
-  /** Decides whether cookies are secure: only a developer's machine goes without. */
+  /** Secure cookies, except on a developer's machine without https. */
   origin: string;
   say: Say;
   waitUntil: (work: Promise<unknown>) => void;
   attempts: Attempts;
 }
 
-/** The sign-in of one host. Its endpoints are reached by the pages alone, which also decide who may sign up with a password. */
+/** better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
 export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = postOf(env, origin);
-  const letter = async (name: "reset" | "confirm", email: string, token: string) =>
+  const sendLink = async (name: "reset" | "confirm", email: string, token: string) =>
     post?.({
       to: email,
       subject: say(`mail_${name}_subject`),
@@ -87,12 +87,12 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
       maxPasswordLength: maxPasswordLength,
       password: { hash, verify },
       revokeSessionsOnPasswordReset: true,
-      ...(post && { sendResetPassword: ({ user, token }) => letter("reset", user.email, token) }),
+      ...(post && { sendResetPassword: ({ user, token }) => sendLink("reset", user.email, token) }),
       onPasswordReset: ({ user }) => proveAddress(env.DB, user.id),
     },
     emailVerification: {
       sendOnSignUp: true,
-      ...(post && { sendVerificationEmail: ({ user, token }) => letter("confirm", user.email, token) }),
+      ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user.email, token) }),
     },
     socialProviders: Object.fromEntries(
       loginsOf(env).map((login) => {
@@ -111,13 +111,13 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
     ],
     user: { modelName: "auth_user", changeEmail: { enabled: post !== undefined } },
     session: { modelName: "auth_session", expiresIn: 7 * 86_400, updateAge: 86_400, freshAge: freshSeconds },
-    // A login elsewhere is joined to a person only when both sides have proved the same address: better-auth's own rule.
+    // better-auth links a login to a user only if both have verified the same address.
     account: { modelName: "auth_account", updateAccountOnSignIn: false },
     verification: { modelName: "auth_verification" },
     databaseHooks: {
       user: {
         create: {
-          // A new person who comes by a login elsewhere. Pictures of people are not kept.
+          // A new user from a linked login. The provider's profile image is not stored.
           before: async (user, context) => {
             if (context?.path === "/sign-up/email") return;
             if (!user.emailVerified) throw refusal("email_not_verified");
@@ -128,7 +128,7 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
       },
       account: {
         create: {
-          // The gateway does nothing elsewhere in a person's name: their tokens are not kept.
+          // The gateway calls nothing at the provider for the user: tokens are not stored.
           before: async (account) => ({
             data: {
               ...account,
@@ -164,7 +164,7 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
       cookiePrefix: "gateway",
       useSecureCookies: origin.startsWith("https:"),
       ipAddress: { ipAddressHeaders: ["cf-connecting-ip"] },
-      // A letter that is sent while the asker waits would tell that the address is known.
+      // If the client waited for the e-mail, the response time would reveal that the address is known.
       backgroundTasks: { handler: waitUntil },
     },
   });

@@ -1,4 +1,4 @@
-/** The account's characters: their pictures and user names, and forgetting one. */
+/** The account's characters: their images and usernames, and deleting one. */
 
 import { Hono } from "hono";
 import { characterById } from "../db/characters.ts";
@@ -7,7 +7,7 @@ import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedI
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
-import { Moment } from "./parts/moment.tsx";
+import { DateTime } from "./parts/date-time.tsx";
 import { Problem } from "./parts/note.tsx";
 
 async function list(c: ConsoleContext) {
@@ -53,11 +53,11 @@ async function list(c: ConsoleContext) {
   );
 }
 
-const Card = ({ id, username, display_name: name, profile_picture_url: picture, model, created_at: createdAt }: CharacterRow) => {
+const Card = ({ id, username, display_name: name, profile_picture_url: image, model, created_at: createdAt }: CharacterRow) => {
   const { say } = useAround();
   return (
     <li id={id} class="card flush">
-      <img class="face" src={picture} alt="" width={320} height={240} loading="lazy" />
+      <img class="face" src={image} alt="" width={320} height={240} loading="lazy" />
       <div class="stack tight padded">
         <h2>{name}</h2>
         <p class="row between">
@@ -66,7 +66,7 @@ const Card = ({ id, username, display_name: name, profile_picture_url: picture, 
         </p>
         <p class="row between meta">
           <span>
-            {model} · <Moment ms={1000 * createdAt} />
+            {model} · <DateTime ms={1000 * createdAt} />
           </span>
           <a class="btn ghost sm danger" href={`/console/characters/${id}/delete`} aria-label={say("delete_named", { name })}>
             {say("delete")}

@@ -4,24 +4,24 @@ interface ConsoleEnv {
   DB: D1Database;
   /** "open", "invite" or "closed" */
   SIGNUP: string;
-  /** Balance units that a new account may spend */
+  /** The quota of a new account in balance units */
   SIGNUP_QUOTA: string;
   BALANCE_UNIT: string;
-  /** Where asset URLs point, as the gateway has it; the gateway's own host by default */
+  /** The base URL of assets, as configured for the gateway; the gateway's own host by default */
   ASSET_BASE_URL?: string;
   /** Secret: signs the cookies */
   AUTH_SECRET?: string;
-  /** Secrets: each pair switches a login elsewhere on */
+  /** Secrets: each pair switches a linked login on */
   GITHUB_CLIENT_ID?: string;
   GITHUB_CLIENT_SECRET?: string;
   GOOGLE_CLIENT_ID?: string;
   GOOGLE_CLIENT_SECRET?: string;
-  /** Sends e-mail, in the name of MAIL_FROM */
+  /** Sends e-mail from MAIL_FROM */
   MAIL?: SendEmail;
   MAIL_FROM?: string;
 }
 
-/** Scripts for browsers are texts to this Worker, as its wrangler.toml says. */
+/** Browser scripts are imported as text, see wrangler.toml. */
 declare module "*.js" {
   const text: string;
   export default text;
@@ -37,8 +37,23 @@ declare module "*.svg" {
   export default text;
 }
 
-/** Fonts are bytes. */
+declare module "*.md" {
+  const text: string;
+  export default text;
+}
+
+/** Fonts, images and videos are bytes. */
 declare module "*.woff2" {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}
+
+declare module "*.webp" {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}
+
+declare module "*.mp4" {
   const bytes: ArrayBuffer;
   export default bytes;
 }

@@ -10,7 +10,8 @@ import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
 import { Attempts, type Auth, authOf } from "./auth.ts";
-import { readBalance, remaining } from "../db/ledger.ts";
+import { remaining } from "../db/ledger.ts";
+import { balanceOf } from "./ledger.ts";
 import { postOf } from "./mail.ts";
 import { callerOf, memberOf, openAccount, type Person } from "./members.ts";
 import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
@@ -31,7 +32,7 @@ export interface ConsoleEnvironment {
     /** Its token is a secret: no page shows it. */
     session: { id: string; createdAt: Date };
     account: Account;
-    /** In whose name the gateway's API is asked. */
+    /** The caller with which the gateway's API is called. */
     caller: Caller;
   };
 }
@@ -46,19 +47,24 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("say", speakerOf(language));
   // Never cache pages with personal data.
   c.header("cache-control", "no-store");
-  const { origin } = new URL(c.req.url);
   // Browsers say where a form comes from, and where a script's JSON does, which hono's `csrf` lets pass; the cookies' SameSite is the second lock.
-  if (c.req.method === "POST" && c.req.header("origin") !== origin) return page(c, c.get("say")("forbidden"), null, 403);
-  const attempts = new Attempts(c.env.DB);
-  c.set("attempts", attempts);
-  c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("say")("forbidden"), null, 403);
+  startAuth(c);
   return next();
 };
 
-/** Lets in who is signed in, with or without an account; all others to the sign-in page. */
+/** Prepares signing in for this request. */
+export function startAuth(c: ConsoleContext): void {
+  const { origin } = new URL(c.req.url);
+  const attempts = new Attempts(c.env.DB);
+  c.set("attempts", attempts);
+  c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+}
+
+/** Admits signed-in users, with or without an account; redirects others to the sign-in page. */
 export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
-  // A live part of a page asks behind the person's back: it must not get the sign-in page put in its place.
+  // A live part of a page is requested in the background: it must not be replaced by the sign-in page.
   const signIn = withReturn("/console/sign-in", wantedPage(c));
   if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
   if (!found) return c.redirect(signIn, 303);
@@ -67,7 +73,7 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   return next();
 };
 
-/** Notes who is signed in, where a page is shown to everybody: it gets the navigation of that person. */
+/** Reads the session on public pages, to show the navigation of a signed-in user. */
 export async function recognize(c: ConsoleContext): Promise<void> {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
   const member = found && (await memberOf(c.env.DB, found.user.id));
@@ -76,7 +82,7 @@ export async function recognize(c: ConsoleContext): Promise<void> {
   c.set("account", member.account);
 }
 
-/** Lets in who has an account, which a person may get by this. */
+/** Admits users with an account, and opens one for users who may have it. */
 const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user);
@@ -87,16 +93,16 @@ const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   return next();
 };
 
-/** Lets in who is signed in and has an account; all others to the sign-in page. */
+/** Admits signed-in users with an account; redirects others to the sign-in page. */
 export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
 
 type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503;
 
-/** Who is signed in, with the balance as it is now; undefined without an account. */
+/** The signed-in user with the current balance; undefined without an account. */
 async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
-  const balance = account && (await readBalance(c.env.DB, account.id));
+  const balance = account && (await balanceOf(c, account.id));
   if (!user || !account || !balance) return undefined;
   return {
     email: user.email,
@@ -107,9 +113,9 @@ async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   };
 }
 
-/** A whole page. */
+/** Renders a whole page. */
 export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
-  // What broke a page may break this, too: the page that says so has to stand without it.
+  // The fault behind an error page may affect this query too: the page must be rendered without it.
   const member = await shownMember(c).catch((error: unknown) => (status === 500 ? undefined : Promise.reject(error)));
   const html = (
     <Layout
@@ -128,7 +134,7 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
   return c.html(`<!doctype html>${String(html)}`, status);
 }
 
-/** The page for addresses with nothing behind them, with the way on. */
+/** The 404 page, with links. */
 export const nothingHere = (c: ConsoleContext) =>
   page(
     c,
@@ -142,14 +148,14 @@ export const nothingHere = (c: ConsoleContext) =>
     { width: "slim" },
   );
 
-/** Asks the gateway's API in the name of who is signed in, in the language of the pages. `path` begins with a slash. */
+/** Calls the gateway's API as the signed-in user, in the page's language. `path` begins with a slash. */
 export function askGateway(c: ConsoleContext, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("accept-language", c.get("language"));
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
-/** What was sent is no form, or more than any form of these pages but the playground's: whoever sends it need not be signed in. */
+/** The body is not a form, or larger than the forms of all pages except the playground's: its sender may not be signed in. */
 export class BadForm extends Error {
   readonly isTooLarge: boolean;
 
@@ -161,16 +167,16 @@ export class BadForm extends Error {
 
 const maxFormBytes = 256 * 1024;
 
-/** What was sent, in memory. Throws `BadForm`. */
-export async function sentIn(c: ConsoleContext): Promise<Response> {
+/** Reads the form into memory. Throws `BadForm`. */
+export async function readBody(c: ConsoleContext): Promise<Response> {
   const { body, headers } = c.req.raw;
   const bytes = body ? await readAll(body, maxFormBytes).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
   return new Response(bytes, { headers: { "content-type": headers.get("content-type") ?? "" } });
 }
 
-/** A form's field as text, cut of white space; empty when it is missing or a file. Throws `BadForm`. */
+/** A form's field as trimmed text; empty if it is missing or a file. Throws `BadForm`. */
 export async function fieldsOf(c: ConsoleContext): Promise<(name: string) => string> {
-  const sent = await sentIn(c);
+  const sent = await readBody(c);
   const form = await sent.formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
   return (name) => {
     const value = form.get(name);

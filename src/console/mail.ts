@@ -1,29 +1,29 @@
-/** E-mail to people: by Cloudflare's send-email binding; on a developer's machine it is printed instead. */
+/** E-mail to users: by Cloudflare's send-email binding; in local development it is printed instead. */
 
 import { alert } from "../log.ts";
 import { mailSender } from "./settings.ts";
 
-interface Letter {
+interface Email {
   to: string;
   subject: string;
   text: string;
 }
 
-/** Sends a letter. What goes wrong is logged without the letter, and the sender never learns it: nor would a stranger. */
-export type Post = (letter: Letter) => Promise<void>;
+/** Sends an e-mail. Faults are logged without its content, and not reported to the client, which may be unknown. */
+export type Post = (email: Email) => Promise<void>;
 
 const developersMachines = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Whether e-mail really reaches people, so that a new person can be asked to prove their address. */
+/** True if e-mail is really delivered, so that new users can be asked to verify their address. */
 export const reachesPeople = (env: ConsoleEnv): boolean => mailSender(env) !== undefined;
 
-/** How letters leave from the host of this origin; undefined where none can. */
+/** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */
 export function postOf(env: ConsoleEnv, origin: string): Post | undefined {
   const from = mailSender(env);
   if (from !== undefined)
-    return async (letter) => {
+    return async (email) => {
       try {
-        await env.MAIL!.send({ from, ...letter });
+        await env.MAIL!.send({ from, ...email });
       } catch (error) {
         const { code } = error as { code?: string };
         alert("mail", { outcome: "not_sent", code });

@@ -1,20 +1,20 @@
-/** Which gateway account a person has: the console's own rows in D1, and never money. */
+/** The gateway account of each user: the console's own rows in D1, without money. */
 
 import { type Account, accountById, insertAccount } from "../db/accounts.ts";
 import { type Caller } from "../db/callers.ts";
 import { insertKey } from "../db/api-keys.ts";
 import { sha256Hex } from "../ids.ts";
-import { type Balance, openWallet, readBalance } from "../db/ledger.ts";
+import { openWallet } from "../db/ledger.ts";
 import { reachesPeople } from "./mail.ts";
 import { signup, signupQuota } from "./settings.ts";
 
 export interface Member {
   account: Account;
-  /** The key of the account that pays for what is run from the pages; null when there is none, or no more. */
+  /** The key of the account that is charged for runs from the pages; null if there is none, or it was deleted. */
   keyId: string | null;
 }
 
-/** What a person is a member of, or undefined when they have no account yet. */
+/** A user's membership, or undefined if the user has no account yet. */
 export async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
   const row = await db
     .prepare(
@@ -27,7 +27,7 @@ export async function memberOf(db: D1Database, userId: string): Promise<Member |
   return account ? { account, keyId: row.keyId } : undefined;
 }
 
-/** The e-mail address of the person who signs in to an account, or null when there is none. */
+/** The e-mail address of the user who signs in to an account, or null if there is none. */
 export const personOf = async (db: D1Database, accountId: string) =>
   (
     await db
@@ -36,17 +36,17 @@ export const personOf = async (db: D1Database, accountId: string) =>
       .first<{ email: string }>()
   )?.email ?? null;
 
-/** The name of the key that pays for what is run from the pages. */
+/** The name of the key that is charged for runs from the pages. */
 const consoleKeyName = "Console";
 
-/** In whose name the gateway's API is asked. The key is made when it is first needed, and again when it was deleted; nobody has its secret. */
+/** The caller with which the gateway's API is called. The key is created when it is first needed, and again after its deletion; its secret is not kept. */
 export async function callerOf(db: D1Database, { account, keyId }: Member): Promise<Caller> {
   if (keyId !== null) return { accountId: account.id, keyId };
   const { apiKey, statement } = await insertKey(db, account.id, consoleKeyName, null, { max: Number.MAX_SAFE_INTEGER });
   const results = await db.batch<{ keyId: string }>([
     statement,
     openWallet(db, apiKey.id, null),
-    // Pages that are opened at once: the first one's key is everybody's, the others' are deleted as they are made.
+    // Pages opened at the same time share the first one's key; the other keys are created as deleted.
     db
       .prepare(
         `UPDATE member SET key_id = ?2 WHERE account_id = ?1
@@ -68,17 +68,10 @@ export interface Person {
   name: string;
 }
 
-/** What an account or key has and used. Throws for one without a wallet, which there is none of. */
-export async function balanceOf(db: D1Database, walletId: string): Promise<Balance> {
-  const balance = await readBalance(db, walletId);
-  if (!balance) throw new Error(`${walletId} has no wallet`);
-  return balance;
-}
-
 /**
- * The account of a person, opened when there is none and they may have one. undefined when an account with the same e-mail
- * address is the operator's, unless the person has proved the address: an unproved one is no claim to its money. Where e-mail
- * reaches people, nobody gets an account before they have proved their address.
+ * The account of a user, opened if there is none and the user may have one. undefined if an account with the same e-mail
+ * address was opened by the operator, unless the user has verified the address: an unverified address gives no access to its money. Where e-mail
+ * is delivered, users get no account before they have verified their address.
  */
 export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member | undefined> {
   const known = await memberOf(env.DB, user.id);
@@ -86,7 +79,7 @@ export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member
   const { DB: db } = env;
   const { account, statement } = insertAccount(db, user.email, user.name);
   const mayOpen = signup(env) === "open" && (user.emailVerified || !reachesPeople(env));
-  // All or nothing: whoever crashes here signs in again and finds either an account or none.
+  // All or nothing: after a crash the user signs in again and finds either an account or none.
   await db.batch([
     ...(mayOpen ? [statement, openWallet(db, account.id, signupQuota(env))] : []),
     db
@@ -100,14 +93,14 @@ export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member
   return memberOf(db, user.id);
 }
 
-/** Whether there is a valid invitation into the account with this address. Who has proved the address need not bring it along. */
+/** True if there is a valid invitation to the account with this address. A user with a verified address does not need its token. */
 export const isInvited = async (db: D1Database, email: string): Promise<boolean> =>
   (await db
     .prepare("SELECT 1 FROM invitation i JOIN account a ON a.id = i.account_id WHERE a.email = ?1 AND i.expires_at > ?2")
     .bind(email.toLowerCase(), Date.now())
     .first()) !== null;
 
-/** Notes that a person has proved their address by a letter. Passkeys from before may be those of somebody who only claimed it. */
+/** Records that a user has verified their address by e-mail. Older passkeys are deleted, because they may belong to someone who only claimed the address. */
 export async function proveAddress(db: D1Database, userId: string): Promise<void> {
   await db.batch([
     db.prepare("DELETE FROM auth_passkey WHERE userId = (SELECT id FROM auth_user WHERE id = ?1 AND emailVerified = 0)").bind(userId),
@@ -116,8 +109,8 @@ export async function proveAddress(db: D1Database, userId: string): Promise<void
 }
 
 /**
- * Gives a person's account their name, and their address once it is proved: an unproved one is no claim to an account. An
- * address that another account has stays that one's.
+ * Copies a user's name to the account, and their address once it is verified: an unverified address gives no access. An
+ * address of another account stays with that account.
  */
 export async function followPerson(db: D1Database, userId: string): Promise<void> {
   await db.batch([
@@ -138,7 +131,7 @@ export async function followPerson(db: D1Database, userId: string): Promise<void
   ]);
 }
 
-/** The account that an invitation is for, or undefined: never given out, used, or too old. */
+/** The account of an invitation, or undefined: unknown, used, or expired. */
 export async function invitedTo(db: D1Database, token: string): Promise<Account | undefined> {
   const row = await db
     .prepare("SELECT account_id AS id FROM invitation WHERE token_hash = ?1 AND expires_at > ?2")
@@ -147,7 +140,7 @@ export async function invitedTo(db: D1Database, token: string): Promise<Account 
   return (row && (await accountById(db, row.id))) ?? undefined;
 }
 
-/** Makes a person the one of the account that the invitation is for, when their e-mail address is the account's. It is used up by that. */
+/** Makes a user the member of the invitation's account, if their e-mail address is the account's. Uses the invitation up. */
 export async function acceptInvitation(db: D1Database, user: { id: string; email: string }, token: string): Promise<void> {
   const account = await invitedTo(db, token);
   if (!account || account.email !== user.email.toLowerCase()) return;

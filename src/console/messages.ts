@@ -1,6 +1,6 @@
-/** Every sentence of the console: one table for each part of it, four languages in each. */
+/** All messages of the console: one table for each section, each in four languages. */
 
-import { type Language, chooseLanguage } from "../messages/index.ts";
+import { type Language, chooseLanguage } from "../messages/language.ts";
 import account from "./messages/account.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
@@ -12,15 +12,16 @@ import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
+import site from "./messages/site.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
-/** A part's table; a sentence that lacks a language is a type error. */
+/** A section's table; a message that lacks a language is a type error. */
 const part = <Key extends string>(table: Part<Key>) => table;
 
-/** All parts. Their sentences share one space of names. */
+/** All sections. Their messages share one namespace. */
 export const parts = [
   part(common),
   part(signIn),
@@ -35,12 +36,13 @@ export const parts = [
   part(admin),
   part(adminTasks),
   part(adminProviders),
+  part(site),
 ] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
 type Key = KeyOf<(typeof parts)[number]>;
 
-/** How the languages call themselves. */
+/** The languages' own names. */
 export const languageNames: Record<Language, string> = { en: "English", zh: "中文", ko: "한국어", ja: "日本語" };
 
 const languages = Object.keys(languageNames) as Language[];
@@ -50,7 +52,7 @@ const tables = Object.fromEntries(
 
 export type Say = (key: Key, values?: Record<string, string | number>) => string;
 
-/** Says sentences in a language, their `{placeholders}` filled. */
+/** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. */
 export const speakerOf =
   (language: Language): Say =>
   (key, values = {}) =>

@@ -1,9 +1,10 @@
-/** The first page: what is left, what runs now, what was made last; first steps where nothing was made yet. */
+/** The start page: balance, running tasks, latest outputs; first steps for a new account. */
 
 import { Hono } from "hono";
 import { listKeys } from "../db/api-keys.ts";
-import { readBalance, remaining } from "../db/ledger.ts";
-import { spentByDay, startOfDays, usesByModel } from "../db/ledger-reports.ts";
+import { remaining } from "../db/ledger.ts";
+import { startOfDays } from "../db/ledger-reports.ts";
+import { balanceOf, spentOf, usesOf } from "./ledger.ts";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Money } from "./parts/money.tsx";
@@ -16,16 +17,16 @@ import { isOpen } from "./tasks/answers.ts";
 const sparkDays = 14;
 const recentShown = 8;
 const failuresShown = 4;
-/** Of the newest tasks so many are looked at for those that run. */
+/** The number of newest tasks in which running ones are searched. */
 const newest = 12;
 
-/** Tasks of the account as its own API lists them. */
+/** The account's tasks from its own API. */
 async function tasksOf(c: ConsoleContext, query: string): Promise<TaskData[]> {
   const answer = await askGateway(c, `/v1/tasks?${query}`);
   return answer.ok ? (await readTasks(answer)).data : [];
 }
 
-/** The keys that a person made for programs. */
+/** True if the user has created keys for programs. */
 const hasKeys = async (c: ConsoleContext) => (await listKeys(c.env.DB, c.get("account").id)).some(({ id }) => id !== c.get("caller").keyId);
 
 async function overviewPage(c: ConsoleContext) {
@@ -34,15 +35,14 @@ async function overviewPage(c: ConsoleContext) {
   const now = Date.now();
   const month = new Date(now).toISOString().slice(0, 7);
   const [balance, spent, latest, completed, failed, uses, isKeyed] = await Promise.all([
-    readBalance(c.env.DB, id),
-    spentByDay(c.env.DB, id, startOfDays(31, now)),
+    balanceOf(c, id),
+    spentOf(c, id, startOfDays(31, now)),
     tasksOf(c, `limit=${newest}`),
     tasksOf(c, `status=completed&limit=${recentShown}`),
     tasksOf(c, `status=failed&limit=${failuresShown}`),
-    usesByModel(c.env.DB, id, Date.parse(`${month}-01T00:00:00Z`)),
+    usesOf(c, id, Date.parse(`${month}-01T00:00:00Z`)),
     hasKeys(c),
   ]);
-  if (!balance) throw new Error("the account has no wallet");
   const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0)
     return page(c, say("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
@@ -102,7 +102,7 @@ async function overviewPage(c: ConsoleContext) {
   );
 }
 
-/** The part of the page that asks for itself while something runs, without the rest. */
+/** Only the part of the page that refreshes itself while tasks run. */
 async function running(c: ConsoleContext) {
   return page(c, c.get("say")("overview"), <Running tasks={(await tasksOf(c, `limit=${newest}`)).filter(isOpen)} />);
 }

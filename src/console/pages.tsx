@@ -1,4 +1,4 @@
-/** Every page of the console, at /console: rendered here, and whole without script. */
+/** Every page for people, at /, /docs and /console: rendered here, and whole without script. */
 
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
@@ -16,19 +16,21 @@ import { recover } from "./recover.tsx";
 import { protectiveHeaders } from "./secure-headers.ts";
 import { themeCookie, themeOf } from "./shell/theme.ts";
 import { signIn } from "./sign-in.tsx";
-import { describeApi } from "./site/description.ts";
+import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
 import { usage } from "./usage/page.tsx";
 
-/** The page of the console whose link was followed: path and query on this very host, or undefined. */
+/** The page whose link was followed: path and query on this very host, or undefined. */
 function cameFrom({ url, headers }: Request): string | undefined {
   const from = URL.parse(headers.get("referer") ?? "");
-  return from?.origin === new URL(url).origin && /^\/console(\/|$)/.test(from.pathname) ? from.pathname + from.search : undefined;
+  return from?.origin === new URL(url).origin && /^\/((console|docs)(\/|$)|$)/.test(from.pathname)
+    ? from.pathname + from.search
+    : undefined;
 }
 
-/** How a choice of looks is kept: a year, by this browser. */
-const kept = { path: "/console", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } as const;
+/** The theme is stored for a year in this browser. */
+const kept = { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } as const;
 
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
@@ -43,8 +45,8 @@ export const pages = new Hono<ConsoleEnvironment>()
     return nothingHere(c);
   })
   .use(protectiveHeaders)
-  .get("/openapi.json", (c) => describeApi(c.req.raw))
-  .get("/console/static/:name", (c) => staticFile(c.req.param("name")))
+  .get("/console/static/:name", (c) => staticFile(c.req.param("name"), c.req.header("range")))
+  .route("/", site)
   .use(frame)
   .get("/console/language", (c) => {
     setCookie(c, languageCookie, chooseLanguage(c.req.query("to"), undefined), kept);

@@ -1,8 +1,8 @@
-/** How passwords are kept: by the runtime's scrypt. */
+/** Password hashing by the runtime's scrypt. */
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
-/** better-auth's own hash is JavaScript and takes longer than a Worker may: N 2^14, r 8, p 5 by the runtime itself. */
+/** better-auth's own hash is JavaScript and exceeds a Worker's CPU limit: scrypt with N 2^14, r 8, p 5 by the runtime. */
 const cost = { N: 2 ** 14, r: 8, p: 5, maxmem: 64 * 1024 * 1024 };
 const keyBytes = 64;
 
@@ -17,7 +17,7 @@ export async function hash(password: string): Promise<string> {
   return `${salt.toString("hex")}:${new Uint8Array(await derive(password, salt)).toHex()}`;
 }
 
-/** Whether this is the password that was hashed. */
+/** True if this is the password of the hash. */
 export async function verify({ hash: stored, password }: { hash: string; password: string }): Promise<boolean> {
   const [salt = "", key = ""] = stored.split(":");
   const expected = Uint8Array.fromHex(key);
@@ -25,6 +25,6 @@ export async function verify({ hash: stored, password }: { hash: string; passwor
   return expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
-/** Ten characters at least; what more is asked of a password makes it worse (NIST SP 800-63B). */
+/** At least ten characters; further rules would weaken passwords (NIST SP 800-63B). */
 export const minPasswordLength = 10;
 export const maxPasswordLength = 200;

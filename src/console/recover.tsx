@@ -1,4 +1,4 @@
-/** A forgotten password, and proving an e-mail address: by a link in a letter. */
+/** Forgotten passwords, and verifying an e-mail address: by a link in an e-mail. */
 
 import { Hono } from "hono";
 import { askAuth, passCookies } from "./ask-auth.ts";
@@ -11,7 +11,7 @@ import { Problem } from "./parts/note.tsx";
 
 const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
 
-/** The same whether anybody has this address or not. */
+/** The same answer for known and unknown addresses. */
 const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: 200 | 429 = 200) =>
   page(c, c.get("say")("forgot_password"), <p role="status">{c.get("say")(sentence)}</p>, status);
 
@@ -45,7 +45,7 @@ function resetPage(c: ConsoleContext, token: string, problem?: string, status: 2
   );
 }
 
-/** Asks for the button to be pressed: mailboxes open links by themselves. Nobody proves an address with a letter alone, nor by a password alone. */
+/** Asks the user to press a button, because mail scanners open links. Verification needs both the e-mail and a signed-in session. */
 function confirmPage(
   c: ConsoleContext,
   token: string | undefined,
@@ -71,7 +71,7 @@ function confirmPage(
   );
 }
 
-/** What a confirmation is about: an address, and the one that takes its place. Reading it proves nothing: better-auth checks the signature. */
+/** The claims of a confirmation link: an address, and its replacement if there is one. Reading them proves nothing: better-auth checks the signature. */
 function claimsIn(token: string): { email?: string; updateTo?: string } {
   try {
     const part = token.split(".")[1] ?? "";
@@ -83,7 +83,7 @@ function claimsIn(token: string): { email?: string; updateTo?: string } {
   }
 }
 
-/** Confirms an address, or a change of it. What is confirmed a second time, after a crash in between, is only finished. */
+/** Verifies an address, or a change of it. A second confirmation, after a crash in between, only completes the first. */
 async function confirm(c: ConsoleContext): Promise<Response> {
   const token = (await fieldsOf(c))("token");
   const { email, updateTo } = claimsIn(token);

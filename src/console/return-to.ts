@@ -1,8 +1,8 @@
-/** Where somebody was going when the sign-in page came in between. */
+/** The page that a visitor requested before the sign-in page. */
 
 import type { ConsoleContext } from "./frame.tsx";
 
-/** A page of this console: path and query, or undefined for anything else, the pages of signing in and out included. */
+/** A page of this console: path and query, or undefined for anything else, including the pages to sign in and out. */
 export function pageOfConsole(c: ConsoleContext, text: string | undefined): string | undefined {
   const { origin } = new URL(c.req.url);
   const to = text === undefined || text === "" ? null : URL.parse(text, origin);
@@ -10,11 +10,11 @@ export function pageOfConsole(c: ConsoleContext, text: string | undefined): stri
   return /^\/console\/(sign-|forgot|reset|auth|login|language|theme|static)/.test(to.pathname) ? undefined : to.pathname + to.search;
 }
 
-/** The page that a request is for; of a form, the page that it stands on. */
+/** The page of a request; for a form, the page that contains it. */
 export const wantedPage = (c: ConsoleContext): string | undefined =>
   pageOfConsole(c, c.req.method === "GET" ? (c.req.header("hx-current-url") ?? c.req.url) : c.req.header("referer"));
 
-/** A path with where to go on from there: `/console/sign-in?to=%2Fconsole%2Fkeys`. */
+/** A path with the return path: `/console/sign-in?to=%2Fconsole%2Fkeys`. */
 export function withReturn(path: string, to: string | undefined): string {
   return to === undefined || to === "/console" ? path : `${path}${path.includes("?") ? "&" : "?"}to=${encodeURIComponent(to)}`;
 }

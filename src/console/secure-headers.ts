@@ -1,11 +1,11 @@
-/** Headers that protect every page: what it may load, who may frame it, what it tells other sites. */
+/** Security headers of every page: allowed sources, framing, referrer. */
 
 import type { MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import { loginsOf } from "./auth.ts";
 import { assetBaseUrl } from "./settings.ts";
 
-/** Where the buttons of logins elsewhere lead to: browsers hold redirects after a form to the policy, too. */
+/** The hosts to which login buttons redirect: browsers apply the policy to redirects after a form, too. */
 const loginOrigins = { github: "https://github.com", google: "https://accounts.google.com" };
 
 /**

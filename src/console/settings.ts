@@ -1,14 +1,14 @@
-/** What the operator configured for the console. A wrong value throws `VariableError`: the page that needs it answers 500. */
+/** The console's variables. A wrong value throws `VariableError`: the page that needs it answers 500. */
 
 import { readAmount, readBaseUrl, readWord, VariableError } from "../variables.ts";
 
-/** Who may sign up: anyone, invited people, or nobody. */
+/** Which users may sign up: all, invited ones, or none. */
 export const signup = (env: ConsoleEnv) => readWord("SIGNUP", env.SIGNUP, ["open", "invite", "closed"]);
 
-/** Millionths that a new account may spend. */
+/** The quota of a new account in millionths. */
 export const signupQuota = (env: ConsoleEnv) => readAmount("SIGNUP_QUOTA", env.SIGNUP_QUOTA);
 
-/** The sender of e-mail; undefined where none can be sent. */
+/** The sender of e-mail; undefined if e-mail cannot be sent. */
 export function mailSender({ MAIL, MAIL_FROM }: ConsoleEnv): string | undefined {
   if (!MAIL) return undefined;
   if (!MAIL_FROM || !/^[^\s@]+@[^\s@]+$/.test(MAIL_FROM))
@@ -16,8 +16,8 @@ export function mailSender({ MAIL, MAIL_FROM }: ConsoleEnv): string | undefined 
   return MAIL_FROM;
 }
 
-/** The word beside every amount. */
+/** The unit beside every amount. */
 export const balanceUnit = (env: ConsoleEnv) => readWord("BALANCE_UNIT", env.BALANCE_UNIT, ["USD", "CNY", "TOKENS"]);
 
-/** Where asset URLs point; undefined for the gateway's own host. */
+/** The base URL of assets; undefined for the gateway's own host. */
 export const assetBaseUrl = (env: ConsoleEnv) => readBaseUrl("ASSET_BASE_URL", env.ASSET_BASE_URL);

@@ -1,4 +1,4 @@
-/** The pages to sign in and up, and signing out. */
+/** The pages to sign in and sign up, and signing out. */
 
 import * as z from "zod/mini";
 import { readAnswer } from "./answers.ts";
@@ -17,11 +17,11 @@ import { signup, signupQuota } from "./settings.ts";
 const maxNameLength = 200;
 const maxEmailLength = 254;
 
-/** What goes along from page to page while somebody signs in or up. */
+/** Parameters passed from page to page during sign-in and sign-up. */
 interface Along {
   /** The token of an invitation. */
   invitation?: string | undefined;
-  /** The page that was asked for. */
+  /** The page that was requested. */
   to?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ const withAlong = (path: string, { invitation, to }: Along) =>
 interface SignInState extends Along {
   email?: string;
   problem?: string | undefined;
-  /** The password is what is wrong. */
+  /** True if the password is wrong. */
   isWrong?: boolean;
 }
 
@@ -93,7 +93,7 @@ function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 4
 }
 
 interface SignUpState extends Along {
-  /** The invited person's address: no other one may use the invitation. */
+  /** The invited user's address: no other may use the invitation. */
   invited?: string | undefined;
   typed?: { name: string; email: string };
   problem?: string;
@@ -145,18 +145,18 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
   );
 }
 
-/** Who may sign up: everybody where that is open, whoever was invited unless it is closed. null says that this one may not. */
+/** Checks that this user may sign up: all where sign-up is open, invited ones unless it is closed. null if not. */
 async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
   const mode = signup(c.env);
   if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
   if (token && account) return { invitation: token, invited: account.email };
   if (mode !== "open") return null;
-  signupQuota(c.env); // a wrong one is found before the person exists
+  signupQuota(c.env); // a wrong invitation is detected before the user is created
   return {};
 }
 
-/** Says why there is no form: nobody may sign up, only invited people may, or the invitation is used or too old. */
+/** The reason why there is no form: sign-up is closed, needs an invitation, or the invitation is used or expired. */
 function closed(c: ConsoleContext, token: string | undefined) {
   const { say } = c.var;
   const reason = signup(c.env) === "closed" ? "sign_up_closed" : token ? "invitation_unusable" : "sign_up_by_invitation";
@@ -171,7 +171,7 @@ function closed(c: ConsoleContext, token: string | undefined) {
   );
 }
 
-/** What is wrong with a sign-up before it is tried. */
+/** The errors of a sign-up form, before it is tried. */
 function faultsOf(c: ConsoleContext, { name, email }: { name: string; email: string }, password: string): FieldProblem[] {
   const { say } = c.var;
   const limits = { minimum: minPasswordLength, maximum: maxPasswordLength };

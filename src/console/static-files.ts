@@ -1,4 +1,4 @@
-/** The files that pages load: styles, scripts, fonts, drawings. A name has a hash of what is in it, so browsers keep it for ever. */
+/** The files that pages load: styles, scripts, fonts, drawings, samples. A name has a hash of what is in it, so browsers keep it for ever. */
 
 import { createHash } from "node:crypto";
 import mono from "@fontsource-variable/geist-mono/files/geist-mono-latin-wght-normal.woff2";
@@ -11,6 +11,7 @@ import playgroundScript from "./client/playground.js";
 import art from "./files/art.svg";
 import gate from "./files/gate.svg";
 import icons from "./files/icons.svg";
+import { media } from "./site/media.ts";
 import { style } from "./styles/style.ts";
 
 const types = {
@@ -18,6 +19,8 @@ const types = {
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
   woff2: "font/woff2",
+  webp: "image/webp",
+  mp4: "video/mp4",
 };
 
 interface StaticFile {
@@ -37,7 +40,7 @@ function add(name: string, body: string | ArrayBuffer): void {
   files.set(name, { body, type: types[extension], hashedName: `${name.slice(0, dot)}.${hash}.${extension}` });
 }
 
-/** The path of a file by its plain name. Throws for names that are not served. */
+/** The path of a file by its plain name. Throws for unknown names. */
 export function pathOf(name: string): string {
   const file = files.get(name);
   if (!file) throw new Error(`no static file ${name}`);
@@ -55,17 +58,30 @@ add("passkeys.js", passkeyScript);
 add("icons.svg", icons);
 add("gate.svg", gate);
 add("art.svg", art);
+for (const [name, bytes] of Object.entries(media)) add(name, bytes);
 
 const hashed = /^(.+)\.[0-9a-f]{10}(\.\w+)$/;
 
-/** Answers a request for a file. A name with another hash is of another deployment: it gets today's file, kept nowhere. */
-export function staticFile(hashedName: string): Response {
+/** Answers a request for a file. A name with another hash belongs to another deployment: it gets the current file, which is not cached. */
+export function staticFile(hashedName: string, range?: string): Response {
   const file = files.get(hashedName.replace(hashed, "$1$2"));
   if (!file || !hashed.test(hashedName)) return new Response("not found", { status: 404 });
-  return new Response(file.body, {
-    headers: {
-      "content-type": file.type,
-      "cache-control": file.hashedName === hashedName ? "public, max-age=31536000, immutable" : "no-store",
-    },
+  const headers = {
+    "content-type": file.type,
+    "cache-control": file.hashedName === hashedName ? "public, max-age=31536000, immutable" : "no-store",
+  };
+  return typeof file.body === "string" ? new Response(file.body, { headers }) : partOf(file.body, range, headers);
+}
+
+/** Bytes, or the one range of them that a browser asks for: Safari plays no video without. Other ranges get the whole. */
+function partOf(bytes: ArrayBuffer, range: string | undefined, headers: Record<string, string>): Response {
+  const size = bytes.byteLength;
+  const [, from = "", to = ""] = /^bytes=(\d+)-(\d*)$/.exec(range ?? "") ?? [];
+  const start = Number(from);
+  const end = Math.min(to === "" ? size - 1 : Number(to), size - 1);
+  if (from === "" || start > end) return new Response(bytes, { headers: { ...headers, "accept-ranges": "bytes" } });
+  return new Response(bytes.slice(start, end + 1), {
+    status: 206,
+    headers: { ...headers, "accept-ranges": "bytes", "content-range": `bytes ${start}-${end}/${size}` },
   });
 }

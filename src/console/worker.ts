@@ -1,4 +1,4 @@
-/** The console Worker: pages for people at /console. The gateway hands it each request, and its own API with it. */
+/** The console Worker: the pages at /console. The gateway forwards each request, with its own API. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Api } from "./api.ts";

@@ -1,4 +1,4 @@
-/** Accounts in D1: everything about them but their keys and their money. */
+/** Accounts in D1, without their keys and money. */
 
 import { newId } from "../ids.ts";
 import { forgetCallers } from "./callers.ts";
@@ -8,13 +8,13 @@ export interface Account {
   email: string;
   name: string | null;
   disabled: 0 | 1;
-  /** Sees the operator's pages of the console. */
+  /** May open the console's admin pages. */
   admin: 0 | 1;
   createdAt: number;
 }
 
 const accountColumns = "id, email, name, disabled, admin, created_at AS createdAt";
-/** A new account and the statement that creates it, without its wallet; it returns no row when the e-mail address is taken. */
+/** A new account and the statement that creates it, without its wallet; it returns no row if the e-mail address is taken. */
 export function insertAccount(db: D1Database, email: string, name: string | null): { account: Account; statement: D1PreparedStatement } {
   const account: Account = { id: newId("acc_"), email: email.toLowerCase(), name, disabled: 0, admin: 0, createdAt: Date.now() };
   const statement = db
@@ -39,13 +39,13 @@ export const listAccounts = async (db: D1Database, page: { limit: number; after?
   ).results;
 
 /**
- * A page of the accounts that have `text` in their e-mail address or name, or for their id, in the order of their addresses, after the
- * account `after`. Upper and lower case are one for ASCII letters. Looks at every account until the page is full.
+ * A page of the accounts that have `text` in their e-mail address or name, or as their id, in the order of their addresses, after the
+ * account `after`. ASCII letters match in any case. Scans accounts until the page is full.
  */
 export const searchAccounts = async (db: D1Database, text: string, page: { limit: number; after?: string | undefined }) =>
   (
     await db
-      // instr, not LIKE: nothing in the text is a wildcard, and D1 refuses long patterns.
+      // instr instead of LIKE: nothing in the text is a wildcard, and D1 refuses long patterns.
       .prepare(
         `SELECT ${accountColumns} FROM account
          WHERE (?1 = id OR instr(email, lower(?1)) > 0 OR instr(lower(name), lower(?1)) > 0)
@@ -56,12 +56,12 @@ export const searchAccounts = async (db: D1Database, text: string, page: { limit
       .run<Account>()
   ).results;
 
-/** Gives an account the operator's pages, or takes them away: from its next request on. */
+/** Grants or removes the admin role: effective with the account's next request. */
 export async function setAdmin(db: D1Database, id: string, admin: boolean): Promise<void> {
   await db.prepare("UPDATE account SET admin = ?2 WHERE id = ?1").bind(id, Number(admin)).run();
 }
 
-/** Disables or enables an account; its keys are refused at once on this machine. */
+/** Disables or enables an account; on this machine its keys are refused at once. */
 export async function setDisabled(db: D1Database, id: string, disabled: boolean): Promise<void> {
   await db
     .prepare("UPDATE account SET disabled = ?2 WHERE id = ?1")

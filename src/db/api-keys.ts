@@ -1,4 +1,4 @@
-/** API keys in D1: everything about them but their money. */
+/** API keys in D1, without their money. */
 
 import { newApiKey, newId, sha256Hex } from "../ids.ts";
 import { forgetCallers, type KeyScope } from "./callers.ts";
@@ -6,7 +6,7 @@ import { forgetCallers, type KeyScope } from "./callers.ts";
 export interface ApiKey {
   id: string;
   accountId: string;
-  /** Whose quota it spends: its own id, or that of the key whose place it took */
+  /** The wallet whose quota it spends: its own id, or that of the key that it replaced */
   walletId: string;
   name: string;
   prefix: string;
@@ -26,10 +26,10 @@ const keyColumns =
 
 const keyCount = (account: string) => `(SELECT count(*) FROM api_key WHERE account_id = ${account} AND deleted_at IS NULL)`;
 
-/** How many keys an account may have, deleted ones not counted. */
+/** The maximum number of an account's keys, without deleted ones. */
 const maxKeys = 100;
 
-/** A new key and the statement that keeps its hash; it returns no row when the account has `max` keys. The key itself is returned this once. */
+/** A new key and the statement that stores its hash; it returns no row if the account has `max` keys. The key itself is returned only here. */
 export async function insertKey(
   db: D1Database,
   accountId: string,
@@ -65,7 +65,7 @@ export async function findKey(db: D1Database, idOrHash: string): Promise<ApiKey 
   return row ? toKey(row) : undefined;
 }
 
-/** Deletes a key; false when there is none. */
+/** Deletes a key; false if it does not exist. */
 export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
   const { results } = await db
     .prepare("UPDATE api_key SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL RETURNING coalesce(wallet_id, id) AS walletId")
@@ -76,10 +76,10 @@ export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
 }
 
 /**
- * Makes a key that takes another's place: of the same name and expiry, and with the same wallet, so that both together
- * spend what one could, whatever runs meanwhile. The old one expires in `overlapMs`. The new key is returned this once,
- * undefined when the account has no such key, it works no more, or another has taken its place; also when so many replaced
- * keys are not deleted that the account has twice as many as it may make.
+ * Creates a key that replaces another: with the same name and expiry, and with the same wallet, so that both together
+ * spend at most one quota, whatever runs in parallel. The old one expires in `overlapMs`. The new key is returned only here;
+ * undefined if the account has no such key, it no longer works, or it was already replaced; also if so many replaced
+ * keys are not deleted that the account has twice the maximum.
  */
 export async function rotateKey(db: D1Database, accountId: string, id: string, overlapMs: number): Promise<string | undefined> {
   const key = newApiKey();
@@ -106,7 +106,7 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
   return key;
 }
 
-/** Changes a key's name and scope, and those of the key whose place it took or that took its place: they are one to those who read the books. */
+/** Changes the name and scope of a key, and of the key that it replaced or that replaced it, because reports show them as one. */
 export async function changeKey(db: D1Database, { accountId, walletId }: ApiKey, name: string, scope: KeyScope): Promise<void> {
   await db
     .prepare("UPDATE api_key SET name = ?3, scope = ?4 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")

@@ -1,16 +1,16 @@
-/** Attempts that are counted, in D1: by network and by what was attempted. */
+/** Counted attempts in D1, by network and kind of attempt. */
 
 export interface AttemptRule {
-  /** Seconds without an attempt after which the count begins anew. */
+  /** Seconds without an attempt after which the count restarts. */
   window: number;
-  /** Attempts that are allowed until then. */
+  /** Attempts that are allowed within the window. */
   max: number;
 }
 
 /** Rows older than every window are deleted, milliseconds. */
 const keptMs = 3_600_000;
 
-/** Counts one attempt under a key, in one statement. Returns whether it is allowed; a refused one is not counted. */
+/** Counts one attempt under a key, in one statement. Returns true if it is allowed; a refused one is not counted. */
 export async function countAttempt(db: D1Database, key: string, { window, max }: AttemptRule): Promise<boolean> {
   const now = Date.now();
   const id = crypto.randomUUID();
@@ -23,7 +23,7 @@ export async function countAttempt(db: D1Database, key: string, { window, max }:
     )
     .bind(id, key, now, 1000 * window, max)
     .first<{ id: string; count: number }>();
-  // A known key whose window is over: the moment to delete what others have left.
+  // A known key whose window has ended: also deletes expired rows of other keys.
   if (row && row.id !== id && row.count === 1)
     await db
       .prepare("DELETE FROM auth_rate_limit WHERE lastRequest < ?1")
@@ -32,7 +32,7 @@ export async function countAttempt(db: D1Database, key: string, { window, max }:
   return row !== null;
 }
 
-/** Takes one counted attempt back: it succeeded. Others under the key stay counted, so success with one account hides no guesses at another. */
+/** Removes one counted attempt after a success. Others under the key stay counted, so that success with one account hides no guesses at another. */
 export async function forgiveAttempt(db: D1Database, key: string): Promise<void> {
   await db.prepare("UPDATE auth_rate_limit SET count = count - 1 WHERE key = ?1 AND count > 0").bind(key).run();
 }

@@ -1,15 +1,15 @@
-/** The audit: each wallet against its entries, in slices that read few rows, with a checkpoint where the next call goes on. */
+/** The audit: compares each wallet with its entries, in slices of few rows, with a checkpoint from which the next call continues. */
 
 const dayMs = 86_400_000;
-/** Days after which no task of a day is open any more, and none is settled late: its sums do not change. */
+/** Days after which no task of a day is open or settled late any more: its sums do not change. */
 const openDays = 3;
-/** Slices of one call; each is one transaction of nine statements, and an invocation may make a thousand. */
+/** Slices of one call; each is one transaction of nine statements, and an invocation may run a thousand. */
 const slicesPerCall = 100;
-/** Rows of one walk in one slice. */
+/** Rows of one scan in one slice. */
 const pageRows = 150;
 
 interface Drift {
-  /** Of an account or a key */
+  /** The id of an account or key */
   id: string;
   reserved: number;
   used: number;
@@ -17,37 +17,48 @@ interface Drift {
   ledgerUsed: number;
 }
 
-/** What was found since the audit began its round over all accounts. Amounts in millionths. */
+/** The findings since the audit began its round over all accounts. Amounts in millionths. */
 export interface Audit {
-  /** Accounts that were checked in this round: all of them when it is complete */
+  /** Accounts checked in this round: all of them when it is complete */
   accounts: number;
   tasksOpen: number;
   reserved: number;
-  /** Every wallet whose sums disagree with the ledger; of accounts that this round has not reached, as the last one found them. */
+  /** Every wallet whose sums disagree with the ledger; for accounts that this round has not reached, the last round's findings. */
   drift: Drift[];
   entries: number;
   isComplete: boolean;
-  /** The account that is being checked, or null between two */
+  /** The account that is being checked, or null between two accounts */
   current: string | null;
   startedAt: number;
 }
 
+/** What an account's wallet object says of itself: amounts in millionths, and whether D1 has granted what it holds. */
+export interface WalletSums {
+  granted: number;
+  isGrantRight: boolean;
+  held: number;
+  /** Open tasks and chats */
+  open: number;
+}
+
+type AskWallet = (accountId: string) => Promise<WalletSums>;
+
 interface Sums {
-  /** Millionths charged, by the entries and by the sums of days. */
+  /** Millionths charged, by the entries and by the daily sums. */
   entries: number;
   days: number;
 }
 
-/** Where an account's check stands. What was submitted before `until` no longer changes, and is summed up slice by slice. */
+/** The progress of an account's check. Entries submitted before `until` no longer change, and are summed up slice by slice. */
 interface Walk {
   accountId: string;
   until: number;
-  /** The last entry that was read, of tasks and of chats; "done" after the last one. */
+  /** The last entries that were read, of tasks and of chats; "done" after the last one. */
   places: ({ at: number; taskId: string } | "done")[];
   day: { day: number; model: string; keyId: string } | "done";
   /** By key. */
   sums: Record<string, Sums>;
-  /** What changed between two slices is read once more before it is called a drift. */
+  /** A difference that may come from a change between two slices is read again before it is reported. */
   isSecond: boolean;
 }
 
@@ -56,7 +67,7 @@ interface State extends Omit<Audit, "isComplete" | "current"> {
   after: string;
   walk?: Walk | undefined;
   isComplete: boolean;
-  /** What the round before found. */
+  /** The findings of the previous round. */
   earlier: { drift: Drift[]; owners: string[] };
   /** The account of each drift. */
   owners: string[];
@@ -75,23 +86,23 @@ const newWalk = (accountId: string, isSecond = false): Walk => ({
 });
 
 /**
- * Goes on with the audit, at most `slicesPerCall` slices, and begins a new round after a complete one. With `accountId` it
+ * Goes on with the audit (`askWallet` reaches the object of an account), at most `slicesPerCall` slices, and begins a new round after a complete one. With `accountId` it
  * checks that account alone, whole, and leaves the round as it is. Throws when D1 does not answer; nothing but the slices of
  * this call has to be repeated.
  */
-export async function audit(db: D1Database, accountId?: string): Promise<Audit> {
+export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string): Promise<Audit> {
   const stored = accountId === undefined ? await readState(db) : undefined;
   const state = stored && !stored.isComplete ? stored : newState(stored);
   if (accountId !== undefined) {
     const found = await db.prepare("SELECT id FROM account WHERE id = ?1").bind(accountId).first();
-    if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state);
+    if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, askWallet);
     return toAudit({ ...state, isComplete: true });
   }
   let slices = slicesPerCall;
   while (slices > 0 && !state.isComplete) {
     const ids = state.walk ? [state.walk.accountId] : await nextAccounts(db, state.after, slices);
     state.isComplete = ids.length === 0;
-    for (const id of ids) for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state);
+    for (const id of ids) for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state, askWallet);
   }
   await db
     .prepare("INSERT INTO audit_progress (id, state) VALUES (1, ?1) ON CONFLICT DO UPDATE SET state = excluded.state")
@@ -144,6 +155,7 @@ interface WalletRow {
   id: string;
   reserved: number;
   used: number;
+  granted: number;
 }
 interface OpenRow {
   keyId: string;
@@ -159,8 +171,8 @@ interface Slice {
   recent: EntryRow[][];
 }
 
-/** Reads one slice of the account's rows in one transaction, and ends its walk when that was the last one. */
-async function slice(db: D1Database, state: State): Promise<void> {
+/** Reads one slice of the account's rows in one transaction, and ends the scan if that was the last one. */
+async function slice(db: D1Database, state: State, askWallet: AskWallet): Promise<void> {
   const walk = state.walk!;
   const read = await readSlice(db, walk);
   for (const [side, rows] of read.entries.entries()) {
@@ -175,7 +187,18 @@ async function slice(db: D1Database, state: State): Promise<void> {
     walk.day = last && read.days.length === pageRows ? { day: last.day, model: last.model, keyId: last.keyId } : "done";
   if (walk.day !== "done" || walk.places.some((place) => place !== "done")) return;
 
+  const account = read.wallets.find(({ id }) => id === walk.accountId);
   const drift = compare(walk, read);
+  // An object that D1 granted nothing holds nothing.
+  const wallet = account && account.granted > 0 ? await askWallet(walk.accountId) : undefined;
+  if (wallet && !wallet.isGrantRight)
+    drift.push({
+      id: walk.accountId,
+      reserved: account!.granted,
+      used: account!.used,
+      ledgerReserved: wallet.granted,
+      ledgerUsed: account!.used,
+    });
   if (drift.length > 0 && !walk.isSecond) {
     state.walk = newWalk(walk.accountId, true);
     return;
@@ -184,15 +207,15 @@ async function slice(db: D1Database, state: State): Promise<void> {
   state.drift.push(...drift);
   state.owners.push(...drift.map(() => walk.accountId));
   state.accounts++;
-  state.tasksOpen += read.open.reduce((sum, { tasks }) => sum + tasks, 0);
-  state.reserved += read.wallets.find(({ id }) => id === walk.accountId)?.reserved ?? 0;
+  state.tasksOpen += read.open.reduce((sum, { tasks }) => sum + tasks, wallet?.open ?? 0);
+  state.reserved += (account ? account.reserved - account.granted : 0) + (wallet?.held ?? 0);
   state.after = walk.accountId;
   state.walk = undefined;
 }
 
 const sumsOf = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entries: 0, days: 0 });
 
-/** One batch is one transaction: what it reads belongs together. */
+/** One batch is one transaction: its reads are consistent. */
 async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
   const entries = (more: string) =>
     `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
@@ -215,7 +238,7 @@ async function readSlice(db: D1Database, { accountId, until, places, day }: Walk
       )
       .bind(accountId, from.day, from.model, from.keyId, until),
     db
-      .prepare("SELECT id, reserved, used FROM wallet WHERE id = ?1 OR id IN (SELECT id FROM api_key WHERE account_id = ?1)")
+      .prepare("SELECT id, reserved, used, granted FROM wallet WHERE id = ?1 OR id IN (SELECT id FROM api_key WHERE account_id = ?1)")
       .bind(accountId),
     db
       .prepare(
@@ -233,9 +256,9 @@ async function readSlice(db: D1Database, { accountId, until, places, day }: Walk
   return { entries: [tasks, chats], days, wallets, open, recentDays, recent: [recentTasks, recentChats] } as unknown as Slice;
 }
 
-/** Every wallet of the account that disagrees with its entries, or with the sums of its days. */
+/** Every wallet of the account that disagrees with its entries, or with the daily sums. */
 function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice): Drift[] {
-  // Of the days that still change, entries are compared where one page has them all: the others are when their days are over.
+  // Entries of recent days are compared if one page has them all: the others when their days are over.
   const hasAll = recent.every((rows) => rows.length < pageRows);
   const keys = new Set([...Object.keys(walk.sums), ...open.map(({ keyId }) => keyId), ...recentDays.map(({ keyId }) => keyId)]);
   for (const { keyId } of recent.flat()) keys.add(keyId);
@@ -259,7 +282,9 @@ function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice): Drif
   const ledger = new Map([whole, ...byKey].map((sums) => [sums.id, sums]));
   for (const { id } of wallets) if (!ledger.has(id)) ledger.set(id, { id, held: 0, days: 0, entries: 0 });
   return [...ledger.values()].flatMap(({ id, held, days, entries }) => {
-    const { reserved, used } = wallets.find((wallet) => wallet.id === id) ?? { reserved: 0, used: 0 };
+    const { reserved: all, used, granted } = wallets.find((wallet) => wallet.id === id) ?? { reserved: 0, used: 0, granted: 0 };
+    // What is granted to the account's object is its own to explain.
+    const reserved = all - granted;
     if (reserved === held && used === days && used === entries) return [];
     return [{ id, reserved, used, ledgerReserved: held, ledgerUsed: used === days ? entries : days }];
   });

@@ -9,10 +9,10 @@ export interface KeyScope {
   maxOpenTasks?: number | undefined;
 }
 
-/** Who is calling. */
+/** The account and key of a request. */
 export interface Caller {
   accountId: string;
-  /** The wallet of the key: its own id unless it took another's place. */
+  /** The key's wallet: its own id unless it replaced another key. */
   keyId: string;
   /** SHA-256 of the key; missing where the console calls for its user. */
   keyHash?: string;
@@ -29,20 +29,20 @@ export interface Caller {
 
 interface CachedCaller {
   caller: Caller;
-  /** When this stops being believed, milliseconds. */
+  /** The time in milliseconds at which this cache entry expires. */
   until: number;
 }
 
-/** How long an isolate believes what it read of a key: the time within which a deleted key is refused everywhere. */
+/** How long an isolate caches a key: the time within which a deleted key is refused everywhere. */
 const cacheMs = 8_000;
 const maxCached = 10_000;
 const cache = new Map<string, CachedCaller>();
-/** Counts the evictions, so that a look-up that began before one is not believed after it. */
+/** Counts the evictions, so that the result of a look-up that began before one is not cached after it. */
 let evictions = 0;
 
 /**
- * Who holds this key, or undefined: mistyped, unknown, deleted, expired, or its account is disabled. A caller that was
- * found is believed for some seconds without another look into D1.
+ * The caller of this key, or undefined if it is mistyped, unknown, deleted or expired, or its account is disabled. A caller is
+ * cached for some seconds without another D1 query.
  */
 export const findCaller = (db: D1Database, key: string): Promise<Caller | undefined> =>
   find(db, key, () => (isWellFormedKey(key) ? sha256Hex(key) : undefined));
@@ -52,7 +52,7 @@ export const findCallerByHash = (db: D1Database, hash: string): Promise<Caller |
 
 async function find(db: D1Database, key: string, toHash: () => Promise<string> | string | undefined): Promise<Caller | undefined> {
   const now = Date.now();
-  // The key itself finds its caller in this memory, by a hash that is seeded anew in each isolate; D1 knows only the digest.
+  // In memory, callers are found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest.
   const cached = cache.get(key);
   if (cached && cached.until > now) return cached.caller;
   const hash = await toHash();

@@ -1,4 +1,4 @@
-/** Characters in D1: who an account can name in its prompts. */
+/** Characters in D1: those that an account can mention in its prompts. */
 
 export interface Character {
   id: string;
@@ -6,7 +6,7 @@ export interface Character {
   username: string;
   displayName: string;
   model: string;
-  /** Who made it, and what it is known by there. Null in characters from before this was kept, and where there is no such handle. */
+  /** The provider that made it, and its handle there. Null in older characters, and for providers without handles. */
   provider: string | null;
   handle: string | null;
   pictureType: string;
@@ -17,11 +17,15 @@ export interface Character {
 const characterColumns =
   "id, account_id AS accountId, username, display_name AS displayName, model, provider, handle, picture_type AS pictureType, picture_digest AS pictureDigest, created_at AS createdAt";
 
-/** The statement that keeps a character, behind the one that closes its task in a batch: it does nothing when that did nothing. */
-export const insertCharacter = (db: D1Database, character: Character) =>
+/** Whether the account has deleted the character. */
+export const isCharacterDeleted = async (db: D1Database, id: string): Promise<boolean> =>
+  (await db.prepare("SELECT 1 FROM character WHERE id = ?1 AND deleted_at IS NOT NULL").bind(id).first()) !== null;
+
+/** Keeps a character. A repeat changes nothing, also when it was deleted since. */
+export const insertCharacter = (db: D1Database, character: Character): Promise<unknown> =>
   db
     .prepare(
-      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at, provider, handle) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE changes() > 0",
+      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at, provider, handle) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
     )
     .bind(
       character.id,
@@ -34,14 +38,15 @@ export const insertCharacter = (db: D1Database, character: Character) =>
       character.createdAt,
       character.provider,
       character.handle,
-    );
+    )
+    .run();
 
 /** A page of an account's characters, newest first, after the character `after`. */
 export const listCharacters = async (db: D1Database, accountId: string, page: { limit: number; after?: string | undefined }) =>
   (
     await db
       .prepare(
-        `SELECT ${characterColumns} FROM character WHERE account_id = ?1
+        `SELECT ${characterColumns} FROM character WHERE account_id = ?1 AND deleted_at IS NULL
            AND (?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM character WHERE id = ?2 AND account_id = ?1))
          ORDER BY created_at DESC, id DESC LIMIT ?3`,
       )
@@ -49,12 +54,12 @@ export const listCharacters = async (db: D1Database, accountId: string, page: { 
       .run<Character>()
   ).results;
 
-/** The newest of an account's characters with each of these user names. */
+/** The newest of an account's characters for each of these usernames. */
 export async function charactersNamed(db: D1Database, accountId: string, usernames: string[]): Promise<Character[]> {
   const { results } = await db
     .prepare(
       `SELECT ${characterColumns} FROM character
-       WHERE account_id = ?1 AND username IN (SELECT value FROM json_each(?2)) ORDER BY created_at, id`,
+       WHERE account_id = ?1 AND deleted_at IS NULL AND username IN (SELECT value FROM json_each(?2)) ORDER BY created_at, id`,
     )
     .bind(accountId, JSON.stringify(usernames))
     .run<Character>();
@@ -63,7 +68,13 @@ export async function charactersNamed(db: D1Database, accountId: string, usernam
 
 /** The account's character of this id, or null. */
 export const characterById = (db: D1Database, accountId: string, id: string): Promise<Character | null> =>
-  db.prepare(`SELECT ${characterColumns} FROM character WHERE id = ?1 AND account_id = ?2`).bind(id, accountId).first<Character>();
+  db
+    .prepare(`SELECT ${characterColumns} FROM character WHERE id = ?1 AND account_id = ?2 AND deleted_at IS NULL`)
+    .bind(id, accountId)
+    .first<Character>();
 
 export const deleteCharacter = (db: D1Database, accountId: string, id: string) =>
-  db.prepare("DELETE FROM character WHERE id = ?1 AND account_id = ?2").bind(id, accountId).run();
+  db
+    .prepare("UPDATE character SET deleted_at = ?3 WHERE id = ?1 AND account_id = ?2 AND deleted_at IS NULL")
+    .bind(id, accountId, Date.now())
+    .run();

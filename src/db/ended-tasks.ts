@@ -1,29 +1,33 @@
-/** An account's ended tasks in the order in which they ended, read from the ledger's settlements. */
+/** An account's final tasks in the order of their ends, read from the ledger's settlements. */
 
 export interface EndedTask {
   taskId: string;
   outcome: string;
-  /** When it was settled, milliseconds; no two tasks of an account share it. */
+  /** When it was settled, in milliseconds; unique within the account. */
   at: number;
 }
 
-/** When a task of the account was settled; undefined when it was not, or is not the account's. */
+/** When a task of the account was settled; undefined if it is not settled, or not the account's. */
 export const settledAt = async (db: D1Database, accountId: string, taskId: string): Promise<number | undefined> =>
   (await db
-    .prepare("SELECT at FROM entry WHERE task_id = ?1 AND step = 'close' AND account_id = ?2 AND kind <> 'chat' AND outcome <> 'refused'")
+    .prepare(
+      `SELECT closed_at AS at FROM entry
+       WHERE task_id = ?1 AND step = 'reserve' AND account_id = ?2 AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused'`,
+    )
     .bind(taskId, accountId)
     .first<number>("at")) ?? undefined;
 
 /**
  * The first `limit` tasks that were settled after `after` (milliseconds), oldest first. A settlement gets a later time than each one of
- * its account before it (`settle` in ledger.ts), so a reader who goes on from the last row misses none. Reads the rows of the page alone.
+ * its account before it (`settle` of the wallet object and of ledger.ts), so a reader who goes on from the last row misses none. Reads the rows of the page alone.
  */
 export const listEndedTasks = async (db: D1Database, accountId: string, after: number, limit: number): Promise<EndedTask[]> =>
   (
     await db
       .prepare(
-        `SELECT task_id AS taskId, outcome, at FROM entry
-         WHERE account_id = ?1 AND step = 'close' AND kind <> 'chat' AND outcome <> 'refused' AND at > ?2 ORDER BY at LIMIT ?3`,
+        `SELECT task_id AS taskId, outcome, closed_at AS at FROM entry
+         WHERE account_id = ?1 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
+         ORDER BY closed_at LIMIT ?3`,
       )
       .bind(accountId, after, limit)
       .run<EndedTask>()

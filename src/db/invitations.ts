@@ -1,10 +1,10 @@
-/** Invitations into an account, in D1. */
+/** Invitations to an account, in D1. */
 
 import { newId, sha256Hex } from "../ids.ts";
 
 const invitationMs = 7 * 86_400_000;
 
-/** Invites a person into an account for a week. The token is returned this once. */
+/** Invites a user to an account for a week. The token is returned only here. */
 export async function invite(db: D1Database, accountId: string): Promise<{ token: string; expiresAt: number }> {
   const token = newId("inv_");
   const expiresAt = Date.now() + invitationMs;

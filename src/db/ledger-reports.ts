@@ -1,8 +1,8 @@
-/** Reads the ledger: spending by day and model, entries, tasks. It moves nothing; amounts in millionths, days in UTC. */
+/** Reads the ledger: charges by day and model, entries, tasks. It changes nothing; amounts in millionths, days in UTC. */
 
 const dayMs = 86_400_000;
 
-/** The first millisecond of the period of so many days that ends today. */
+/** The first millisecond of the period of this many days that ends today. */
 export const startOfDays = (days: number, now: number) => (Math.floor(now / dayMs) - days + 1) * dayMs;
 
 export interface Spent {
@@ -12,7 +12,7 @@ export interface Spent {
   charged: number;
 }
 
-/** What an account was charged since `since` (milliseconds), by the day on which the task or chat was submitted and by model; nothing where nothing was charged. */
+/** An account's charges since `since` (milliseconds), by day of submission and model; without rows of zero. */
 export async function spentByDay(db: D1Database, accountId: string, since: number): Promise<Spent[]> {
   const { results } = await db
     .prepare(
@@ -24,7 +24,7 @@ export async function spentByDay(db: D1Database, accountId: string, since: numbe
   return results;
 }
 
-/** What one model did for an account in a period. */
+/** The usage of one model by an account in a period. */
 export interface ModelUse {
   model: string;
   /** Tasks and chats that ended. */
@@ -33,36 +33,34 @@ export interface ModelUse {
   charged: number;
 }
 
-/** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model, the dearest first. */
+/** Final tasks and chats of an account that were submitted since `since` (milliseconds), by model, the highest charge first. */
 export async function usesByModel(db: D1Database, accountId: string, since: number): Promise<ModelUse[]> {
   const { results } = await db
     .prepare(
-      `SELECT r.model AS model, count(*) AS runs, sum(c.outcome = 'completed') AS completed, sum(c.charged) AS charged
-       FROM entry r JOIN entry c ON c.task_id = r.task_id AND c.step = 'close'
-       WHERE r.account_id = ?1 AND r.step = 'reserve' AND (r.kind = 'chat') IN (0, 1) AND r.at >= ?2
-       GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+      `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
+       WHERE account_id = ?1 AND day > ?2 - ${dayMs} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
     )
     .bind(accountId, since)
     .run<ModelUse>();
   return results;
 }
 
-/** One task or chat in the books. What follows its end is null while it is open. */
+/** One task or chat in the ledger. The fields of its end are null while it is open. */
 export interface Entry {
   taskId: string;
   kind: string;
   model: string;
-  /** Of the key that paid, also when it is deleted */
+  /** The name of the key that paid, also if it is deleted */
   keyName: string | null;
   at: number;
   held: number;
   charged: number | null;
-  /** "completed", or why it failed */
+  /** "completed", or the reason of its failure */
   outcome: string | null;
   closedAt: number | null;
 }
 
-/** A place in the list: the last one of a page. */
+/** A position in the list: the last row of a page. */
 export type Place = Pick<Entry, "at" | "taskId">;
 
 /** A page of an account's entries since `since` (milliseconds), newest first, after the one at `after`. */
@@ -71,7 +69,7 @@ export async function listEntries(
   accountId: string,
   page: { since: number; limit: number; after?: Place | undefined },
 ): Promise<Entry[]> {
-  // Two walks along the index, tasks and chats, that SQLite merges: no page costs more than its own rows.
+  // Two index scans, tasks and chats, merged by SQLite: a page reads only its own rows.
   const side = (isChat: 0 | 1) =>
     `SELECT task_id, at, kind, model, key_id, held, charged, outcome, closed_at FROM entry
      WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = ${isChat} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)`;
@@ -87,7 +85,7 @@ export async function listEntries(
   return results;
 }
 
-/** What a task of the account cost: what was held for it and, once its books are closed, what was charged of that; undefined when it held nothing. */
+/** The cost of a task of the account: the reserved amount and, once it is settled, the charge; undefined without a reservation. */
 export const readCost = async (
   db: D1Database,
   accountId: string,
@@ -101,48 +99,52 @@ export const readCost = async (
     .bind(taskId, accountId)
     .first<{ held: number; charged: number | null }>()) ?? undefined;
 
-/** A task that holds money. */
+/** A task with a reservation. */
 export interface OpenTask {
   taskId: string;
   accountId: string;
   kind: string;
   model: string;
   held: number;
-  /** When it was reserved, milliseconds. */
+  /** When it was reserved, in milliseconds. */
   at: number;
 }
 
 /**
- * A page of the open tasks of all accounts, oldest first, after the task `after`: those reserved after `since` (milliseconds),
+ * A page of the open tasks of all accounts in D1's own ledger, oldest first, after the one at `after`: those reserved after `since` (milliseconds),
  * without chats. Reads each wallet, and the open tasks of the accounts that have some: for operators, not for requests.
  */
 export async function listOpenTasks(
   db: D1Database,
-  page: { since: number; limit: number; after?: string | undefined },
+  page: { since: number; limit: number; after?: Place | undefined },
 ): Promise<OpenTask[]> {
   const { results } = await db
     .prepare(
-      // The cross join keeps the order: wallets first, so that accounts without an open task cost nothing but their wallet's row.
+      // The cross join fixes the order: wallets first, so that an account without open tasks costs only its wallet's row.
       `SELECT r.task_id AS taskId, r.account_id AS accountId, r.kind, r.model, r.held, r.at
        FROM wallet w CROSS JOIN entry r INDEXED BY entry_open ON r.account_id = w.id
        WHERE w.open_tasks > 0 AND r.step = 'reserve' AND r.closed_at IS NULL AND (r.kind = 'chat') = 0 AND r.at > ?1
-         AND (?2 IS NULL OR (r.at, r.task_id) > (SELECT at, task_id FROM entry WHERE task_id = ?2 AND step = 'reserve'))
-       ORDER BY r.at, r.task_id LIMIT ?3`,
+         AND (r.at, r.task_id) > (?2, ?3)
+       ORDER BY r.at, r.task_id LIMIT ?4`,
     )
-    .bind(page.since, page.after ?? null, page.limit)
+    .bind(page.since, page.after?.at ?? 0, page.after?.taskId ?? "", page.limit)
     .run<OpenTask>();
   return results;
 }
 
-/** Where a task of the account stands in its lists; undefined when the account has no such task. */
+/** Accounts whose wallet objects hold something. Reads each wallet: for operators, not for requests. */
+export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
+  (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
+
+/** The position of a task in its account's lists; undefined if the account has no such task. */
 export const readPlace = async (db: D1Database, accountId: string, taskId: string): Promise<Place | undefined> =>
   (await db
     .prepare("SELECT at, task_id AS taskId FROM entry WHERE task_id = ?1 AND step = 'reserve' AND account_id = ?2 AND kind <> 'chat'")
     .bind(taskId, accountId)
     .first<Place>()) ?? undefined;
 
-/** What lists of tasks can be filtered by. A closed set, so that each filter is a few walks along an index. */
-interface Sort {
+/** The filters of lists of tasks. A closed set, so that each filter needs only a few index scans. */
+export interface Sort {
   model: string;
   kind: string;
 }
@@ -150,15 +152,15 @@ interface Sort {
 export interface TaskPage {
   limit: number;
   after?: Place | undefined;
-  /** Tasks of these models and kinds: all that there are, or those that are asked for. */
+  /** The models and kinds of the tasks: all that exist, or the requested ones. */
   sorts: Sort[];
-  /** Some models or kinds are left out. */
+  /** True if some models or kinds are excluded. */
   isNarrowed: boolean;
-  /** Leaves out settled tasks that ended otherwise. Open ones are always in: only their objects know how they stand. */
+  /** Excludes settled tasks with another outcome. Open ones are always included: only their objects have their status. */
   outcome?: "open" | "completed" | "failed" | undefined;
-  /** Milliseconds: tasks that ended before have no record any more. */
+  /** Milliseconds: tasks that ended before this time have no record any more. */
   endedSince: number;
-  /** Milliseconds a task can take at most: what was submitted longer than that before `endedSince` has no record either. */
+  /** The longest duration of a task in milliseconds: a task submitted longer than that before `endedSince` has no record either. */
   longestMs: number;
 }
 
@@ -168,7 +170,7 @@ export async function listTasks(db: D1Database, accountId: string, page: TaskPag
   const walk = (index: string, since: number, more: string, ...values: unknown[]) =>
     db
       .prepare(
-        // The index is named: with another one the walk would read every row of the account.
+        // The index is named, because with another one the scan would read every row of the account.
         `SELECT task_id AS taskId, at FROM entry INDEXED BY ${index}
          WHERE account_id = ?1 AND step = 'reserve' AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4) AND ${more}
          ORDER BY at DESC, task_id DESC LIMIT ?5`,

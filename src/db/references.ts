@@ -1,8 +1,8 @@
-/** The callers' own names for tasks: written with the task, read by lists. */
+/** The callers' references of tasks: written with the task, read by lists. */
 
 import type { TaskPage } from "./ledger-reports.ts";
 
-/** A task and the name its caller gave it; `at` is when it was submitted, milliseconds. */
+/** A task and its reference; `at` is its time of submission in milliseconds. */
 interface NamedTask {
   accountId: string;
   reference: string;
@@ -10,7 +10,7 @@ interface NamedTask {
   taskId: string;
 }
 
-/** Throws when D1 cannot tell; repeating is safe. */
+/** Throws if D1 does not answer; repeating is safe. */
 export async function insertReference(db: D1Database, { accountId, reference, at, taskId }: NamedTask): Promise<void> {
   await db
     .prepare("INSERT INTO task_reference (account_id, reference, at, task_id) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
@@ -18,12 +18,12 @@ export async function insertReference(db: D1Database, { accountId, reference, at
     .run();
 }
 
-/** A task's place in the list of its reference. */
+/** A task's position in the list of its reference. */
 export type ReferencedPlace = Pick<NamedTask, "at" | "taskId">;
 
 /**
- * A page of an account's tasks with this reference, newest first. What is settled and does not fit the filters is left out; how an open
- * one stands only its object knows. Reads two rows for each task with this reference, as far as the page goes.
+ * A page of an account's tasks with this reference, newest first. Settled tasks that do not match the filters are left out; the status of an open
+ * one is only in its object. Reads two rows per task with this reference.
  */
 export async function listReferenced(
   db: D1Database,

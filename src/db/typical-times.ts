@@ -1,9 +1,9 @@
-/** How long the last tasks of each sort took, in the database: what the isolates learn from each other. */
+/** The durations of recent tasks by group, in the database, shared by all isolates. */
 
-/** How many of the last tasks of a sort are kept. */
+/** The number of recent tasks kept per group. */
 const kept = 100;
 
-/** Adds durations in seconds, newest first, to those of this sort. Returns the last hundred. */
+/** Adds durations in seconds, newest first, to those of this group. Returns the last hundred. */
 export async function addDurations(db: D1Database, sort: string, seconds: number[]): Promise<number[]> {
   const row = await db
     .prepare(
@@ -19,7 +19,7 @@ export async function addDurations(db: D1Database, sort: string, seconds: number
   return JSON.parse(row!.seconds) as number[];
 }
 
-/** The durations of every sort. One row for each kind, model and route that was used. */
+/** The durations of every group. One row for each kind, model and route that was used. */
 export async function readDurations(db: D1Database): Promise<Map<string, number[]>> {
   const { results } = await db.prepare("SELECT sort, seconds FROM typical_time").all<{ sort: string; seconds: string }>();
   return new Map(results.map(({ sort, seconds }) => [sort, JSON.parse(seconds) as number[]]));

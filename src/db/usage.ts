@@ -1,4 +1,4 @@
-/** What an account was charged in a span of days, from the sums by day; by reference from the tasks that have one. Amounts in millionths, days in UTC. */
+/** An account's charges in a range of days, from the daily sums; by reference from the tasks that have one. Amounts in millionths, days in UTC. */
 
 /** The first milliseconds of the first and the last day. */
 export interface Span {
@@ -6,10 +6,10 @@ export interface Span {
   last: number;
 }
 
-/** What usage can be divided by. `key` is the wallet of a key, which keys that replaced each other share. */
+/** The possible groups of usage. `key` is the wallet of a key, which rotated keys share. */
 export type Column = "day" | "model" | "key" | "reference";
 
-/** One group: the columns that were asked for, and what tasks and chats submitted then came to. */
+/** One group: the requested columns, and the totals of tasks and chats submitted then. */
 export interface Used {
   /** Its first millisecond. */
   day?: number;
@@ -24,11 +24,11 @@ export interface Used {
 }
 
 const dayMs = 86_400_000;
-/** How far the two times at which a submission is written down can lie apart. */
+/** The maximum difference between the two recorded times of a submission. */
 const slackMs = 300_000;
 const sums = ["charged", "returned", "completed", "failed"] as const;
 
-/** Usage by these columns, in their order. Reads a row for each day, model and key. */
+/** Usage by these columns, in their order. Reads a row per day, model and key. */
 export async function readUsage(db: D1Database, accountId: string, span: Span, columns: readonly Column[]): Promise<Used[]> {
   return (await totals(db, accountId, span, columns).run<Used>()).results;
 }
@@ -45,8 +45,8 @@ function totals(db: D1Database, accountId: string, { first, last }: Span, column
 }
 
 /**
- * Usage by reference and these columns; what has no reference follows under null. Reads two rows for each task with a reference:
- * `too_many` when those are more than `most`.
+ * Usage by reference and these columns, followed by everything without a reference under null. Reads two rows per task with a reference:
+ * `too_many` if there are more than `most`.
  */
 export async function readReferencedUsage(
   db: D1Database,
@@ -59,7 +59,7 @@ export async function readReferencedUsage(
   const named = `SELECT reference, task_id FROM task_reference WHERE account_id = ?1 AND at BETWEEN ?2 - ${slackMs} AND ?3 + ${dayMs + slackMs}`;
   const groups = ["r.reference", ...columns.map((column) => expressions[column])];
   const order = groups.map((_, at) => at + 1).join(", ");
-  // One transaction: what is left of the totals is exactly what has no reference.
+  // One transaction: the rest of the totals is exactly the usage without a reference.
   const read = await db.batch<Used & { tasks: number }>([
     db.prepare(`SELECT count(*) AS tasks FROM (${named} LIMIT ?4)`).bind(accountId, span.first, span.last, most + 1),
     db
@@ -77,10 +77,10 @@ export async function readReferencedUsage(
   return [...referenced, ...withoutReference(all, referenced, columns)];
 }
 
-/** The totals without what the tasks with a reference came to. */
+/** The totals minus the tasks with a reference. */
 function withoutReference(all: Used[], referenced: Used[], columns: readonly Column[]): Used[] {
   const nameOf = (used: Used) => JSON.stringify(columns.map((column) => used[column]));
-  // Without columns the totals of an account without usage are one row of nulls.
+  // Without columns, an account without usage has one row of nulls as its totals.
   const rest = new Map(all.filter(({ charged }) => charged !== null).map((used) => [nameOf(used), { reference: null, ...used }]));
   for (const used of referenced) {
     const group = rest.get(nameOf(used));

@@ -1,40 +1,40 @@
-/** Webhooks in D1: each account's endpoint and signing secrets. Receivers and callers' own pages read them, money does not. */
+/** Webhooks in D1: each account's endpoint and signing secrets. Not related to money. */
 
-/** How long the secret before a rotation goes on signing. */
+/** How long the previous secret still signs after a rotation. */
 const oldSecretMs = 24 * 3_600_000;
 
 export interface Webhook {
-  /** The account's endpoint; null when it has none. */
+  /** The account's endpoint; null if there is none. */
   url: string | null;
   secret: string;
   oldSecret: string | null;
-  /** When `oldSecret` was replaced, milliseconds; null when it never was. */
+  /** When `oldSecret` was replaced, in milliseconds; null if never. */
   rotatedAt: number | null;
 }
 
 const columns = "url, secret, old_secret AS oldSecret, rotated_at AS rotatedAt";
 
-/** How long an isolate believes what it read for a callback: the time after which a changed endpoint or secret is used everywhere. */
+/** How long an isolate caches a webhook: the time after which a changed endpoint or secret is used everywhere. */
 const cacheMs = 5_000;
 const maxCached = 1_000;
 const cache = new Map<string, { webhook: Webhook; until: number }>();
 
-/** A new signing secret as the Standard Webhooks write it: `whsec_` and 32 random bytes in Base64. */
+/** A new signing secret in the format of Standard Webhooks: `whsec_` and 32 random bytes in Base64. */
 const newSecret = () => `whsec_${crypto.getRandomValues(new Uint8Array(32)).toBase64()}`;
 
 const findWebhook = (db: D1Database, accountId: string) =>
   db.prepare(`SELECT ${columns} FROM webhook WHERE account_id = ?1`).bind(accountId).first<Webhook>();
 
-/** The account's webhook; its secret is made when it has none yet. Throws when D1 does not answer. */
+/** The account's webhook; creates its secret if there is none yet. Throws if D1 does not answer. */
 export async function readWebhook(db: D1Database, accountId: string): Promise<Webhook> {
   const found = await findWebhook(db, accountId);
   if (found) return found;
-  // Of two that make a secret at once the first one counts for both.
+  // Of two parallel calls that create a secret the first one wins for both.
   await db.prepare("INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(accountId, newSecret()).run();
   return (await findWebhook(db, accountId))!;
 }
 
-/** The account's webhook as this isolate read it some seconds ago at most. */
+/** The account's webhook, cached for some seconds in this isolate. */
 export async function cachedWebhook(db: D1Database, accountId: string): Promise<Webhook> {
   const cached = cache.get(accountId);
   if (cached && cached.until > Date.now()) return cached.webhook;
@@ -55,8 +55,8 @@ export async function setEndpoint(db: D1Database, accountId: string, url: string
 }
 
 /**
- * Replaces the account's secret and returns the new one. The one before it signs beside it for a day; one before that stops at once, so
- * that two rotations take a secret out of use that somebody else has read.
+ * Replaces the account's secret and returns the new one. The previous secret also signs for a day; the one before that stops at once, so
+ * that two rotations revoke a leaked secret.
  */
 export async function rotateSecret(db: D1Database, accountId: string): Promise<string> {
   const secret = newSecret();
@@ -75,6 +75,6 @@ export async function rotateSecret(db: D1Database, accountId: string): Promise<s
 export const signingSecrets = ({ secret, oldSecret, rotatedAt }: Webhook, now: number): string[] =>
   oldSecret !== null && now < (rotatedAt ?? 0) + oldSecretMs ? [secret, oldSecret] : [secret];
 
-/** The statement that reads the account's endpoint (`url`); no row when it never had a webhook. */
-export const selectEndpoint = (db: D1Database, accountId: string) =>
-  db.prepare("SELECT url FROM webhook WHERE account_id = ?1 AND url IS NOT NULL").bind(accountId);
+/** Whether the account has an endpoint. */
+export const hasEndpoint = async (db: D1Database, accountId: string): Promise<boolean> =>
+  (await db.prepare("SELECT 1 FROM webhook WHERE account_id = ?1 AND url IS NOT NULL").bind(accountId).first()) !== null;

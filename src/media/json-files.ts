@@ -11,15 +11,15 @@ export interface JsonFilesOptions<T> {
   maxRest: number;
   /** How deep objects and arrays may be nested. */
   maxDepth: number;
-  /** Whether a file may stand at a place. Asked for long strings alone. */
+  /** True if the string at this path is a file. Only called for long strings. */
   isFileAt: (path: JsonPath) => boolean;
-  /** Takes a file. The body is read on only as the file is; what it throws ends the reading. */
+  /** Receives a file. The body is read only as fast as the file; an error that it throws ends the reading. */
   take: (bytes: AsyncIterable<Uint8Array>) => Promise<T>;
-  /** Filled with what `take` made, by what stands in the value in the file's place. No sender can write that, since a part of it is random. */
+  /** The results of `take`, by the placeholder that replaces each file in the value. Senders cannot guess a placeholder, because it contains a random part. */
   files: Map<string, T>;
 }
 
-/** A string stays in the value up to so many characters as written. */
+/** Strings up to this length (as written, with escapes) stay in the value. */
 const shortString = 2048;
 
 /**

@@ -72,7 +72,7 @@ async function readMoov(read: ReadRange, size: number): Promise<Uint8Array | und
 // The offsets below are those of ISO/IEC 14496-12, part 8. Version 1 of a box has 64-bit times instead of 32-bit ones.
 
 function parseFacts(moov: Uint8Array): VideoFacts | undefined {
-  let picture: { width: number; height: number; seconds: number | undefined } | undefined;
+  let track: { width: number; height: number; seconds: number | undefined } | undefined;
   let hasAudio = false;
   for (const { type, body } of boxesIn(moov)) {
     if (type !== "trak") continue;
@@ -80,10 +80,10 @@ function parseFacts(moov: Uint8Array): VideoFacts | undefined {
     const hdlr = mdia && findBox(mdia, "hdlr");
     const handler = hdlr && fourLetters(hdlr, 8);
     if (handler === "soun") hasAudio = true;
-    if (handler === "vide") picture ??= parsePixels(body, mdia);
+    if (handler === "vide") track ??= parsePixels(body, mdia);
   }
-  const seconds = movieSeconds(moov) ?? picture?.seconds;
-  return picture && seconds ? { width: picture.width, height: picture.height, seconds, hasAudio } : undefined;
+  const seconds = movieSeconds(moov) ?? track?.seconds;
+  return track && seconds ? { width: track.width, height: track.height, seconds, hasAudio } : undefined;
 }
 
 function parsePixels(trak: Uint8Array, mdia: Uint8Array | undefined) {

@@ -9,10 +9,10 @@ export class StillError extends Error {
  * Returns the frame at `seconds` as PNG. Throws `StillError` when the video or the time cannot be used; other errors pass through.
  * Options: Cloudflare's `MediaTransformationOutputOptions`.
  */
-export async function cutStill(media: MediaBinding, film: ReadableStream<Uint8Array>, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function cutStill(media: MediaBinding, video: ReadableStream<Uint8Array>, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
   const response = await transformed(() =>
     media
-      .input(film)
+      .input(video)
       .output({ mode: "frame", time: `${seconds}s`, format: "png" })
       .response(),
   );
@@ -20,11 +20,11 @@ export async function cutStill(media: MediaBinding, film: ReadableStream<Uint8Ar
 }
 
 /** Whether the video has audible sound between these seconds. */
-export async function isAudible(media: MediaBinding, film: ReadableStream<Uint8Array>, start: number, end: number): Promise<boolean> {
+export async function isAudible(media: MediaBinding, video: ReadableStream<Uint8Array>, start: number, end: number): Promise<boolean> {
   try {
     const response = await transformed(() =>
       media
-        .input(film)
+        .input(video)
         .output({ mode: "audio", ...between(start, end), format: "m4a" })
         .response(),
     );
@@ -39,13 +39,13 @@ export async function isAudible(media: MediaBinding, film: ReadableStream<Uint8A
 /** Returns the part between these seconds, with sound, as MP4. Throws like `cutStill`. */
 export async function cutClip(
   media: MediaBinding,
-  film: ReadableStream<Uint8Array>,
+  video: ReadableStream<Uint8Array>,
   start: number,
   end: number,
 ): Promise<ReadableStream<Uint8Array>> {
   const response = await transformed(() =>
     media
-      .input(film)
+      .input(video)
       .output({ mode: "video", ...between(start, end) })
       .response(),
   );

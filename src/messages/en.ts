@@ -11,6 +11,7 @@ export default {
   unauthorized: "The API key is missing or not valid.",
   cost_limit_exceeded: "The price is higher than max_cost.",
   insufficient_quota: "The balance is insufficient.",
+  budget_exceeded: "The budget of this period is used up.",
   key_scope: "The API key or token may not do this.",
   token_exhausted: "The token is used up.",
   invalid_signature: "The signature of this URL is not valid.",

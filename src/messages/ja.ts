@@ -12,6 +12,7 @@ export default {
   unauthorized: "API キーがないか、無効です。",
   cost_limit_exceeded: "価格が max_cost を超えています。",
   insufficient_quota: "残高が不足しています。",
+  budget_exceeded: "この期間の予算を使い切りました。",
   key_scope: "この API キーまたはトークンではこの操作はできません。",
   token_exhausted: "トークンを使い切りました。",
   invalid_signature: "この URL の署名は無効です。",

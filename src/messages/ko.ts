@@ -12,6 +12,7 @@ export default {
   unauthorized: "API 키가 없거나 올바르지 않습니다.",
   cost_limit_exceeded: "가격이 max_cost보다 높습니다.",
   insufficient_quota: "잔액이 부족합니다.",
+  budget_exceeded: "이번 기간의 예산을 모두 사용했습니다.",
   key_scope: "이 API 키 또는 토큰으로는 이 작업을 할 수 없습니다.",
   token_exhausted: "토큰을 모두 사용했습니다.",
   invalid_signature: "이 URL의 서명이 올바르지 않습니다.",

@@ -12,6 +12,7 @@ export default {
   unauthorized: "API 密钥缺失或无效。",
   cost_limit_exceeded: "价格高于 max_cost。",
   insufficient_quota: "余额不足。",
+  budget_exceeded: "本周期的预算已用完。",
   key_scope: "该 API 密钥或令牌无权执行此操作。",
   token_exhausted: "该令牌已用完。",
   invalid_signature: "该链接的签名无效。",

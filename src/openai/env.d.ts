@@ -1,6 +1,8 @@
-/** Variables of the OpenAI Worker, typed by hand from its wrangler.toml. */
+/** Bindings and variables of the OpenAI Worker, typed by hand from its wrangler.toml. */
 
 interface OpenAiBindings {
-  /** Names of models that stand for the gateway's own, over the defaults */
+  /** What of a request has been tried already: a repeat is not made and paid again */
+  ATTEMPTS: DurableObjectNamespace<import("./attempt-object.ts").AttemptObject>;
+  /** Names of models that stand for the gateway's own, over `src/openai/aliases.json` */
   ALIASES?: unknown;
 }

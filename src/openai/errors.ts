@@ -1,10 +1,15 @@
 /** Errors in OpenAI's shape, and how the gateway's own become them. The only place where error answers are made. */
 
-import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { chooseLanguage } from "../messages/language.ts";
+import { say, type Sentence, sayViolation } from "./messages.ts";
+import type { AppContext } from "./paths.ts";
 
-/** Headers of a refusal that callers act on. */
-const kept = ["retry-after", "www-authenticate", "allow", "content-language", "vary", /^x-ratelimit-/];
+interface Details {
+  param?: string | null;
+  code?: string | null;
+  headers?: Record<string, string>;
+}
 
 /** An error as OpenAI's clients know it: `{error: {message, type, param, code}}`. */
 export class OpenAiError extends Error {
@@ -14,11 +19,7 @@ export class OpenAiError extends Error {
   readonly code: string | null;
   readonly headers: Record<string, string>;
 
-  constructor(
-    status: number,
-    message: string,
-    { param = null, code = null, headers = {} }: { param?: string | null; code?: string | null; headers?: Record<string, string> } = {},
-  ) {
+  constructor(status: number, message: string, { param = null, code = null, headers = {} }: Details = {}) {
     super(message);
     this.status = status;
     this.param = param;
@@ -31,6 +32,28 @@ export class OpenAiError extends Error {
     return { message: this.message, type: toType(this), param: this.param, code: this.code };
   }
 }
+
+const languageOf = (c: AppContext) => chooseLanguage(c.req.query("language"), c.req.header("accept-language"));
+
+/** An error that one of our own sentences describes. */
+export const refuse = (c: AppContext, status: number, sentence: Sentence, values?: Record<string, string>, details?: Details) =>
+  new OpenAiError(status, say(languageOf(c), sentence, values), details);
+
+/** An error of the gateway's own, found before it is asked. */
+export const refuseLike = (c: AppContext, status: number, code: string) =>
+  toError({ message: say(languageOf(c), code), code }, status, status === 503 ? { "retry-after": "1" } : {});
+
+/** 400 for a field that breaks a rule: one of ours, or of the gateway's own (`required`, `not_one_of`, `wrong_type`). */
+export const refuseField = (c: AppContext, param: string, rule: string, values?: Record<string, string | number>) =>
+  new OpenAiError(400, sayViolation(languageOf(c), param, rule, values), { param });
+
+/** Rethrows what the gateway has against a field under the name that OpenAI's callers know it by. */
+export const renameField = (rename: (param: string) => string | undefined) => (error: unknown) => {
+  if (!(error instanceof OpenAiError) || error.param === null) throw error;
+  const param = rename(error.param) ?? error.param;
+  const message = error.message.startsWith(error.param) ? param + error.message.slice(error.param.length) : error.message;
+  throw new OpenAiError(error.status, message, { param, code: error.code, headers: error.headers });
+};
 
 /** OpenAI's word for the kind of an error. */
 function toType({ status, code }: OpenAiError): string {
@@ -51,21 +74,33 @@ const changed: Record<string, { status?: number; code?: string | null }> = {
   invalid_request: { code: null },
 };
 
-/** OpenAI's clients repeat 408, 409, 429 and 5xx by themselves: these come out the same each time. */
-const isFutile = (status: number, code: string | null) => status === 504 || status === 409 || code === "insufficient_quota";
-
-/** A refusal of the gateway as OpenAI would have said it. Details of further violations stay in the message's place: the first. */
-export async function toOpenAiError(response: Response): Promise<OpenAiError> {
-  const { error } = await response.json<{ error: { message: string; code: string; param: string | null } }>();
-  const { status = response.status, code = error.code } = changed[error.code] ?? {};
-  const headers = [...response.headers].filter(([name]) => kept.some((one) => (typeof one === "string" ? one === name : one.test(name))));
-  return new OpenAiError(status, error.message, { param: error.param, code, headers: Object.fromEntries(headers) });
+/** An error of the gateway, by its own code, as OpenAI would have said it. */
+export function toError(
+  { message, code, param = null }: { message: string; code: string; param?: string | null },
+  status: number,
+  headers: Record<string, string> = {},
+): OpenAiError {
+  const change = changed[code] ?? {};
+  return new OpenAiError(change.status ?? status, message, { param, code: "code" in change ? (change.code ?? null) : code, headers });
 }
 
+/** Headers of a refusal that callers act on. */
+const kept = /^(?:retry-after|www-authenticate|allow|content-language|vary|x-ratelimit-.*)$/;
+
+/** A refusal of the gateway as OpenAI would have said it. */
+export async function toOpenAiError(response: Response): Promise<OpenAiError> {
+  const { error } = await response.json<{ error: { message: string; code: string; param: string | null } }>();
+  return toError(error, response.status, Object.fromEntries([...response.headers].filter(([name]) => kept.test(name))));
+}
+
+/** OpenAI's clients repeat 409, 429 and 5xx by themselves: these come out the same each time. */
+const isFutile = ({ status, code }: OpenAiError) => status === 409 || code === "insufficient_quota";
+
 /** Answers whatever was thrown. */
-export function onError(thrown: Error, c: Context): Response {
-  if (!(thrown instanceof OpenAiError)) console.error(JSON.stringify({ event: "openai", outcome: "internal_error", error: thrown.stack }));
-  const error = thrown instanceof OpenAiError ? thrown : new OpenAiError(500, "The server had an error while processing your request.");
-  const headers = { ...error.headers, ...(isFutile(error.status, error.code) && { "x-should-retry": "false" }) };
+export function onError(thrown: Error, c: AppContext): Response {
+  const isOurs = thrown instanceof OpenAiError;
+  if (!isOurs) console.error(JSON.stringify({ unit: "openai", outcome: "internal_error", error: thrown.stack ?? String(thrown) }));
+  const error = isOurs ? thrown : refuse(c, 500, "server_error");
+  const headers = { ...error.headers, ...(isFutile(error) && { "x-should-retry": "false" }) };
   return c.json({ error: error.body }, error.status as ContentfulStatusCode, headers);
 }

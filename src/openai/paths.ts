@@ -2,21 +2,40 @@
 
 import { type Context, Hono } from "hono";
 import type { WorkerBehind } from "../gateway-api.ts";
-import { ask, passOn } from "./ask.ts";
-import { onError, OpenAiError } from "./errors.ts";
+import { modelEntry, modelList } from "./models.ts";
+import { complete } from "./chat.ts";
+import { onError, refuse } from "./errors.ts";
+import { respond } from "./responses/responses.ts";
+import { editImages, generateImages } from "./images.ts";
+import { createVideo, deleteVideo, downloadVideo, listVideos, remixVideo, retrieveVideo } from "./videos.ts";
 
 /** The gateway's API, handed over with each request. */
 export type Api = Parameters<WorkerBehind["open"]>[1];
-export type OpenAiEnv = OpenAiBindings;
 export interface AppEnv {
-  Bindings: OpenAiEnv & { API: Api };
+  Bindings: OpenAiBindings & { API: Api };
 }
 export type AppContext = Context<AppEnv>;
+
+const unknown = (c: AppContext) => {
+  throw refuse(c, 404, "invalid_url", { method: c.req.method, path: c.req.path });
+};
 
 /** Answers what is asked below /openai/v1. */
 export const paths = new Hono<AppEnv>({ strict: false })
   .basePath("/openai/v1")
   .onError(onError)
-  .notFound((c) => onError(new OpenAiError(404, `Invalid URL (${c.req.method} ${c.req.path})`), c))
-  .get("/models", async (c) => passOn(await ask(c, "/v1/models")))
-  .get("/models/:id", async (c) => passOn(await ask(c, `/v1/models/${encodeURIComponent(c.req.param("id"))}`)));
+  .notFound(unknown)
+  .post("/chat/completions", complete)
+  .post("/responses", respond)
+  .get("/models", modelList)
+  .get("/models/:id", modelEntry)
+  .post("/images/generations", generateImages)
+  .post("/images/edits", editImages)
+  .get("/videos", listVideos)
+  .post("/videos", createVideo)
+  // No ids of videos.
+  .on(["GET", "POST", "DELETE"], ["/videos/edits", "/videos/extensions"], unknown)
+  .get("/videos/:id", retrieveVideo)
+  .delete("/videos/:id", deleteVideo)
+  .get("/videos/:id/content", downloadVideo)
+  .post("/videos/:id/remix", remixVideo);

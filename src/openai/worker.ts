@@ -1,9 +1,11 @@
 /** The OpenAI Worker: OpenAI's API at /openai/v1. The gateway hands it each request, and its own API with it. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { type Api, type OpenAiEnv, paths } from "./paths.ts";
+import { type Api, paths } from "./paths.ts";
 
-export default class OpenAi extends WorkerEntrypoint<OpenAiEnv> {
+export { AttemptObject } from "./attempt-object.ts";
+
+export default class OpenAi extends WorkerEntrypoint<OpenAiBindings> {
   async open(request: Request, api: Api): Promise<Response> {
     return paths.fetch(request, { ...this.env, API: api }, this.ctx);
   }

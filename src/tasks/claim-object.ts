@@ -1,37 +1,36 @@
-/** An idempotency key of an account: remembers for a day which task it stands for, and lets one submission in at a time. */
+/** An idempotency key of an account: stores for a day which task it belongs to, and admits one submission at a time. */
 
 import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../ids.ts";
 import type { Submission } from "./record.ts";
 import type { CreateAnswer } from "./creating.ts";
+import { claimMs } from "./task.ts";
 
 interface Claim {
   taskId: string;
   fingerprint: string;
-  /** Milliseconds since the epoch; the alarm that removes the claim may come late. */
+  /** Milliseconds since the epoch; the alarm that deletes the claim may be late. */
   until: number;
 }
 
-const claimMs = 86_400_000;
-
-export type ClaimAnswer = CreateAnswer | { refused: "conflict" };
+export type ClaimAnswer = CreateAnswer;
 
 export class ClaimObject extends DurableObject<Env> {
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** The task this key stands for, if it was used; `conflict` when it was for another request. */
+  /** The task of this key, if it was used; `conflict` if it was used for another request. */
   async find(fingerprint: string): Promise<{ taskId: string } | "conflict" | null> {
     const claim = this.#claim();
     return claim ? (claim.fingerprint === fingerprint ? { taskId: claim.taskId } : "conflict") : null;
   }
 
   /**
-   * Creates the task, or answers with the one this key created before. `fingerprint` stands for the endpoint and body.
-   * The claim is written before the task, so a repeat after a crash finds the same id; a refused submission leaves none.
+   * Creates the task, or returns the one that this key created before. `fingerprint` identifies the endpoint and body.
+   * The claim is written before the task, so that a repeat after a crash finds the same id; a refused submission leaves none.
    */
   submit(taskId: string, fingerprint: string, submission: Submission): Promise<ClaimAnswer> {
     const turn = this.#queue.then(() => this.#submit(taskId, fingerprint, submission));
-    this.#queue = turn.catch(() => undefined); // its caller hears of the fault; the next in the queue has its own turn
+    this.#queue = turn.catch(() => undefined); // the fault is thrown to its own caller; the next one in the queue runs regardless
     return turn;
   }
 
@@ -47,7 +46,8 @@ export class ClaimObject extends DurableObject<Env> {
     }
     const id = toObjectId(this.env.TASKS, earlier?.taskId ?? taskId)!;
     const answer = await this.env.TASKS.get(id).create(submission);
-    if ("refused" in answer) await this.ctx.storage.deleteAll();
+    // A key whose task was deleted stays used: a late repeat must not make and charge another.
+    if ("refused" in answer && answer.refused !== "conflict") await this.ctx.storage.deleteAll();
     return answer;
   }
 

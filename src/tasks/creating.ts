@@ -6,8 +6,11 @@ import type { RecordStore } from "./record-store.ts";
 import { logFields, removeInputs, reservePrice, returnPrice } from "./settle.ts";
 import * as transitions from "./task.ts";
 
-/** The new task, or why there is none. */
-export type CreateAnswer = { task: Task; created: boolean } | { refused: "insufficient" | "too_many" | "token" | "unavailable" };
+/** The new task, or why there is none. `conflict`: its owner has deleted it. */
+export type CreateAnswer =
+  | { task: Task; created: boolean }
+  /** `until` is the end of the budget's window, milliseconds. */
+  | { refused: "insufficient" | "too_many" | "budget" | "token" | "unavailable" | "conflict"; until?: number };
 
 /** Writes the record, holds the price, and sends the message by `send`. */
 export async function createTask(
@@ -20,10 +23,12 @@ export async function createTask(
   const known = record.task;
   const task = record.commit(known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now()));
   try {
-    const answer = await reservePrice(task, env);
-    if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up meanwhile
+    const given = await reservePrice(task, env);
+    const { answer } = given;
+    if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up in the meantime
     if (answer !== "reserved") {
       await forget(task, record, env);
+      if (answer === "budget") return { refused: answer, until: given.until! };
       return { refused: answer === "closed" ? "unavailable" : answer };
     }
   } catch (error) {
@@ -32,14 +37,14 @@ export async function createTask(
     if (record.task === task) await abandon(task, record, env);
     return { refused: "unavailable" };
   }
-  const accepted = record.commit(transitions.reserved(task, Date.now()));
+  const accepted = record.commit(transitions.reserved(task));
   await send(accepted);
   return { task: accepted, created: true };
 }
 
 /** Ends a task that no caller knows of: returns what the ledger may hold, then leaves nothing. */
 export async function abandon(given: OpenTask, record: RecordStore, env: Env): Promise<void> {
-  // A new value, so that a reservation that still answers finds its task given up.
+  // A new value, so that a reservation that answers later finds its task given up.
   const task = record.commit(transitions.abandoned(given, Date.now()));
   try {
     await returnPrice(task, env);

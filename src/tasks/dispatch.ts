@@ -1,4 +1,4 @@
-/** The consumer of the queues: does the slow work that task objects lease to it. It decides nothing and may die at any point. */
+/** The queue consumer: does the slow work that task objects lease to it. It owns no state and may crash at any point. */
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toObjectId } from "../ids.ts";
@@ -23,13 +23,13 @@ interface DispatchMessage {
 }
 
 const defaultPollMs = 2_000;
-/** How wrangler.toml names the queues of messages that were given up, and of calls to receivers; a deployment adds its environment's name. */
+/** The names in wrangler.toml of the dead-letter queue and the callback queue; a deployment appends its environment's name. */
 const isDeadLetterQueue = (queue: string) => queue.startsWith("gateway-dead");
 const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
 
 /**
- * Works through a batch. Work is claimed and done one after the other: an invocation has six connections, and the clock of a request that
- * waits for one of them would run. wrangler.toml asks for one message a batch, so this holds only for batches of another configuration.
+ * Processes a batch. Work is claimed and done one after the other: an invocation has six connections, and the timeout of a request that
+ * waits for one of them would run. wrangler.toml sets one message per batch, so this only matters with another configuration.
  */
 export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
   if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.map((message) => handleDeadLetter(message, env)));
@@ -42,13 +42,13 @@ async function deliver(message: Message<DispatchMessage>, env: Env): Promise<voi
     if (work) await perform(work, env, objectOf(message, env));
     message.ack();
   } catch (error) {
-    // Only our own object did not answer: what providers and storage do wrong is reported to it. The queue tries again.
+    // Only our own object did not answer: faults of providers and storage are reported to it. The queue redelivers.
     alert("dispatch", { task: message.body.taskId, attempt: message.attempts, outcome: "fault" }, error);
     message.retry({ delaySeconds: Math.min(60, 2 ** message.attempts) });
   }
 }
 
-/** A dead letter ends its task: nobody will do the work. */
+/** A message in the dead-letter queue ends its task, because the work will not be done. */
 async function handleDeadLetter(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
     await taskStub(message, env)?.failDeadLetter();
@@ -64,7 +64,7 @@ function taskStub(message: Message<DispatchMessage>, env: Env): DurableObjectStu
   return id && env.TASKS.get(id);
 }
 
-/** The object that leased the work, as a consumer reaches it or as it is. Both say whether the lease is still good. */
+/** The object that leased the work, with and without retries. `isWanted` is false once the lease is over. */
 interface LeaseGiver {
   holdsLease(lease: string): Promise<boolean>;
   report(lease: string, outcome: StepOutcome): Promise<boolean>;
@@ -72,15 +72,15 @@ interface LeaseGiver {
 
 const objectOf = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
   holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
-  // What was made must not be lost to an object that is just being moved.
+  // A report of outputs must not be lost to an object that is being relocated.
   report: (lease, outcome) =>
     retry("report", message.body.taskId, async () => (await taskStub(message, env)?.report(lease, outcome)) ?? false),
 });
 
-/** Does leased work and reports it to its object. Throws only what the object's `report` throws. */
+/** Does leased work and reports it to its object. Throws only errors of the object's `report`. */
 export async function perform({ step, lease, task }: Work, env: Env, object: LeaseGiver): Promise<void> {
   const started = Date.now();
-  // An object that does not answer now does not stop the work: it decides when the outcome is reported.
+  // An object that does not answer does not stop the work: it decides when the outcome is reported.
   const isWanted = () => object.holdsLease(lease).catch(() => true);
   const outcome = await runStep({ step, lease, task }, isWanted, env);
   const isTaken = await object.report(lease, outcome);
@@ -89,7 +89,7 @@ export async function perform({ step, lease, task }: Work, env: Env, object: Lea
     ...logFields(task),
     step,
     outcome: isTaken ? outcome.outcome : "too_late",
-    // Made and not wanted any more: what the caller would have paid for it, in millionths.
+    // Generated but no longer wanted: the price that the caller would have paid, in millionths.
     ...(!isTaken && step === "start" && outcome.outcome === "completed" && { cost: task.submission.price }),
     ms: Date.now() - started,
   };
@@ -97,7 +97,7 @@ export async function perform({ step, lease, task }: Work, env: Env, object: Lea
   else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
 }
 
-/** Does the step. Never throws: whatever goes wrong has a name in `StepOutcome`. */
+/** Does the step. Never throws: every fault has a name in `StepOutcome`. */
 async function runStep({ step, lease, task }: Work, isWanted: () => Promise<boolean>, env: Env): Promise<StepOutcome> {
   const { submission } = task;
   const { provider: name } = currentRoute(task);
@@ -113,7 +113,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
             startWhileWanted(open.job, isWanted, (job) => provider.start(job, signal)),
           )
         : await provider.poll(task.operation!);
-    // An input that broke off half-way may have looked whole to the provider.
+    // An input that broke off half-way may have looked complete to the provider.
     if (open.inputFault() !== undefined) throw open.inputFault();
     switch (answer.status) {
       case "accepted":
@@ -135,7 +135,7 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
 const storeWithTimeout = (task: Task, lease: string, made: Succeeded, env: Env) =>
   withTimeout(storeOutputs(task, lease, made, env), collectTimeoutMs[task.submission.kind]);
 
-/** Stores what a start made at once. It is made and paid for: when it cannot be stored it is asked for by its handle, and never made again. */
+/** Stores the immediate outputs of a start. They are generated and paid for: if storing fails they are fetched by their operation, and never generated again. */
 async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded, env: Env): Promise<StepOutcome> {
   try {
     return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
@@ -143,7 +143,7 @@ async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded,
     const { operation } = made;
     if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs };
   }
-  // Its bytes are all there is of it: once more.
+  // The bytes exist nowhere else: store once more.
   try {
     return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
   } catch (error) {
@@ -161,14 +161,14 @@ function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): St
   if (error instanceof ProviderError && error.account) markUnhealthy(route);
   if (step === "start") {
     const isUntouched = error instanceof ProviderError && error.nothingAccepted;
-    // Accepted or not, nobody knows: asking again, here or elsewhere, could make and bill it twice.
+    // Outcome unknown: a retry, here or on another route, could generate and bill it twice.
     if (!isUntouched && !providerNamed(env, route.provider).repeatable) return { outcome: "lost", reason };
   } else if (error instanceof TooLargeError || (error instanceof BadOutputError && task.faults >= 2))
-    // It may have come broken: what is wrong three times is what the provider made.
+    // A bad file may be a broken download: retry twice, then treat it as the provider's output.
     return { outcome: "lost", reason };
   if (error instanceof ProviderError) {
     const { nothingAccepted: isUntouched, retryAfterMs } = error;
-    // What is made and paid for waits, until the deadline, for an operator who mends credentials or switches the provider on again.
+    // Finished work waits, until the deadline, for the operator to fix the credentials or switch the provider on again.
     const retryable = error.retryable || (step === "collect" && (error.account || isUntouched));
     return { outcome: "fault", reason, retryable, isUntouched, retryAfterMs };
   }

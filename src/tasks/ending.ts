@@ -13,7 +13,7 @@ import type { RecordStore } from "./record-store.ts";
 import { logFields, settleTask } from "./settle.ts";
 import type { FinalDue } from "./task.ts";
 
-/** Settles the task and begins its callback. What does not answer is asked again by the alarm. */
+/** Settles the task and begins its callback. Failed calls are retried by the alarm. */
 export async function settleEnded(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
   const started = Date.now();
   const { charged, error } = task;
@@ -23,7 +23,7 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
     if (record.task !== task) return;
     const { assetMs, recordMs } = lifeTimes(env);
     const settled = outcomes.settled(task, assetMs, recordMs);
-    // Its owner may have asked for it already.
+    // Its owner may have requested it already.
     const begins = isNotified && !settled.callback;
     const next = record.commit(begins ? callbacks.callbackBegun(settled, Date.now()) : settled);
     if (begins) await sendCallback(next, record, env);

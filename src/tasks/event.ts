@@ -1,17 +1,17 @@
-/** The event of a task's end: its id, its type, and the message that a callback carries. */
+/** The event of a task's end: its id, its type, and the body of its callback. */
 
 import type { FinalTask } from "./record.ts";
 import { signLinks, taskData } from "./views.ts";
 
-/** A task has one event. Its id names the event in `/v1/events` and is the `webhook-id` of every attempt of its callback. */
+/** A task has one event. Its id is the event's in `/v1/events` and the `webhook-id` of every attempt of its callback. */
 export const toEventId = (taskId: string) => taskId.replace(/^task_/, "evt_");
 
-/** The id of the task whose event this is; undefined when the text is no event's id. */
+/** The id of the event's task; undefined if the text is not an event id. */
 export const eventTaskId = (eventId: string) => (eventId.startsWith("evt_") ? eventId.replace(/^evt_/, "task_") : undefined);
 
 export const eventType = (outcome: string) => (outcome === "completed" ? "task.completed" : "task.failed");
 
-/** The body of a final task's callback, as text: it is signed as it is sent. `base` is where the URLs of assets begin. */
+/** The body of a final task's callback as text, because exactly these bytes are signed. `base` is the base URL of assets. */
 export async function writeEvent(task: FinalTask, base: string, secret: () => string): Promise<string> {
   const links = await signLinks(task, base, secret);
   return JSON.stringify({

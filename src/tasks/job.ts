@@ -1,4 +1,4 @@
-/** From a task's record to the job a provider is given: its inputs become things that can be opened. */
+/** Turns a task's record into a provider's job: its inputs become readers. */
 
 import { type Asset, characterPicture, openAsset } from "../assets.ts";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
@@ -18,13 +18,13 @@ import { currentRoute, type Input, type Source, type Submission, type Task } fro
 const maxSourceBytes = 64 * 1024 * 1024;
 const fetchTimeoutMs = 30_000;
 
-/** A job and what broke while the provider read its inputs: a fault of the caller's host, whatever the provider makes of it. */
+/** A job, and the error of an input that broke while the provider read it: the caller's host is at fault, whatever error the provider reports. */
 export interface OpenJob {
   job: Job;
   inputFault(): unknown;
 }
 
-/** What a submission asks of the provider of a route, before anything is opened. */
+/** The generation request for the provider of a route, before any input is opened. */
 export function toRequest(
   submission: Pick<Submission, "kind" | "parameters" | "characters" | "source"> & { inputs: GenerationRequest["images"] },
   route: Route,
@@ -46,7 +46,7 @@ export function toRequest(
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
     images: inputs.map(({ role, url }) => ({ role, ...(url !== undefined && { url }) })),
-    // A handle means something only to the provider that gave it.
+    // A handle is valid only for the provider that issued it.
     characters: characters.map(({ username, displayName, provider, handle }) => ({
       username,
       displayName,
@@ -56,19 +56,19 @@ export function toRequest(
   };
 }
 
-/** The job for the route that is being tried. The clock stands still while a picture waits for its turn; `keep` is the job's own. */
+/** The job for the current route. Its timeout is paused while an image waits for a permit; `keep` is the job's own. */
 export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep"]): OpenJob {
   const { submission } = task;
   const { timestamps } = submission.parameters;
   const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
   let fault: unknown;
   const note = (error: unknown) => (fault ??= error);
-  // Records from before roles were resolved at submission have none.
+  // Records from before roles were resolved at submission have no roles.
   const inputs = resolveRoles(submission.kind, submission.inputs);
   const request = toRequest({ ...submission, inputs }, currentRoute(task));
   const job: Job = {
     ...request,
-    // Routes may share a provider: the next route's work must not be answered with the earlier one's.
+    // Routes may share a provider: the next route must not get the earlier route's result.
     key: task.route === 0 ? task.id : `${task.id}-${task.route}`,
     keep,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
@@ -97,7 +97,7 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
         return await turns[key === undefined ? "fetched" : "stored"].take(
           () => {
             release();
-            return usePicture(bytes(), use);
+            return useImage(bytes(), use);
           },
           () => new ProviderError("busy", "too many images are being read"),
         );
@@ -109,17 +109,17 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
 }
 
 /**
- * An isolate does the work of many tasks, and has 128 MB for their pictures. Pictures at callers' addresses have turns of their own, for
- * their hosts may be slow, which must not hold up those that are here.
+ * An isolate works on many tasks, and has 128 MB for their images. Images at callers' URLs have a semaphore of their own, because
+ * their hosts may be slow and must not delay stored images.
  */
 const turns = {
   stored: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
   fetched: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
 };
 
-async function usePicture<T>(
+async function useImage<T>(
   reading: Promise<Uint8Array<ArrayBuffer>>,
-  use: (picture: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>,
+  use: (image: { bytes: Uint8Array<ArrayBuffer>; type: string }) => Promise<T>,
 ): Promise<T> {
   const bytes = await reading;
   try {
@@ -127,7 +127,7 @@ async function usePicture<T>(
     if (!type) throw new InputError("not a PNG, JPEG or WebP image");
     return await use({ bytes, type });
   } finally {
-    // At once: the garbage collector would let those of several tasks come together.
+    // Released at once, because garbage of several tasks could add up.
     bytes.buffer.transfer(0);
   }
 }
@@ -154,7 +154,7 @@ async function openStoredVideo(asset: Asset, env: Env): Promise<ReadableStream<U
   return object.body;
 }
 
-/** The same stream; what it breaks with is noted as the input's fault. */
+/** Passes the stream on; its error is recorded as the input's fault. */
 function watched(body: ReadableStream<Uint8Array>, note: (fault: unknown) => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({
@@ -171,12 +171,12 @@ function watched(body: ReadableStream<Uint8Array>, note: (fault: unknown) => voi
   });
 }
 
-/** A host that may answer later is a fault that may pass, everything else is the caller's mistake. */
+/** A host that may answer later is a temporary fault, everything else is the caller's fault. */
 function asInputFault(error: unknown): unknown {
   return error instanceof NetError ? new InputError(error.message, { retryable: error.retryable, cause: error }) : error;
 }
 
-/** Reads a caller's URL. Throws what `asInputFault` makes of it. */
+/** Fetches a caller's URL. Throws the result of `asInputFault`. */
 async function fetched<T>(
   url: string,
   rules: UrlRules,

@@ -8,7 +8,7 @@ import type { RecordStore } from "./record-store.ts";
 import { logFields } from "./settle.ts";
 import * as transitions from "./task.ts";
 
-/** Tells the queue of starts and collections that work waits. */
+/** Sends the message that a start or collection is waiting. */
 export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env): Promise<void> {
   const isSlow = task.step.do === "start" && answersWhenDone(env, currentRoute(task), task.submission.kind);
   try {
@@ -19,7 +19,7 @@ export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env
   }
 }
 
-/** Tells the queue of callbacks that a receiver has to be called. */
+/** Sends the message that a callback is waiting. */
 export async function sendCallback(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
   try {
     await env.NOTIFY.send({ taskId: task.id });

@@ -1,4 +1,4 @@
-/** Calls receivers back: one signed POST for each attempt that a task object leases out. It decides nothing and may crash at any point. */
+/** Calls receivers: one signed POST for each attempt that a task object leases out. It owns no state and may crash at any point. */
 
 import { allowsPrivateNetwork, assetBaseUrl, ownHosts, signingSecret } from "../config.ts";
 import { cachedWebhook, signingSecrets, type Webhook } from "../db/webhooks.ts";
@@ -13,13 +13,13 @@ import { toEventId, writeEvent } from "./event.ts";
 import type { FinalTask } from "./record.ts";
 import { logFields } from "./settle.ts";
 
-/** A call to make, under a lease that has to be shown with its report. */
+/** A call to make, under a lease that its report must contain. */
 export interface CallbackWork {
   lease: string;
   task: FinalTask;
 }
 
-/** Works on a message of the callback queue: claims the call, makes it, reports it. */
+/** Handles a message of the callback queue: claims the call, makes it, reports it. */
 export async function handleCallback(message: Message<{ taskId: string }>, env: Env): Promise<void> {
   const { taskId } = message.body;
   const id = toObjectId(env.TASKS, taskId);
@@ -37,7 +37,7 @@ export async function handleCallback(message: Message<{ taskId: string }>, env: 
   }
 }
 
-/** Calls the receiver of a final task once. Never throws: whatever goes wrong is part of the report. */
+/** Calls the receiver of a final task once. Never throws: every fault is part of the report. */
 export async function callReceiver(task: FinalTask, env: Env): Promise<CallbackReport> {
   const report = await callOnce(task, env);
   const outcome = report.outcome === "attempted" ? (report.fault ?? String(report.status)) : report.outcome;
@@ -59,7 +59,7 @@ async function callOnce(task: FinalTask, env: Env): Promise<CallbackReport> {
   }
 }
 
-/** Sends one signed message to a receiver. Throws only what is a fault of ours. */
+/** Sends one signed message to a receiver. Throws only internal faults. */
 export async function post(url: string, id: string, body: string, webhook: Webhook, own: string[], env: Env): Promise<Attempt> {
   const at = Date.now();
   const signature = await signMessage(signingSecrets(webhook, at), id, at, body);

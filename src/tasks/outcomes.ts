@@ -4,15 +4,15 @@ import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
 import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier } from "./hedge.ts";
 import { type CompletedTask, currentRoute, type FailedTask, type FinalTask, type OpenTask, type Result, type Task } from "./record.ts";
-import { backoff, progressAt, resendMs } from "./task.ts";
+import { backoff, claimMs, progressAt, resendMs } from "./task.ts";
 
 const settleRetryMs = 30_000;
 const mostStartFaults = 5;
-/** With another route at hand a provider that does not answer is not waited for. */
+/** If there is another route, a provider that does not answer is not waited for. */
 const mostFaultsBeforeNext = 1;
 const mostWaitBeforeNextMs = 2_000;
 
-/** A lease ran out: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
+/** A lease expired: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
 export function leaseExpired(task: OpenTask, now: number): Task {
   if (task.step.do !== "starting" && task.step.do !== "collecting") return task;
   if (!task.step.repeatable) return lost(task, now);
@@ -25,7 +25,7 @@ export function leaseExpired(task: OpenTask, now: number): Task {
   };
 }
 
-/** The provider works on it. */
+/** The provider accepted the work. */
 export const accepted = (task: OpenTask, operation: Operation, pollAfterMs: number, reportsProgress: boolean, now: number): OpenTask => ({
   ...task,
   operation,
@@ -35,7 +35,7 @@ export const accepted = (task: OpenTask, operation: Operation, pollAfterMs: numb
   step: { do: "poll", at: now + pollAfterMs },
 });
 
-/** Still working. */
+/** The provider is still working. */
 export const progressed = (
   { silentSince: _silentSince, ...task }: OpenTask,
   progress: number | undefined,
@@ -48,7 +48,7 @@ export const progressed = (
   step: { do: "poll", at: now + pollAfterMs },
 });
 
-/** The poll gave no verdict: it is asked again, until the deadline. */
+/** The poll gave no verdict: it is repeated until the deadline. */
 export const pollFailed = (task: OpenTask, retryAfterMs: number | undefined, now: number): OpenTask => ({
   ...task,
   silentSince: task.silentSince ?? now,
@@ -56,14 +56,14 @@ export const pollFailed = (task: OpenTask, retryAfterMs: number | undefined, now
   step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
 });
 
-/** The provider is done: its outputs wait to be fetched. */
+/** The provider is done: its outputs wait to be collected. */
 export const ready = (task: OpenTask, now: number): OpenTask => ({
   ...task,
   faults: 0,
   step: { do: "collect", at: now + resendMs, sent: 1 },
 });
 
-/** Work of a route that gave way has the first result. What the current route has accepted goes on until the result is stored. */
+/** An earlier route has the first result. The current route's accepted work continues until the result is stored. */
 export const earlierReady = (task: OpenTask, one: EarlierWork, now: number): OpenTask =>
   ready(
     { ...earlierResumed(task, one, now), earlier: [...(task.earlier ?? []).filter((other) => other !== one), ...toEarlier(task, now)] },
@@ -92,9 +92,9 @@ export function startFailed(
       step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
   if (isCollect) return lost(task, now);
-  // The caller's own host does not answer: no other provider would reach it.
+  // The caller's own host does not answer: no other provider could reach it.
   if (fault.code) return failed(task, fault.code, now);
-  // Accepted or not, nobody knows: made elsewhere too it could be made twice.
+  // Outcome unknown: another route could generate it twice.
   return isUnknown ? lost(task, now) : routeFailed(task, fault.reason, now);
 }
 
@@ -105,13 +105,13 @@ export function startFailed(
 export const providerFailed = (task: OpenTask, code: FailureCode, hedging: Hedging, now: number): Task =>
   code === "provider_error" && (hedging !== "off" || task.operation === undefined) ? routeFailed(task, code, now) : failed(task, code, now);
 
-/** The route's result cannot be had, and another route might make it twice: only work that was accepted before can still end it well. */
+/** The route's result is lost, and another route might make it twice: only earlier accepted work can still complete the task. */
 export function lost(task: OpenTask, now: number): Task {
   const earlier = nextEarlier(task);
   return earlier ? earlierResumed(task, earlier, now) : failed(task, "provider_error", now);
 }
 
-/** The next route under the same reservation; after the last one the task fails, unless a route that gave way may still make it. */
+/** Starts the next route with the same reservation; after the last one the task fails, unless an earlier route may still complete it. */
 function routeFailed(task: OpenTask, reason: string, now: number): Task {
   const next = nextRoute(task);
   return next === undefined ? lost(leaveRoute(task, reason), now) : startRoute(task, next, reason, now);
@@ -138,11 +138,11 @@ const startRoute = (task: OpenTask, route: number, reason: string, now: number):
   step: { do: "start", at: now, sent: 0 },
 });
 
-/** The end, good: what is charged is at most what was held, and less when fewer pictures came. */
+/** Completes the task: charges at most the reserved amount, and less if fewer images were made. */
 export function completed(task: OpenTask, result: Result, assetMs: number, now: number): CompletedTask {
   const { imagePrice, price } = task.submission;
   const charged = result.kind === "images" && imagePrice !== undefined ? Math.min(price, imagePrice * result.images.length) : price;
-  // Callers see whole seconds: the expiry is so many after the completion to the second.
+  // Callers see whole seconds: the expiry is exactly that many seconds after the completion.
   const finalAt = Math.floor(now / 1000) * 1000;
   return {
     ...task,
@@ -158,14 +158,14 @@ export function completed(task: OpenTask, result: Result, assetMs: number, now: 
   };
 }
 
-/** The end at the caller's request. Free, unless the operator charges for what the provider accepted and cannot cancel, or has made already. */
+/** Cancels the task at the caller's request. Free, unless the operator charges for work that the provider accepted and cannot cancel, or has already made. */
 export function cancelled(task: OpenTask, rules: { chargesAccepted: boolean; canCancel: boolean }, now: number): FailedTask {
   const isMade = task.step.do.startsWith("collect");
   const isCharged = rules.chargesAccepted && task.operation !== undefined && (isMade || !rules.canCancel);
   return { ...failed(task, "cancelled", now), charged: isCharged ? task.submission.price : 0 };
 }
 
-/** The end, bad: it costs nothing. */
+/** Fails the task without a charge. */
 export const failed = (task: OpenTask, error: FailureCode, now: number): FailedTask => ({
   ...task,
   ...releaseEarlier(task, now),
@@ -183,11 +183,28 @@ export const settleFailed = (task: FinalTask, now: number): FinalTask => ({
   step: { do: "settle", at: now + backoff(task.faults, 1_000, 60_000) },
 });
 
-/** The books are closed: what is left is to wait for the assets' expiry and the record's own end. */
+/** The task is settled: next are the expiry of its assets and the deletion of its record. */
 export function settled(task: FinalTask, assetMs: number, recordMs: number): FinalTask {
   const forget: FinalTask["step"] = { do: "forget", at: task.finalAt + recordMs };
   if (!task.mayHaveAssets) return { ...task, step: forget };
   return { ...task, step: { do: "erase", at: task.expiresAt ?? task.finalAt + assetMs } };
 }
 
-export const erased = (task: FinalTask, recordMs: number): FinalTask => ({ ...task, step: { do: "forget", at: task.finalAt + recordMs } });
+/**
+ * Deleted by its owner after the settlement: the files go now, with all that was asked for and made. The rest stays until no start can
+ * report an acceptance any more and no idempotency key leads here.
+ */
+export function deleted({ callback: _callback, ...task }: FinalTask, now: number): FinalTask {
+  const { source: _source, reference: _reference, callbackUrl: _callbackUrl, ...submission } = task.submission;
+  const rest = {
+    submission: { ...submission, parameters: {}, inputs: [], characters: [] },
+    isDeleted: true,
+    step: { do: "erase" as const, at: now },
+  };
+  return task.status === "completed" ? { ...task, ...rest, result: { kind: "images" as const, images: [] } } : { ...task, ...rest };
+}
+
+export const erased = (task: FinalTask, recordMs: number): FinalTask => ({
+  ...task,
+  step: { do: "forget", at: task.isDeleted ? Math.max(task.deadline, task.createdAt + claimMs) + 60_000 : task.finalAt + recordMs },
+});

@@ -1,4 +1,4 @@
-/** Brings what a provider made into R2 and describes it: the files decide what they are, not their sender. */
+/** Stores a provider's outputs in R2 and describes them: type and size come from the files, not from the provider. */
 
 import { type Asset, assetPrefix, openAsset, storeFile } from "../assets.ts";
 import { IMAGE_TYPE_BYTES, detectImageType } from "../media/image-type.ts";
@@ -14,12 +14,12 @@ import type { Result, Task } from "./record.ts";
 const maxOutputBytes = 512 * 1024 * 1024;
 const extensions: Record<string, string> = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" };
 
-/** The provider delivered something that is not what was asked for. */
+/** The provider's output is not of the requested kind. */
 export class BadOutputError extends Error {
   override readonly name = "BadOutputError";
 }
 
-/** Stores every output under names of this lease, so that no other consumer's files are touched, and tells the result. */
+/** Stores every output under names of this lease, so that no other consumer's files are overwritten, and returns the result. */
 export async function storeOutputs(task: Task, lease: string, made: Succeeded, { ASSETS: bucket, MEDIA: media }: Env): Promise<Result> {
   const { kind } = task.submission;
   const store = (output: Output, name: string, kindOfFile: "image" | "video") =>
@@ -37,7 +37,7 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, {
     case "remix": {
       const video = await store(first, "0", "video");
       const facts = await readVideoFacts((offset, length) => readRange(bucket, video.key, offset, length), video.bytes);
-      if (!facts) throw new BadOutputError("the film cannot be read");
+      if (!facts) throw new BadOutputError("the video cannot be read");
       const thumbnail =
         first.thumbnail ?? (media && task.submission.parameters.thumbnail ? still(media, bucket, video.key, facts.seconds / 2) : undefined);
       const stored = thumbnail && (await store(thumbnail, "thumbnail", "image").catch(withoutThumbnail(task)));
@@ -58,17 +58,17 @@ export async function storeOutputs(task: Task, lease: string, made: Succeeded, {
   }
 }
 
-/** A picture of the film itself, where the upstream made none. */
+/** A still of the video, if the upstream made no thumbnail. */
 const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: number): Output => ({
   async open() {
-    const film = await openAsset(bucket, key);
-    if (!film) throw new BadOutputError("the stored film is gone");
-    const bytes = await cutStill(media, film.body, seconds);
+    const video = await openAsset(bucket, key);
+    if (!video) throw new BadOutputError("the stored video is gone");
+    const bytes = await cutStill(media, video.body, seconds);
     return { body: new Blob([bytes]).stream(), type: "image/png", length: bytes.byteLength };
   },
 });
 
-/** A film is not given up for its thumbnail: where there is none, and after the third time, it goes without. */
+/** A video does not fail because of its thumbnail: without one, or after three failures, it has none. */
 const withoutThumbnail = (task: Task) => (error: unknown) => {
   const isGone = error instanceof ProviderError && !error.retryable;
   if (task.faults < 2 && !isGone) throw error;
@@ -76,10 +76,10 @@ const withoutThumbnail = (task: Task) => (error: unknown) => {
   return undefined;
 };
 
-/** What was stored while its start was still being answered, by the output that a provider got for it. */
+/** Files stored while a start was still being answered, by the output that the provider got for each. */
 const kept = new WeakMap<Output, Asset>();
 
-/** `Job.keep` of a step: stores each file under a name of this lease, and the provider's outputs are stored already when it has them. */
+/** `Job.keep` of a step: stores each file under a name of this lease, so that the provider's outputs are already stored. */
 export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: StartClock): Job["keep"] {
   const kind = task.submission.kind === "image" || task.submission.kind === "character" ? "image" : "video";
   let count = 0;
@@ -98,10 +98,10 @@ export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: Star
   };
 }
 
-/** Each has a buffer of up to 8 MB: ten at once were 135 MB of an isolate's 128. */
+/** Each has a buffer of up to 8 MB: ten at once used 135 MB of an isolate's 128. */
 const turns = new Semaphore({ mostAtOnce: 3, longestMs: 60_000, longestWaitMs: longestHoldMs });
 
-/** Waits for a turn while the start's clock stands still. What is made is not refused: after the longest wait it goes on without one. */
+/** Waits for a permit while the start's timeout is paused. Outputs are never refused: after the longest wait it continues without a permit. */
 async function inTurn<T>(clock: StartClock, work: () => Promise<T>): Promise<T> {
   const release = clock.hold();
   const begun = () => {
@@ -132,7 +132,7 @@ async function storeBody(
   const type = kind === "video" ? (isMp4(head) ? "video/mp4" : undefined) : detectImageType(head);
   if (!type) {
     await whole.return();
-    throw new BadOutputError(`not ${kind === "video" ? "a film" : "an image"}`);
+    throw new BadOutputError(`not ${kind === "video" ? "a video" : "an image"}`);
   }
   return storeFile(bucket, `${name}.${extensions[type]}`, whole, { type, length, maxBytes: maxOutputBytes });
 }
@@ -140,14 +140,14 @@ async function storeBody(
 /** `ftyp` is the first box of every MP4 file (ISO/IEC 14496-12, 4.3). */
 const isMp4 = (head: Uint8Array) => new TextDecoder().decode(head.subarray(4, 8)) === "ftyp";
 
-/** The first bytes of a body, enough to tell its type unless it ends before, and the body as if nothing had been read. */
+/** The first bytes of a body, enough to detect its type unless it ends before, and the whole body. */
 async function peek(body: AsyncIterable<Uint8Array>): Promise<{ head: Uint8Array; whole: AsyncGenerator<Uint8Array, void> }> {
   const whole = withPeek(body);
   const { value: head } = await whole.next();
   return { head: head ?? new Uint8Array(), whole };
 }
 
-/** The body, its first piece twice. */
+/** The body, preceded by the bytes that were already read. */
 async function* withPeek(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let head: Uint8Array | undefined = new Uint8Array();
   for await (const piece of body) {
@@ -157,7 +157,7 @@ async function* withPeek(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
     head = head.byteLength === 0 ? piece : new Uint8Array(await new Blob([head, piece]).arrayBuffer());
     if (head.byteLength < IMAGE_TYPE_BYTES) {
-      head = head.slice(); // a piece is valid until the next one
+      head = head.slice(); // a chunk is valid until the next one
       continue;
     }
     yield head;

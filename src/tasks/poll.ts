@@ -1,4 +1,4 @@
-/** Asks providers about accepted work: the current route's, and that of routes that gave way. No verdict means asking again, until the deadline. */
+/** Polls providers about accepted work: the current route's, and that of earlier routes. Without a verdict the poll is repeated until the deadline. */
 
 import { hedging } from "../config.ts";
 import { alert, log } from "../log.ts";
@@ -22,25 +22,25 @@ export interface Poller {
   send: (task: OpenTask) => Promise<void>;
 }
 
-/** How long a poll may take before the object stops waiting for it. */
+/** The time limit of a poll. */
 const pollTimeoutMs = 10_000;
 const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
 
 /** The provider of the route that is being tried. Throws when the operator has switched it off. */
 export const providerOf = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
 
-/** Whether the provider takes cancellations. One that was switched off cannot be asked. */
+/** True if the provider supports cancelling. A provider that was switched off cannot cancel. */
 export const canCancel = (task: Task, env: Env): boolean =>
   isOn(env, currentRoute(task).provider) && providerOf(task, env).cancel !== undefined;
 
-/** Asks the current route's provider once. */
+/** Polls the current route's provider once. */
 export async function pollOperation(task: OpenTask, poller: Poller): Promise<void> {
   const { env, record } = poller;
   const started = Date.now();
   const line = (outcome: string) => log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
   try {
     const answer = await withTimeout(providerOf(task, env).poll(task.operation!), pollTimeoutMs);
-    if (record.task !== task) return; // cancelled while the provider was asked
+    if (record.task !== task) return; // cancelled during the poll
     const now = Date.now();
     line(answer.status);
     if (answer.status === "succeeded") await poller.send(record.commit(outcomes.ready(task, now)));
@@ -60,7 +60,7 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
   }
 }
 
-/** Begins the next route beside a silent or slow one; otherwise the route goes on alone. */
+/** Starts the next route beside one that does not answer or is slow; otherwise the route continues alone. */
 async function hedgeOrCommit(task: OpenTask, { env, record, send }: Poller, now: number): Promise<void> {
   const due = hedge.reasonToHedge(task, hedging(env), now);
   if (!due) return void record.commit(task);
@@ -68,7 +68,7 @@ async function hedgeOrCommit(task: OpenTask, { env, record, send }: Poller, now:
   await send(record.commit(transitions.dispatched(outcomes.hedged(task, due.next, due.reason, now), now)));
 }
 
-/** Asks about work whose route gave way. After the task's end it is cancelled; a late success is logged for the operator and not charged. */
+/** Polls the work of an earlier route. After the task's end it is cancelled; a late success is logged for the operator and not charged. */
 export async function pollEarlier(task: Task, { env, record, send }: Poller): Promise<void> {
   const one = hedge.nextEarlier(task)!;
   const route = { ...task, route: one.route, operation: one.operation };
@@ -78,7 +78,7 @@ export async function pollEarlier(task: Task, { env, record, send }: Poller): Pr
   }
   try {
     const answer = await withTimeout(providerOf(route, env).poll(one.operation), pollTimeoutMs);
-    if (record.task !== task) return; // the next alarm asks again
+    if (record.task !== task) return; // the next alarm polls again
     const now = Date.now();
     if (answer.status === "succeeded" && hedge.wantsEarlier(task)) return await send(record.commit(outcomes.earlierReady(task, one, now)));
     if (answer.status === "succeeded" && isFinal(task))

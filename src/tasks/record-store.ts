@@ -20,22 +20,20 @@ export class RecordStore {
     return this.#task;
   }
 
-  /** Writes the record, and the alarm when the one that is set would come too late: one transaction. */
+  /** Writes the record, and the alarm when the one that is set would come too late. What is written without an `await` in between is one transaction. */
   commit<T extends Task>(task: T): T {
-    this.#storage.transactionSync(() => {
-      this.#storage.kv.put("task", task);
-      const at = Math.max(wakeAt(task), Date.now() + 1);
-      if (this.#alarmAt === undefined || this.#alarmAt > at || this.#alarmAt <= Date.now()) {
-        void this.#storage.setAlarm(at);
-        this.#alarmAt = at;
-      }
-    });
+    this.#storage.kv.put("task", task);
+    const at = Math.max(wakeAt(task), Date.now() + 1);
+    if (this.#alarmAt === undefined || this.#alarmAt > at || this.#alarmAt <= Date.now()) {
+      void this.#storage.setAlarm(at);
+      this.#alarmAt = at;
+    }
     this.#task = task;
     if (isFinal(task)) this.onFinal?.();
     return task;
   }
 
-  /** Makes sure that an alarm is set: after one has fired, or when a reader finds the record overdue. */
+  /** Makes sure that an alarm is set: after one has run, or when a reader finds the record overdue. */
   async rearm(task: Task): Promise<void> {
     if ((await this.#storage.getAlarm()) === null && this.#task === task) {
       const at = Math.max(wakeAt(task), Date.now() + 1);

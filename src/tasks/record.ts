@@ -1,4 +1,4 @@
-/** A task's record: what was submitted, how far it is, what came of it. */
+/** A task's record: the submission, its progress, its result. */
 
 import type { Kind } from "../catalog/models.ts";
 import type { Parameters } from "../catalog/parse.ts";
@@ -11,17 +11,17 @@ import type { Language } from "../messages/index.ts";
 import type { Callback } from "./callback.ts";
 import type { EarlierWork } from "./hedge.ts";
 
-/** A picture given with the submission: a public URL, or what was stored of an inline one. */
+/** An input image of the submission: a public URL, or the stored file of an inline one. */
 export interface Input {
   url?: string;
   key?: string;
   role?: ImageRole;
 }
 
-/** The film that a character or a remix comes from. */
+/** The source video of a character or a remix. */
 export interface Source {
   url?: string;
-  /** A task of the same account and its film. */
+  /** A task of the same account, and its video. */
   taskId?: string;
   asset?: Asset;
   provider?: string;
@@ -36,16 +36,16 @@ interface PriceRule {
   amounts: Record<string, number>;
 }
 
-/** A submission that was checked and priced. Never changes. */
+/** A checked and priced submission. Never changes. */
 export interface Submission {
   requestId: string;
-  /** Where the URLs of assets begin, as the caller reached the gateway. Missing in tasks from before there were callbacks. */
+  /** The base URL of assets, as the caller reached the gateway. Missing in tasks from before there were callbacks. */
   base?: string;
-  /** The language of its messages in callbacks; English when missing. */
+  /** The language of messages in callbacks; default English. */
   language?: Language;
-  /** Where the caller wants to be called back for this task, instead of the account's endpoint. */
+  /** The URL for this task's callback, instead of the account's endpoint. */
   callbackUrl?: string;
-  /** The gateway's own hostname, as the caller wrote it: no redirect of a caller's URL may lead back to it. */
+  /** The gateway's own host name, as the caller wrote it: no redirect of a caller's URL may point to it. */
   host: string;
   accountId: string;
   keyId: string;
@@ -62,11 +62,11 @@ export interface Submission {
   source?: Source;
   /** With the provider that made each, and its handle there. */
   characters: { id: string; username: string; displayName: string; provider?: string | null; handle?: string | null }[];
-  /** The caller's own name for it. */
+  /** The caller's reference. */
   reference?: string;
-  /** Millionths held for the whole task. */
+  /** Millionths reserved for the whole task. */
   price: number;
-  /** Millionths for one picture: fewer made, fewer charged. */
+  /** Millionths per image: if fewer are made, fewer are charged. */
   imagePrice?: number;
   /** The prices that were used, in balance units. Missing in tasks from before there were receipts, like the next. */
   priceRule?: PriceRule;
@@ -83,17 +83,17 @@ export type Result =
 
 /** What happens next to a task that has not ended, and when. */
 type OpenStep =
-  /** The ledger is being asked; the caller has not been told of the task yet. */
+  /** The reservation is running; the caller has no answer yet. */
   | { do: "reserve"; at: number }
-  /** A message for the consumer is under way; it is sent again at `at`. */
+  /** A message for the consumer was sent; it is sent again at `at`. */
   | { do: "start" | "collect"; at: number; sent: number }
-  /** The consumer works under a lease until `at`. */
+  /** A consumer has a lease until `at`. */
   | { do: "starting" | "collecting"; at: number; lease: string; repeatable: boolean }
   | { do: "poll"; at: number };
 
 /** What happens next to a task that has ended, and when. */
 type FinalStep =
-  /** The books are owed the end of this task. */
+  /** The task is final and must be settled. */
   { do: "settle"; at: number } | { do: "erase"; at: number } | { do: "forget"; at: number };
 
 export type Step = OpenStep | FinalStep;
@@ -101,28 +101,30 @@ export type Step = OpenStep | FinalStep;
 /** What every task has. */
 interface TaskBase {
   id: string;
+  /** Who holds the price. Without it, D1's own ledger: the task is older than the wallet objects. */
+  heldBy?: "wallet";
   submission: Submission;
   createdAt: number;
   deadline: number;
-  /** Faults of the current step in a row. */
+  /** Consecutive faults of the current step. */
   faults: number;
-  /** Which of the submission's routes is being tried. */
+  /** The index of the current route among the submission's routes. */
   route: number;
-  /** What became of the routes before it, for the operator. */
+  /** The outcomes of the earlier routes, for the operator. */
   attempts: { provider: string; outcome: string }[];
   progress: number;
-  /** The provider tells its progress; otherwise it is computed from time. */
+  /** The provider reports progress; otherwise it is computed from the time. */
   reportsProgress: boolean;
   startedAt?: number;
-  /** When the provider of this route was first asked to begin, since it was last known that nothing had been accepted. */
+  /** When this route's provider was first asked to start, since it was last known that nothing had been accepted. */
   askedAt?: number;
-  /** An earlier lease left it open whether the provider accepted. */
+  /** An earlier lease ended without knowing whether the provider accepted. */
   isUnknown?: boolean;
-  /** The provider's handle of the work it accepted. */
+  /** The provider's handle of the accepted work. */
   operation?: Operation;
-  /** Since when no poll of the operation was answered; undefined when the last one was. */
+  /** Since when no poll of the operation was answered; undefined if the last one was. */
   silentSince?: number;
-  /** What routes that gave way have accepted and may still make. */
+  /** Work that earlier routes have accepted and may still complete. */
   earlier?: EarlierWork[];
   /** A consumer may have stored assets. */
   mayHaveAssets: boolean;
@@ -138,6 +140,7 @@ export interface OpenTask extends TaskBase {
   charged?: never;
   expiresAt?: never;
   callback?: never;
+  isDeleted?: never;
 }
 
 /** What every task has that has ended. */
@@ -146,8 +149,10 @@ interface FinalBase extends TaskBase {
   finalAt: number;
   /** Millionths to charge; 0 returns everything. */
   charged: number;
-  /** Set once the task is settled, if there is an address to call back. */
+  /** Set once the task is settled, if it has an endpoint or callback_url. */
   callback?: Callback;
+  /** Deleted by its owner, for whom there is no such task any more. What is left stands against repeats of the submission and late starts. */
+  isDeleted?: boolean;
 }
 
 export interface CompletedTask extends FinalBase {
@@ -172,7 +177,7 @@ export type Task = OpenTask | FinalTask;
 
 export const isFinal = (task: Task): task is FinalTask => task.status === "completed" || task.status === "failed";
 
-/** The route that is being tried. */
+/** The current route. */
 export function currentRoute({ submission, route }: Pick<Task, "submission" | "route">): Route {
   const current = submission.routes[route];
   if (!current) throw new Error(`the task has no route ${route}`);

@@ -1,16 +1,17 @@
-/** What the end of a task means for the world: books, character, upstream, inputs. Every step of it may be repeated. */
+/** Settles a final task: ledger, character, upstream, inputs. Every step may be repeated. */
 
 import { characterPicture, copyAsset, inputPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { maxOpenTasks } from "../config.ts";
-import { insertCharacter } from "../db/characters.ts";
+import { insertCharacter, isCharacterDeleted } from "../db/characters.ts";
 import { alert } from "../log.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import { providerNamed } from "../providers/index.ts";
 import type { Operation } from "../providers/provider.ts";
-import { type Charge, settle, reserve } from "../db/ledger.ts";
+import { type Charge, type Outcome, settle } from "../db/ledger.ts";
 import { insertReference } from "../db/references.ts";
-import { selectEndpoint } from "../db/webhooks.ts";
-import { currentRoute, type FinalTask, type Task } from "./record.ts";
+import { hasEndpoint } from "../db/webhooks.ts";
+import { currentRoute, type FinalTask, isFinal, type Task } from "./record.ts";
+import type { ReserveAnswer } from "./wallet-limits.ts";
 
 const cancelTimeoutMs = 10_000;
 
@@ -22,7 +23,7 @@ const toCharge = ({ id, submission }: Task): Charge => ({
   model: submission.model,
 });
 
-/** What log lines say of a task: identifiers, never what it is about. */
+/** The identifiers of a task for log lines, without content. */
 export const logFields = ({ id, submission, route, faults }: Task) => ({
   request: submission.requestId,
   task: id,
@@ -32,58 +33,83 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
+const walletOf = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
 const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
 
 /**
- * Holds the task's price, of a browser token's allowance first: `token` when that does not suffice. A task with a reference is then found by it;
- * when that cannot be written, the task is not accepted.
+ * Holds the task's price, first from a browser token's allowance: `token` if that does not suffice. A task with a reference is then found by
+ * it; when that cannot be written, the task is not accepted. Throws when it may be held or not.
  */
-export async function reservePrice(task: Task, env: Env): Promise<Awaited<ReturnType<typeof reserve>> | "token"> {
+export async function reservePrice(
+  task: Task,
+  env: Env,
+): Promise<Omit<ReserveAnswer, "answer"> & { answer: ReserveAnswer["answer"] | "token" }> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
   const token = tokenOf(env, task);
-  if (token && !(await token.take(id, price))) return "token";
-  const answer = await reserve(env.DB, toCharge(task), price, maxOpenTasks(env), submission.maxKeyTasks);
-  if (token && answer !== "reserved") await token.giveBack(id);
-  if (answer === "reserved" && reference !== undefined) await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
-  return answer;
+  if (token && !(await token.take(id, price))) return { answer: "token" };
+  const given = await walletOf(env, task).reserve(toCharge(task), price, {
+    maxOpenTasks: maxOpenTasks(env),
+    ...(submission.maxKeyTasks !== undefined && { maxKeyTasks: submission.maxKeyTasks }),
+  });
+  if (token && given.answer !== "reserved") await token.giveBack(id);
+  if (given.answer === "reserved" && reference !== undefined)
+    await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
+  return given;
 }
 
-/** Gives back what the ledger may hold for a task that nobody was told of. */
+/** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
+const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, held?: number): Promise<void> =>
+  task.heldBy === "wallet"
+    ? walletOf(env, task).settle(toCharge(task), charged, outcome, held)
+    : settle(env.DB, toCharge(task), charged, outcome);
+
+/** Gives back what may be held for a task that no caller was told of. */
 export async function returnPrice(task: Task, env: Env): Promise<void> {
-  await settle(env.DB, toCharge(task), 0, "refused");
+  await settlePrice(task, env, 0, "refused");
   const token = tokenOf(env, task);
   if (token) await token.giveBack(task.id);
 }
 
+const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.charged, task.error ?? "completed", task.submission.price);
+
+/** Tells a wallet that lost its storage what this task holds, or what it was charged. */
+export async function tellWallet(task: Task, env: Env): Promise<void> {
+  if (isFinal(task)) await settleFinal(task, env);
+  else if (task.heldBy === "wallet") await walletOf(env, task).recover(toCharge(task), task.submission.price);
+}
+
 /**
- * Settles a task that has ended, keeps its character, cancels it at the provider where it may go on, removes the inputs. Returns whether
- * there is an address to call back: the task's own, or its account's endpoint as it stood in the same transaction.
+ * Keeps the character that a task made, ends the task's hold, cancels at the provider where that is due, removes the inputs. Returns
+ * whether there is an address to call back: the task's own, or its account's endpoint.
  */
 export async function settleTask(task: FinalTask, env: Env): Promise<boolean> {
-  const { submission, charged, error, result } = task;
-  const character = result?.kind === "character" ? result : undefined;
-  if (character) await copyAsset(env.ASSETS, character.picture, characterPicture(character.id));
-  const kept = character && {
-    ...character,
-    pictureType: character.picture.type,
-    pictureDigest: character.picture.digest,
+  const { submission, error } = task;
+  await keepCharacter(task, env);
+  await settleFinal(task, env);
+  if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
+  await removeInputs(task, env);
+  return submission.callbackUrl !== undefined || hasEndpoint(env.DB, submission.accountId);
+}
+
+/** Writes of their own before the settlement, each safe to repeat. A character that its account has deleted since stays deleted. */
+async function keepCharacter(task: FinalTask, env: Env): Promise<void> {
+  const { submission, result } = task;
+  if (result?.kind !== "character" || (await isCharacterDeleted(env.DB, result.id))) return;
+  await copyAsset(env.ASSETS, result.picture, characterPicture(result.id));
+  await insertCharacter(env.DB, {
+    ...result,
+    pictureType: result.picture.type,
+    pictureDigest: result.picture.digest,
     accountId: submission.accountId,
     model: submission.model,
     provider: currentRoute(task).provider,
-    handle: character.handle ?? null,
+    handle: result.handle ?? null,
     createdAt: task.finalAt,
-  };
-  const [endpoint] = await settle(env.DB, toCharge(task), charged, error ?? "completed", [
-    selectEndpoint(env.DB, submission.accountId),
-    ...(kept ? [insertCharacter(env.DB, kept)] : []),
-  ]);
-  if (error === "cancelled" || error === "deadline_exceeded") await cancelUpstream(task, env);
-  await removeInputs(task, env);
-  return submission.callbackUrl !== undefined || endpoint!.results.length > 0;
+  });
 }
 
-/** Best effort: what the caller pays is decided, only the operator's bill is smaller. Returns whether the provider took the cancellation. */
+/** Best effort: the caller's charge is decided, this only reduces the operator's bill. Returns true if the provider cancelled. */
 export async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
   if (task.operation === undefined) return false;
   try {
@@ -98,15 +124,15 @@ export async function cancelUpstream(task: Task, env: Env): Promise<boolean> {
 }
 
 /**
- * Cancels what a provider accepted for a task that had ended by then. The operator may be billed for it and the caller is not: the log
- * line says what the caller would have paid, in millionths.
+ * Cancels work that a provider accepted after its task had ended. The operator may be billed for it and the caller is not: the log
+ * line has the price that the caller would have paid, in millionths.
  */
 export async function cancelLate(task: Task, operation: Operation, env: Env): Promise<void> {
   const isCancelled = await cancelUpstream({ ...task, operation }, env);
   alert("cancel", { ...logFields(task), outcome: isCancelled ? "late_cancelled" : "late_not_cancelled", cost: task.submission.price });
 }
 
-/** By their keys, and by the task's name: a submission that is repeated after a crash brings its images again. */
+/** Deletes inputs by their keys, and by the task's prefix: a submission repeated after a crash stores its images again. */
 export async function removeInputs({ id, submission }: Task, env: Env): Promise<void> {
   const keys = submission.inputs.flatMap(({ key }) => key ?? []);
   if (keys.length === 0) return;

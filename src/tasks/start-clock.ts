@@ -1,6 +1,6 @@
-/** The time that a start may take: it runs while the upstream is asked, and stands still while the gateway itself makes the request wait. */
+/** The timeout of a start: it runs while the upstream works, and is paused while the gateway itself makes the request wait. */
 
-/** So long may a clock stand still in all, milliseconds: leases have to end. */
+/** The longest total pause in milliseconds: leases must end. */
 export const longestHoldMs = 30_000;
 
 export class StartClock {
@@ -12,7 +12,7 @@ export class StartClock {
   #since = 0;
   #cancel: () => void = () => undefined;
 
-  /** Does work whose signal is aborted after `ms` in which the clock was not held, as `AbortSignal.timeout` does it. */
+  /** Runs work whose signal is aborted after `ms` of unpaused time, like `AbortSignal.timeout`. */
   async run<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#isRunning = true;
     this.#leftMs = ms;
@@ -25,7 +25,7 @@ export class StartClock {
     }
   }
 
-  /** Stops the clock until the function that comes back is called, which may be called again. */
+  /** Pauses the timeout until the returned function is called, which may be called repeatedly. */
   hold(): () => void {
     if (this.#holds++ === 0 && this.#isRunning) {
       this.#leftMs -= Date.now() - this.#since;

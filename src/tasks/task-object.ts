@@ -1,4 +1,4 @@
-/** The task object: alone owns one task's record, its transitions and its timers. It decides; the consumer does. */
+/** The task object: owns one task's record, its transitions and its timers. Consumers do the slow work. */
 
 import { DurableObject } from "cloudflare:workers";
 import { chargesCancelled, hedging, lifeTimes, signingSecret } from "../config.ts";
@@ -14,7 +14,7 @@ import { toReceipt } from "./receipt.ts";
 import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
-import { cancelLate, logFields } from "./settle.ts";
+import { cancelLate, logFields, tellWallet } from "./settle.ts";
 import { canCancel, pollEarlier, type Poller, pollOperation, providerOf } from "./poll.ts";
 import { RecordStore } from "./record-store.ts";
 import * as outcomes from "./outcomes.ts";
@@ -37,13 +37,16 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   /**
-   * Accepts a submission: the record first, then the money, then the message. A repeat answers with what is there;
-   * `created` says whether that is this request's own, told twice, or another's.
+   * Accepts a submission: first the record, then the reservation, then the message. A repeat returns the existing task;
+   * `created` is true if that is this request's own, repeated, and false if it is another's.
    */
   async create(submission: Submission): Promise<CreateAnswer> {
     if (this.#creating) return this.#creating;
+    if (this.#record.task?.isDeleted) return { refused: "conflict" };
     // Given up: the caller was told that there is no task, so a repeat must not make one while the ledger is asked to give back.
-    if (this.#record.task?.step.do === "reserve" && this.#record.task.faults > 0) return { refused: "unavailable" };
+    // A record of the version before, which held money in D1, is given up too, by its alarm.
+    if (this.#record.task?.step.do === "reserve" && (this.#record.task.faults > 0 || !this.#record.task.heldBy))
+      return { refused: "unavailable" };
     if (this.#record.task && this.#record.task.step.do !== "reserve")
       return { task: this.#record.task, created: this.#record.task.submission.requestId === submission.requestId };
     const created = createTask(toTaskId(this.ctx.id), submission, this.#record, this.env, (task) => this.#send(task));
@@ -51,19 +54,19 @@ export class TaskObject extends DurableObject<Env> {
     return this.#creating;
   }
 
-  /** The record, for its owner only. No write, no call. */
+  /** The record, for its owner only. No write, no other call. */
   async read(accountId: string): Promise<Task | null> {
-    // While the books are being closed for the first time, wait: who sees "completed" may look at the balance next.
+    // During the first settlement, wait: a caller that sees "completed" may read the balance next.
     if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
-    const task = this.#record.task;
-    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
+    const task = this.#ownedBy(accountId);
+    if (!task) return null;
     if (transitions.wakeAt(task) < Date.now() - 5_000) await this.#record.rearm(task);
     return task;
   }
 
   /**
-   * The answer to its owner's status query, for `http://task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. As a
-   * response, which the Worker passes on unread: cheaper than a value that crosses, is read and is written again.
+   * The answer to its owner's status query, for `http://task/{request id}/{limit or -}/{view}/{language}/{account}/{base}`. It is a
+   * response, which the Worker passes on unread: cheaper than a value that is sent, parsed and serialised again.
    */
   override async fetch(request: Request): Promise<Response> {
     const [requestId = "", limit = "", view, language, accountId, ...base] = request.url.slice("http://task/".length).split("/");
@@ -74,31 +77,57 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   #answer(question: Question, task: Task): Promise<Answer | null> {
-    return answerTo(question, task, { secret: () => signingSecret(this.env), recordMs: lifeTimes(this.env).recordMs, now: Date.now() });
+    return answerTo(question, task, {
+      secret: () => signingSecret(this.env),
+      recordMs: () => lifeTimes(this.env).recordMs,
+      now: Date.now(),
+    });
   }
 
-  /** Whether the step is still leased to this consumer: asked right before something is sent that costs money. */
+  /** True if the step is still leased to this consumer: checked right before a request that costs money. */
   async holdsLease(lease: string): Promise<boolean> {
     return this.#record.task !== undefined && transitions.holdsLease(this.#record.task, lease);
   }
 
   /** Ends the task at its owner's request. null when there is none, "final" when it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
-    const task = this.#record.task;
-    if (!task || task.submission.accountId !== question.accountId || task.step.do === "reserve") return null;
+    const task = this.#ownedBy(question.accountId);
+    if (!task) return null;
     if (isFinal(task)) return "final";
     const rules = { chargesAccepted: chargesCancelled(this.env), canCancel: canCancel(task, this.env) };
     return this.#answer(question, await this.#end(outcomes.cancelled(task, rules, Date.now())));
   }
 
-  /** What waits for a consumer, leased to the caller; null for a message that came twice or too late. */
+  /**
+   * Deletes a final task's files and record for its owner; its rows in the ledger stay. null when there is none, "open" when it has not
+   * ended, "unavailable" when its settlement does not come through. Files that do not go at once go by alarm.
+   */
+  async remove(accountId: string): Promise<"removed" | "open" | "unavailable" | null> {
+    const read = await this.read(accountId);
+    if (read && isFinal(read) && read.step.do === "settle") await settleEnded(read, this.#record, this.env);
+    const task = this.#ownedBy(accountId);
+    if (!task) return null;
+    if (!isFinal(task)) return "open";
+    if (task.step.do === "settle") return "unavailable";
+    this.#record.commit(outcomes.deleted(task, Date.now()));
+    await this.alarm();
+    return "removed";
+  }
+
+  /** The task as its owner may know it. */
+  #ownedBy(accountId: string): Task | undefined {
+    const { task } = this.#record;
+    return task && task.submission.accountId === accountId && task.step.do !== "reserve" && !task.isDeleted ? task : undefined;
+  }
+
+  /** The work that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claim(): Promise<Work | null> {
     const task = this.#record.task;
     if (!task) return null;
     const { kind } = task.submission;
     const provider = providerOf(task, this.env);
     const isStart = task.step.do === "start" || task.step.do === "starting";
-    // Where a start may not be repeated its lease lasts until what it made at once is stored, too: lapsed, it would be lost.
+    // If a start may not be repeated, its lease lasts until its immediate outputs are stored; otherwise they could be lost.
     const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[kind];
     const leaseMs = (isStart ? longestStartMs(task, provider, kind) : 0) + storeMs + leaseGraceMs;
     const claimed = transitions.claimed(task, newId(""), leaseMs, provider.repeatable, Date.now());
@@ -107,12 +136,12 @@ export class TaskObject extends DurableObject<Env> {
     return { step: claimed.step.do === "starting" ? "start" : "collect", lease: claimed.step.lease, task: claimed };
   }
 
-  /** Takes the outcome of a leased step. False when the lease is no longer valid: what the consumer stored is unwanted. */
+  /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
   async report(lease: string, step: StepOutcome): Promise<boolean> {
     const task = this.#record.task;
-    if (task?.endedBy === lease) return true; // told before, and the answer was lost
+    if (task?.endedBy === lease) return true; // reported before, and the answer was lost
     if (!task || !transitions.holdsLease(task, lease)) {
-      // Ended, or gone to another route, while the start was under way: no consumer will fetch it. Repeated with the report, if need be.
+      // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
       if (step.outcome === "accepted" && task && isUnwanted(task, step.operation))
         await cancelLate({ ...task, route: step.route ?? task.route }, step.operation, this.env);
       return false;
@@ -137,13 +166,13 @@ export class TaskObject extends DurableObject<Env> {
     }
   }
 
-  /** To a state that may be the last one. */
+  /** Applies a transition that may be final. */
   async #go(next: Task): Promise<void> {
     if (isFinal(next)) await this.#end(next);
     else this.#record.commit(next);
   }
 
-  /** Its message went to the dead letters: nobody can do the work that waits, so the task ends and the money returns. */
+  /** Its message reached the dead-letter queue: the waiting work will not be done, so the task fails and the money is returned. */
   async failDeadLetter(): Promise<void> {
     const task = this.#record.task;
     if (!task || isFinal(task) || (task.step.do !== "start" && task.step.do !== "collect")) return;
@@ -151,7 +180,7 @@ export class TaskObject extends DurableObject<Env> {
     await this.#end(outcomes.failed(task, "provider_error", Date.now()));
   }
 
-  /** The call of the receiver that waits for a consumer, leased to the caller; null for a message that came twice or too late. */
+  /** The call of the receiver that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claimCallback(): Promise<CallbackWork | null> {
     const lease = newId("");
     const { task } = this.#record;
@@ -159,17 +188,17 @@ export class TaskObject extends DurableObject<Env> {
     return claimed ? { lease, task: this.#record.commit(claimed) } : null;
   }
 
-  /** Takes the report of a leased call. One whose lease is no longer valid changes nothing. */
+  /** Takes the report of a leased call. A report without a valid lease changes nothing. */
   async reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
     const { task } = this.#record;
     const reported = task && isFinal(task) ? callbacks.callbackReported(task, lease, report, Date.now()) : undefined;
     if (reported) this.#record.commit(reported);
   }
 
-  /** Calls the receiver of a final task once more, at its owner's request. null when there is no such task, "open" when it is not final. */
+  /** Calls the receiver of a final task again, at its owner's request. null if the task does not exist, "open" if it is not final. */
   async repeatCallback(accountId: string): Promise<Task | "open" | null> {
-    const task = this.#record.task;
-    if (!task || task.submission.accountId !== accountId || task.step.do === "reserve") return null;
+    const task = this.#ownedBy(accountId);
+    if (!task) return null;
     if (!isFinal(task)) return "open";
     const begun = this.#record.commit(callbacks.callbackBegun(task, Date.now()));
     await sendCallback(begun, this.#record, this.env);
@@ -186,13 +215,19 @@ export class TaskObject extends DurableObject<Env> {
     if (!isFinal(task)) return "open";
     const { kv } = this.ctx.storage;
     const made = kv.get<string>("receipt") ?? (await signReceipt(toReceipt(task), this.env));
-    if (!this.#record.task) return null; // its record ended meanwhile
+    if (!this.#ownedBy(accountId)) return null; // deleted or ended in the meantime
     const kept = kv.get<string>("receipt");
     if (kept === undefined) kv.put("receipt", made);
     return kept ?? made;
   }
 
-  /** One alarm, one question: what is due? A throw would be repeated six times and then dropped, so there is none. */
+  /** Tells the account's wallet, which lost its storage, what the task holds or was charged. */
+  async tellWallet(accountId: string): Promise<void> {
+    const { task } = this.#record;
+    if (task?.submission.accountId === accountId && task.step.do !== "reserve") await tellWallet(task, this.env);
+  }
+
+  /** One alarm runs one due step. It never throws, because a throw would be repeated six times and then dropped. */
   override async alarm(): Promise<void> {
     this.#record.alarmFired();
     const task = this.#record.task;

@@ -4,10 +4,13 @@ import { type CallbackDue, callbackDue } from "./callback.ts";
 import { nextEarlier } from "./hedge.ts";
 import { type FinalTask, isFinal, type OpenTask, type Step, type Submission, type Task } from "./record.ts";
 
-const reserveWaitMs = 30_000;
+/** How long an idempotency key stands for its task. */
+export const claimMs = 86_400_000;
 export const resendMs = 30_000;
-/** A start that no consumer has taken after this long is done by the object itself: consumers are at most 250 a queue, alarms have no such limit. */
+/** A start that no consumer has claimed after this time is run by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
 const consumerWaitMs = 10_000;
+/** The same, so that the alarm that is set for the one is right for the other. */
+const reserveWaitMs = consumerWaitMs;
 
 /** 1, 2, 4, ... times `firstMs`, at most `mostMs`. */
 export const backoff = (faults: number, firstMs: number, mostMs: number) => Math.min(mostMs, firstMs * 2 ** faults);
@@ -15,6 +18,7 @@ export const backoff = (faults: number, firstMs: number, mostMs: number) => Math
 export function newTask(id: string, submission: Submission, now: number): OpenTask {
   return {
     id,
+    heldBy: "wallet",
     submission,
     createdAt: now,
     deadline: now + submission.deadlineSeconds * 1000,
@@ -29,7 +33,7 @@ export function newTask(id: string, submission: Submission, now: number): OpenTa
   };
 }
 
-/** When the object has to wake. */
+/** The time of the next alarm. */
 export const wakeAt = (task: Task) =>
   Math.min(
     task.step.at,
@@ -55,13 +59,13 @@ const dueAtStep: Record<Step["do"], OpenDue | FinalDue> = {
   forget: "forget",
 };
 
-/** What has to be done now, or undefined when it is too early for anything. */
+/** The due step, or undefined if none is due. */
 export function due(task: OpenTask, now: number): OpenDue | undefined;
 export function due(task: FinalTask, now: number): FinalDue | undefined;
 export function due(task: Task, now: number): OpenDue | FinalDue | undefined;
 export function due(task: Task, now: number): OpenDue | FinalDue | undefined {
   if (!isFinal(task) && task.step.do !== "reserve" && now >= task.deadline) return "deadline";
-  // The callback and the work of routes that gave way have schedules of their own beside the task's step; the earliest is next.
+  // The callback and the work of earlier routes have schedules of their own beside the task's step; the earliest is next.
   const callbackAt = task.callback?.step?.at ?? Infinity;
   const earlierAt = nextEarlier(task)?.at ?? Infinity;
   if (earlierAt <= Math.min(task.step.at, callbackAt)) return now < earlierAt ? undefined : "poll_earlier";
@@ -70,17 +74,17 @@ export function due(task: Task, now: number): OpenDue | FinalDue | undefined {
   return task.step.do === "start" && task.step.sent > 0 ? "undertake" : dueAtStep[task.step.do];
 }
 
-/** The ledger holds the price: the task is accepted. */
-export const reserved = (task: OpenTask, now: number): OpenTask => ({ ...task, step: { do: "start", at: now + consumerWaitMs, sent: 1 } });
+/** The wallet holds the price: the task is accepted. */
+export const reserved = (task: OpenTask): OpenTask => ({ ...task, step: { do: "start", at: task.createdAt + consumerWaitMs, sent: 1 } });
 
-/** The ledger did not answer and the submission was refused: what it may hold is given back, again and again until it says so. */
+/** The ledger did not answer and the submission was refused: its reservation is returned, repeated until the ledger answers. */
 export const abandoned = (task: OpenTask, now: number): OpenTask => ({
   ...task,
   faults: task.faults + 1,
   step: { do: "reserve", at: now + backoff(task.faults, 5_000, 60_000) },
 });
 
-/** A message was sent (again). A collection's further ones wait twice as long each, so that a backlog is not fed. */
+/** A message was sent (again). The interval of a collection's further messages doubles, so that a backlog does not grow. */
 export function dispatched(task: OpenTask, now: number): OpenTask {
   if (task.step.do !== "start" && task.step.do !== "collect") return task;
   const { do: step, sent } = task.step;
@@ -88,13 +92,13 @@ export function dispatched(task: OpenTask, now: number): OpenTask {
   return { ...task, step: { do: step, at: now + waitMs, sent: sent + 1 } };
 }
 
-/** The queue did not take the message: a collection's is sent again soon, a start is not left waiting for it. */
+/** The queue refused the message: a collection's is sent again soon, a start is run by the object. */
 export function notSent(task: OpenTask, now: number): OpenTask {
   if (task.step.do !== "start" && task.step.do !== "collect") return task;
   return { ...task, step: { ...task.step, at: now + 2_000 } };
 }
 
-/** The consumer takes what is waiting for it, or undefined when nothing is: a duplicate or late message. */
+/** A consumer claims the waiting work; undefined if none is waiting, because the message is a duplicate or late. */
 export function claimed(task: Task, lease: string, leaseMs: number, repeatable: boolean, now: number): OpenTask | undefined {
   if (isFinal(task) || now >= task.deadline) return undefined;
   const isLapsed = (task.step.do === "starting" && task.step.repeatable) || task.step.do === "collecting";
@@ -116,14 +120,14 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
 export const holdsLease = (task: Task, lease: string): task is OpenTask =>
   !isFinal(task) && (task.step.do === "starting" || task.step.do === "collecting") && task.step.lease === lease;
 
-/** 0 to 99 while it runs, 100 when completed; never less than before. */
+/** 0 to 99 while it runs, 100 when completed; never decreases. */
 export function progressAt(task: Task, now: number): number {
   if (task.status !== "in_progress" || task.reportsProgress) return task.progress;
   const expected = 1000 * task.submission.typicalSeconds;
   return Math.max(task.progress, Math.min(95, Math.floor((95 * (now - (task.startedAt ?? now))) / expected)));
 }
 
-/** Seconds still expected, at least a tenth of those that have passed; undefined when it is final. */
+/** Seconds still expected, at least a tenth of the elapsed ones; undefined when it is final. */
 export function remainingSeconds(task: Task, now: number): number | undefined {
   if (isFinal(task)) return undefined;
   const passed = (now - task.createdAt) / 1000;

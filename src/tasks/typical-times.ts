@@ -1,4 +1,4 @@
-/** What tasks of each kind, model and route took lately: learned where tasks end, kept in each isolate, shared through the database. */
+/** The durations of recent tasks by kind, model and route: recorded where tasks end, cached in each isolate, shared through the database. */
 
 import type { Kind } from "../catalog/models.ts";
 import type { Route } from "../catalog/routes.ts";
@@ -6,20 +6,20 @@ import { addDurations, readDurations } from "../db/typical-times.ts";
 import { alert } from "../log.ts";
 import type { CompletedTask } from "./record.ts";
 
-/** What can outlive the answer that is given. */
+/** Work that may continue after the answer. */
 type Background = Pick<ExecutionContext, "waitUntil">;
 
 interface Work {
   kind: Kind;
   model: string;
-  /** The one that is tried first. What another one took in its place is part of what callers wait. */
+  /** The route that is tried first. The time of a fallback route is part of the caller's wait. */
   route: Route;
 }
 
-/** Fewer say nothing. */
+/** Fewer durations give no estimate. */
 const fewest = 10;
 const refreshMs = 60_000;
-/** One row written for so many tasks, or for those of so much time. */
+/** One row is written for this many tasks, or for the tasks of this time. */
 const mostUntold = 25;
 const tellMs = 600_000;
 
@@ -33,14 +33,14 @@ function learn(sort: string, seconds: number[]): void {
   if (seconds.length >= fewest) medians.set(sort, median(seconds));
 }
 
-/** Of a list that is not empty. */
+/** The median of a list that is not empty. */
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
 }
 
-/** The median of the last hundred in whole seconds, or undefined while there are fewer than ten. Answers from memory, which is read anew each minute beside the request. */
+/** The median of the last hundred in whole seconds, or undefined while there are fewer than ten. Answers from memory, which is refreshed in the background once a minute. */
 export function typicalSecondsLately(db: Env["DB"], background: Background, work: Work): number | undefined {
   if (Date.now() - readAt > refreshMs) {
     readAt = Date.now();
@@ -58,7 +58,7 @@ async function refresh(db: Env["DB"]): Promise<void> {
   }
 }
 
-/** Takes note of what a completed task took, from its submission to its end. What an isolate has not told when it ends is lost, and only estimates need it. */
+/** Records the duration of a completed task, from its submission to its end. Durations that an ended isolate has not written are lost, which affects only estimates. */
 export function noteDuration(
   db: Env["DB"],
   background: Background,

@@ -22,7 +22,7 @@ export async function undertake(
   const timeout = new AbortController();
   const started = perform(work, env, object);
   const waited = scheduler.wait(Math.max(0, wakeAt(work.task) - Date.now()), { signal: timeout.signal });
-  waited.catch(() => undefined); // aborted: the start was quicker
+  waited.catch(() => undefined); // aborted: the start was faster
   try {
     await Promise.race([started, released, waited]);
   } finally {

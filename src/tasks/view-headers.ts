@@ -1,6 +1,6 @@
-/** The headers of every answer. */
+/** The common response headers. */
 
-/** `limit` is how many such requests the caller may make in a minute, "-" where none are counted. */
+/** `limit` is the rate limit per minute, "-" without limits. */
 export const commonHeaders = (requestId: string, limit = "-"): Record<string, string> => ({
   "x-request-id": requestId,
   "x-content-type-options": "nosniff",

@@ -1,4 +1,4 @@
-/** How a task looks to callers: the submission's record, and the answers to the three status queries. */
+/** A task's wire format: the submission's answer, and the answers to the three status queries. */
 
 import { pollSeconds } from "../catalog/models.ts";
 import { signedUrl } from "../asset-urls.ts";
@@ -9,27 +9,29 @@ import { progressAt, remainingSeconds } from "./task.ts";
 import { type Language, t } from "../messages/index.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
+/** A deleted task is gone in every isolate after so long. */
+const keptMs = 60_000;
 
-/** The three status queries: of every task, of films, of characters. */
+/** The three status queries: of every task, of videos, of characters. */
 export type ViewName = "generic" | "video" | "character";
 
-/** What a status query asks of a task. */
+/** The parameters of a status query. */
 export interface Question {
   accountId: string;
   view: ViewName;
   language: Language;
-  /** Where the URLs of assets begin, without a slash at the end. */
+  /** The base URL of assets, without a trailing slash. */
   base: string;
 }
 
-/** The answer to a status query, ready to be sent. */
+/** The answer to a status query. */
 export interface Answer {
   etag: string;
   /** The body, JSON. */
   text: string;
-  /** Seconds to wait before asking again; undefined when there will be nothing new. */
+  /** Seconds until the next poll; undefined if the task is final. */
   retryAfter?: number | undefined;
-  /** Until when a final record, which never changes, is kept; undefined while it is not final. */
+  /** Until when a final answer, which changes only when its task is deleted, may be repeated; undefined while it is not final. */
   keptUntil?: number | undefined;
 }
 
@@ -48,7 +50,7 @@ export function listAssets(result: Result): Asset[] {
   }
 }
 
-/** Signs the URLs of all assets of the task, so that the views need not wait. */
+/** Signs the URLs of all assets of the task in advance, so that the views are synchronous. */
 export async function signLinks({ result, expiresAt }: Task, base: string, secret: () => string): Promise<Link> {
   const urls = new Map<string, string>();
   if (result) for (const asset of listAssets(result)) urls.set(asset.key, await signedUrl(base, secret(), asset, expiresAt));
@@ -57,7 +59,7 @@ export async function signLinks({ result, expiresAt }: Task, base: string, secre
 
 type Described = Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">;
 
-/** The resolved parameters of a submission, as every answer about it shows them. */
+/** The resolved parameters of a submission, for its answers. */
 export const toMetadata = ({ kind, parameters, price, source, reference }: Described) => ({
   kind,
   ...parameters,
@@ -66,7 +68,7 @@ export const toMetadata = ({ kind, parameters, price, source, reference }: Descr
   ...(kind === "remix" && source?.taskId !== undefined && { source_task: source.taskId }),
 });
 
-/** 2.1 of the interface: what every submission answers, also when it is answered again. */
+/** 2.1 of the interface: the answer to a submission, also when it is replayed. */
 export const submissionView = (task: Task) => ({
   id: task.id,
   object: "generation.task",
@@ -113,7 +115,7 @@ function toResult({ result, expiresAt }: CompletedTask, link: Link) {
   }
 }
 
-/** What the generic query and the one of characters begin with. */
+/** The first fields of the generic and the character query. */
 const commonFields = (task: Task, now: number) => ({
   id: task.id,
   object: "generation.task",
@@ -123,7 +125,7 @@ const commonFields = (task: Task, now: number) => ({
   created_at: seconds(task.createdAt),
 });
 
-/** What the task costs, in balance units; what was charged and returned is known once it is final. */
+/** The task's cost in balance units; charged and returned are set once it is final. */
 const toCost = ({ submission: { price }, charged }: Task) => ({
   reserved: toUnits(price),
   ...(charged !== undefined && { charged: toUnits(charged), returned: toUnits(price - charged) }),
@@ -199,29 +201,29 @@ const views: Record<ViewName, { kinds: Submission["kind"][]; view: typeof generi
   character: { kinds: ["character"], view: characterView },
 };
 
-/** The answer to a status query; null when the task is not of the kind that is asked for. `recordMs` is how long final records are kept. */
+/** The answer to a status query; null if the task is of another kind. `recordMs` is how long final records are kept. */
 export async function answerTo(
   { view: name, language, base }: Question,
   task: Task,
-  { secret, recordMs, now }: { secret: () => string; recordMs: number; now: number },
+  { secret, recordMs, now }: { secret: () => string; recordMs: () => number; now: number },
 ): Promise<Answer | null> {
   const { kinds, view } = views[name];
   if (!kinds.includes(task.submission.kind)) return null;
   const isOver = isFinal(task);
   return {
-    // It stands for everything in the answer but the seconds that pass.
+    // Identifies everything in the answer except the elapsed seconds.
     etag: `W/"${task.status}-${progressAt(task, now)}-${task.finalAt ?? task.createdAt}-${language}"`,
     text: JSON.stringify(view(task, await signLinks(task, base, secret), language, now)),
     retryAfter: isOver ? undefined : pollSeconds[task.submission.kind],
-    keptUntil: isOver ? task.finalAt + recordMs : undefined,
+    keptUntil: isOver ? Math.min(task.finalAt + recordMs(), now + keptMs) : undefined,
   };
 }
 
 const keptHeader = "x-kept-until";
 
 /**
- * An answer as the object sends it: with all headers that the caller gets, so that the Worker passes it on untouched, and,
- * when it is final, with the word of how long it may be kept.
+ * The object's answer with all headers of the caller's answer, so that the Worker passes it on unchanged, and,
+ * if the task is final, with the time until which it may be cached.
  */
 export const sentBy = (answer: Answer, language: Language, more: Record<string, string>): Response =>
   new Response(answer.text, {
@@ -232,7 +234,7 @@ export const sentBy = (answer: Answer, language: Language, more: Record<string, 
     },
   });
 
-/** The answer that an object sent, when it is one to be kept; undefined leaves the response unread. */
+/** The object's answer if it is cacheable; undefined leaves the response unread. */
 export async function keptAnswer(response: Response): Promise<Answer | undefined> {
   const keptUntil = response.headers.get(keptHeader);
   return keptUntil === null

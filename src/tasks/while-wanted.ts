@@ -1,23 +1,23 @@
-/** Looks at a start's lease right before anything is sent to the provider: a task that was cancelled meanwhile is not begun. */
+/** Checks a start's lease right before anything is sent to the provider: a task that was cancelled in the meantime is not started. */
 
 import { type InputImage, type InputVideo, type Job, ProviderError } from "../providers/provider.ts";
 
-/** Whether the consumer still holds the lease of its step. */
+/** True if the consumer still has the lease of its step. */
 type IsWanted = () => Promise<boolean>;
 
 async function check(isWanted: IsWanted): Promise<void> {
   if (!(await isWanted())) throw new ProviderError("refused", "the lease is over");
 }
 
-/** Begins the job unless its lease is over. Opening inputs can take half a minute: the lease is checked again before the provider gets each. */
+/** Starts the job unless its lease is over. Opening inputs can take half a minute: the lease is checked again before the provider gets each input. */
 export async function startWhileWanted<T>(job: Job, isWanted: IsWanted, start: (job: Job) => Promise<T>): Promise<T> {
   await check(isWanted);
   const image = (input: InputImage): InputImage => ({
     ...input,
     read: (use) =>
-      input.read(async (picture) => {
+      input.read(async (image) => {
         await check(isWanted);
-        return use(picture);
+        return use(image);
       }),
   });
   const video = (input: InputVideo): InputVideo => ({

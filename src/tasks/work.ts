@@ -1,31 +1,31 @@
-/** What a task object leases to a consumer, and what it hears of it. */
+/** The work that a task object leases to a consumer, and the consumer's report. */
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation, Provider } from "../providers/provider.ts";
 import { longestHoldMs } from "./start-clock.ts";
 import type { Result, Submission, Task } from "./record.ts";
 
-/** What the consumer is asked to do, under a lease it has to show with its answer. */
+/** The work, under a lease that the report must contain. */
 export interface Work {
   step: "start" | "collect";
   lease: string;
   task: Task;
 }
 
-/** How a consumer's step went. */
+/** The outcome of a consumer's step. */
 export type StepOutcome =
-  /** `route` is missing in reports of the revision before. */
+  /** `route` is missing in reports of the previous version. */
   | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number }
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
-  /** Accepted or not, or made and not to be had: nobody may ask again, here or elsewhere. */
+  /** Outcome unknown or result unreachable: do not retry and do not fall back to another route. */
   | { outcome: "lost"; reason: string }
-  /** No verdict: asked again, elsewhere, or given up. */
+  /** No verdict: retried, tried on another route, or given up. */
   | { outcome: "fault"; reason: string; retryable: boolean; isUntouched?: boolean; retryAfterMs?: number | undefined; code?: FailureCode };
 
-/** Time a consumer has to store outputs; its lease lasts a little longer. Short enough for another try before the deadline. */
+/** The time a consumer has to store outputs; its lease lasts a little longer. Short enough for a second attempt before the deadline. */
 export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 
-/** The most time from a start's claim to its end: its clock stands still while a picture, or a file in its answer, waits for its turn. */
+/** The longest time from a start's claim to its end, including pauses of its timeout while an image or a file of its answer waits for a permit. */
 export const longestStartMs = ({ submission: { inputs, characters } }: Task, provider: Provider, kind: Submission["kind"]) =>
   provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);

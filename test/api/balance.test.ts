@@ -6,6 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -147,8 +148,10 @@ test.each(paths)("%s of a disabled account is 401", async (path) => {
 
 test.each(paths)("%s: a database fault is 500, whether it hits the key or the balance", async (path) => {
   const account = await newAccount();
-  for (let step = 0; step < 2; step++) {
-    failOnce(bindings.statement(), "first");
+  for (const method of ["first", "run"]) {
+    // A wallet that has looked into the database needs no second look.
+    await crashWallet(account);
+    failOnce(bindings.statement(), method);
     const { status, body } = await call(path, { key: account.key });
     expect(status).toBe(500);
     expect(body).toEqual(refused("Failed to get used quota"));

@@ -151,16 +151,22 @@ async function run(account: Account, one: Scenario, upstream: ReadableStream<Uin
   return { seen, isBroken };
 }
 
-/** The one new ledger entry, and what is still reserved. */
+/** The one settlement that is new in the account's wallet or in D1, and what is still reserved. */
 async function newEntry(account: Account, known: Set<string>) {
-  const { results } = await env.DB.prepare("SELECT task_id AS id, held, charged FROM entry WHERE account_id = ?1 AND step = 'close'")
+  const wallet = env.WALLETS.getByName(account.id);
+  const unwritten = (await wallet.unwritten()).map(({ taskId: id, held, end }) => ({ id, held, charged: end?.charged }));
+  const { results } = await env.DB.prepare(
+    "SELECT task_id AS id, held, charged FROM entry WHERE account_id = ?1 AND step = 'reserve' AND closed_at IS NOT NULL",
+  )
     .bind(account.id)
     .run<{ id: string; held: number; charged: number }>();
-  const fresh = results.filter(({ id }) => !known.has(id));
-  expect(fresh).toHaveLength(1);
-  known.add(fresh[0]!.id);
-  const wallet = await env.DB.prepare("SELECT reserved FROM wallet WHERE id = ?1").bind(account.id).first<{ reserved: number }>();
-  return { ...fresh[0]!, reserved: wallet!.reserved };
+  const fresh = new Map([...unwritten, ...results].filter(({ id }) => !known.has(id)).map((entry) => [entry.id, entry]));
+  expect(fresh.size).toBe(1);
+  const [entry] = fresh.values();
+  known.add(entry!.id);
+  expect(entry!.charged).toBeTypeOf("number");
+  const { [account.id]: balance } = await wallet.balances();
+  return { held: entry!.held, charged: entry!.charged!, reserved: balance!.reserved };
 }
 
 test("whatever the upstream sends and whichever side stops: 0 <= charged <= reserved, and no less than what was reported or sent", async () => {

@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const secret = "SecretMaker sk-upstream-key";
 const question = "a private question";
-/** Millionths for a million tokens of textA-1. */
+/** Millionths per million tokens of textA-1. */
 const rates = { input: 2_000_000, output: 8_000_000 };
 
 const limits = [1, 100, 100_000];
@@ -67,7 +67,7 @@ function script({ message, usage, end }: Scenario) {
   return { bytes, isWhole: bytes.length === all.length && end.kind !== "break" };
 }
 
-/** Asks the gateway with this upstream in the sandbox's place. */
+/** Sends a chat to the gateway with this upstream as the sandbox. */
 async function run(account: Account, one: Scenario, bytes: Uint8Array) {
   const caller = new AbortController();
   if (one.hangsUp === "before") caller.abort();
@@ -105,7 +105,7 @@ async function priceOf(account: Account, maxTokens: number): Promise<number> {
   return Math.round((answer as { price: number }).price * 1e6);
 }
 
-test("whatever a whole answer holds and whoever stops: 0 <= charged <= held, and no less than was reported or sent", async () => {
+test("whatever a whole answer contains and whichever side stops: 0 <= charged <= reserved, and no less than was reported or sent", async () => {
   const lines = capture();
   const account = await newAccount(1_000_000);
   const holds = new Map<number, number>();

@@ -1,12 +1,11 @@
 /** Chat completions: OpenAI's shapes, whole and streamed, and what each way of ending costs. Interface 4.1, contract 1 and 4. */
 
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { HoldObject } from "../../src/tasks/hold-object.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { conform } from "../support/conform.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
-import { type Account, asAdmin, books, call, newAccount, unique, upstreamCalls } from "../support/gateway.ts";
+import { type Account, asAdmin, books, call, newAccount, unique, upstreamCalls, wakeWallet } from "../support/gateway.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -18,10 +17,7 @@ const price = 0.000036;
 async function stream(account: Account, content: string, more: object = {}): Promise<Response> {
   const body = JSON.stringify(chat(content, { stream: true, ...more }));
   const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
-  const url = `https://gateway.example${path}`;
-  const response = await exports.default.fetch(url, { method: "POST", headers, body });
-  conform("POST", url, { status: response.status, headers: response.headers });
-  return response;
+  return exports.default.fetch(`https://gateway.example${path}`, { method: "POST", headers, body });
 }
 
 const eventsOf = (text: string) =>
@@ -32,17 +28,6 @@ const eventsOf = (text: string) =>
 
 const contentOf = (chunks: { choices: { delta: { content?: string } }[] }[]) =>
   chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join("");
-
-/** The object that will hold the reservation of the next chat. */
-function nextHold(): () => DurableObjectStub<HoldObject> {
-  const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
-  const original = namespace.newUniqueId;
-  let id: DurableObjectId | undefined;
-  vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
-    return (id = original.call(this));
-  });
-  return () => env.HOLDS.get(id!);
-}
 
 /** Polls until nothing is reserved any more. */
 async function settledBooks(account: Account) {
@@ -188,7 +173,7 @@ test("a caller that disconnects is charged by the upstream's usage report, and n
 test("a caller that disconnects before a whole answer is charged by the upstream's usage report", async () => {
   const account = await newAccount();
   const hangUp = new AbortController();
-  const held = vi.spyOn(HoldObject.prototype, "hold");
+  const held = vi.spyOn(WalletObject.prototype, "reserve");
   const init = {
     method: "POST",
     headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
@@ -202,33 +187,31 @@ test("a caller that disconnects before a whole answer is charged by the upstream
   expect(await settledBooks(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("when a Worker crashes, the hold's alarm returns the reservation once", async () => {
+test("when a Worker crashes, the wallet's alarm returns the reservation once", async () => {
   const account = await newAccount();
-  const hold = nextHold();
-  const reached = stopAt(HoldObject.prototype as never, "end", false);
+  const reached = stopAt(WalletObject.prototype as never, "settle", false);
   void call(path, { key: account.key, body: chat("hi") });
   await reached();
   expect((await books(account)).reserved).toBeGreaterThan(0);
-  expect(await runDurableObjectAlarm(hold())).toBe(true);
+  const [hold] = await env.WALLETS.getByName(account.id).unwritten();
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 661_000 });
+  expect(await wakeWallet(account)).toBe(true);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
-  await hold().end(1000);
-  expect(await runDurableObjectAlarm(hold())).toBe(false);
+  await env.WALLETS.getByName(account.id).settle({ ...hold!, accountId: account.id }, 1_000, "completed");
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  vi.useRealTimers();
 });
 
-test("if D1 fails while a chat is settled, the alarm retries; the caller has its answer", async () => {
+test("if the wallet fails while a chat is settled, it is asked again; the caller has its answer", async () => {
   const account = await newAccount();
-  const hold = nextHold();
-  failOnce(bindings.database(), "batch");
+  failOnce(WalletObject.prototype as never, "settle");
   expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(200);
-  expect((await books(account)).used).toBe(0);
-  await runDurableObjectAlarm(hold());
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 });
 
 test.each([false, true])("if D1 fails while a chat is reserved, the answer is 503 and nothing is held: takes effect %s", async (isDone) => {
   const account = await newAccount();
-  failOnce(bindings.statement(), "run", isDone);
+  failOnce(bindings.database(), "batch", isDone);
   const answer = await call(path, { key: account.key, body: chat("hi") });
   expect(answer).toMatchObject({ status: 503, body: { error: { type: "internal_error", code: "unavailable" } } });
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);

@@ -41,7 +41,7 @@ const families: [string, string[], string[]][] = [
   ["/v1/videos/x/remix", ["GET", "PUT", "DELETE"], ["POST"]],
   ["/v1/characters_tasks/x", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/v1/tasks", ["POST", "PUT", "DELETE"], ["GET"]],
-  ["/v1/tasks/x", ["POST", "PUT", "DELETE"], ["GET"]],
+  ["/v1/tasks/x", ["POST", "PUT"], ["GET", "DELETE"]],
   ["/v1/tasks/x/cancel", ["GET", "PUT", "DELETE"], ["POST"]],
   ["/v1/tasks/x/receipt", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/.well-known/jwks.json", ["POST", "PUT", "DELETE"], ["GET"]],
@@ -81,8 +81,8 @@ test("Allow names every method of the path and no other, and such an answer has 
   };
   expect(await refused("/v1/tasks/x/callback", "PUT")).toEqual([405, "GET, HEAD, POST", "Accept-Language", "en"]);
   expect(await refused("/v1/videos/x/remix", "HEAD")).toEqual([405, "POST", "Accept-Language", "en"]);
-  expect(await refused("/assets/x", "DELETE")).toEqual([405, "GET, HEAD, OPTIONS", "Accept-Language", "en"]);
-  expect(await refused("/v1/tasks/x", "PURGE")).toEqual([405, "GET, HEAD", "Accept-Language", "en"]);
+  expect(await refused("/assets/x/y", "DELETE")).toEqual([405, "GET, HEAD, OPTIONS", "Accept-Language", "en"]);
+  expect(await refused("/v1/tasks/x", "PURGE")).toEqual([405, "GET, HEAD, DELETE", "Accept-Language", "en"]);
 });
 
 test("every answer has nosniff and its own request id", async () => {

@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { settle } from "../../src/db/ledger.ts";
-import { bindings, failOnce } from "../support/faults.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { failOnce } from "../support/faults.ts";
 import { type Account, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -69,14 +69,14 @@ test("a task settled by a slow clock is listed after the tasks that were settled
   const { data } = await events(account);
   const charge = { taskId: ids[1]!, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
   vi.setSystemTime(Date.now() - 60_000);
-  await settle(env.DB, charge, 0, "cancelled");
+  await env.WALLETS.getByName(account.id).settle(charge, 0, "cancelled");
   vi.setSystemTime(Date.now() + 60_000);
   expect(tasksOf(await events(account, `?after=${data[0].id}`))).toEqual([ids[1]]);
 });
 
 test("a refused submission has no event", async () => {
   const account = await newAccount();
-  failOnce(bindings.statement(), "run", true);
+  failOnce(WalletObject.prototype as never, "reserve", true);
   expect((await call(images, { key: account.key, body: image() })).status).toBe(503);
   expect((await events(account)).data).toEqual([]);
 });
@@ -134,10 +134,11 @@ test("an event of another account, or an open task, is refused as `after`", asyn
 test("a page reads only its own rows", async () => {
   const account = await newAccount();
   const { results } = await env.DB.prepare(
-    `EXPLAIN QUERY PLAN SELECT task_id AS taskId, outcome, at FROM entry
-     WHERE account_id = ?1 AND step = 'close' AND kind <> 'chat' AND outcome <> 'refused' AND at > ?2 ORDER BY at LIMIT ?3`,
+    `EXPLAIN QUERY PLAN SELECT task_id AS taskId, outcome, closed_at AS at FROM entry
+     WHERE account_id = ?1 AND step = 'reserve' AND kind <> 'chat' AND closed_at IS NOT NULL AND outcome <> 'refused' AND closed_at > ?2
+     ORDER BY closed_at LIMIT ?3`,
   )
     .bind(account.id, 0, 10)
     .run<{ detail: string }>();
-  expect(results.map(({ detail }) => detail)).toEqual(["SEARCH entry USING INDEX entry_ended (account_id=? AND at>?)"]);
+  expect(results.map(({ detail }) => detail)).toEqual(["SEARCH entry USING INDEX entry_ended (account_id=? AND closed_at>?)"]);
 });

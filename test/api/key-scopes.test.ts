@@ -1,6 +1,8 @@
 /** Keys that are narrowed to models, kinds and a number of open tasks; `GET /v1/key`. Contract 4. */
 
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { changeBudget } from "../../src/tasks/wallets.ts";
 import { type Account, asAdmin, books, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -95,6 +97,7 @@ test("GET /v1/key shows the key that asks, its limits and what is left of them",
     models: ["imgA-4"],
     kinds: null,
     max_open_tasks: null,
+    budget: null,
     open_tasks: 1,
   });
   expect((await call("/v1/key", { key: account.key })).body).toMatchObject({
@@ -106,6 +109,16 @@ test("GET /v1/key shows the key that asks, its limits and what is left of them",
   });
   expect((await call("/v1/key")).status).toBe(401);
   expect((await call("/v1/key", { key: account.key, method: "POST" })).headers.get("allow")).toBe("GET, HEAD");
+});
+
+test("GET /v1/key shows the key's budget, what is spent of it and when its window ends", async () => {
+  const account = await newAccount(100);
+  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
+  await submit(account, images, image());
+  const { budget } = (await call("/v1/key", { key: account.key })).body;
+  const tomorrow = 86_400 * (Math.floor(Date.now() / 86_400_000) + 1);
+  expect(budget).toEqual({ amount: 0.05, window: "day", spent: 0.03, ends_at: tomorrow });
+  expect((await send(images, account, image())).body.error.code).toBe("budget_exceeded");
 });
 
 test("the operator changes a key: what is not given stays, null takes a limit away", async () => {

@@ -54,7 +54,7 @@ test("no secret is logged in any case: no prompt, key, signature, token or image
   const failing = `${prompt} again`;
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => Promise.reject(new TypeError(`cannot reach ${inputUrl}`)));
   await deliver(await submit(account, images, { ...body, prompt: failing }));
-  failOnce(bindings.statement(), "run");
+  failOnce(bindings.database(), "batch");
   await call(images, { key: account.key, body: { model: "imgA-4", prompt } });
   failOnce(bindings.statement(), "first");
   await call("/v1/balance", { key: account.key });

@@ -12,7 +12,11 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 test("above the limit a submission is 429 with any key and leaves no trace; chats are not affected", async () => {
   const account = await newAccount();
   const other = (await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "other", quota: null } })).body.key as string;
-  await env.DB.prepare("UPDATE wallet SET open_tasks = 498 WHERE id = ?1").bind(account.id).run();
+  const wallet = env.WALLETS.getByName(account.id);
+  for (let count = 0; count < 498; count++) {
+    const charge = { taskId: `task_${count}`, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
+    expect(await wallet.reserve(charge, 0, { maxOpenTasks: 500 })).toEqual({ answer: "reserved" });
+  }
   const open = [await submit(account, images, image()), await submit(account, images, image())];
   for (const key of [account.key, other]) {
     const { status, headers, body } = await call(images, { key, body: image() });

@@ -170,6 +170,14 @@ test("there is none of an open task, of another account's, of one that never was
   expect((await call(`/v1/tasks/${id}/receipt`, { key: account.key, method: "DELETE" })).headers.get("allow")).toBe("GET, HEAD");
 });
 
+test("a deleted task has no receipt any more", async () => {
+  const account = await newAccount();
+  const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
+  expect((await receiptOf(id, account.key)).status).toBe(200);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  expect((await receiptOf(id, account.key)).status).toBe(404);
+});
+
 test("a record from before there were receipts has one that says what it knows", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });

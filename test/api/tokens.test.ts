@@ -5,6 +5,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/ids.ts";
 import { TokenObject } from "../../src/tasks/token-object.ts";
+import { changeBudget } from "../../src/tasks/wallets.ts";
 import { bindings, crash, failOnce, stopAt, stubOf } from "../support/faults.ts";
 import { type Account, asAdmin, books, call, deliver, finish, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
 
@@ -141,6 +142,15 @@ test("a refused submission takes nothing of it", async () => {
   expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
 });
 
+test("a submission above the key's budget takes nothing of it", async () => {
+  const account = await newAccount();
+  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
+  const token = await newToken(account, { tasks: 1 });
+  expect(errorOf(await send(token, image({ n: 2 })))).toEqual([402, "budget_exceeded"]);
+  expect((await send(token)).status).toBe(200);
+  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+});
+
 test("only pages of its origin may use it, and read that others may not", async () => {
   const account = await newAccount();
   const token = await newToken(account, { origin: page });
@@ -188,6 +198,7 @@ test("it cannot do anything else", async () => {
     ["POST", `${images}?dry_run=true`, image()],
     ["POST", "/v1/tokens", { tasks: 20, max_cost: 100, expires_in: 3600 }],
     ["GET", "/v1/tasks"],
+    ["DELETE", `/v1/tasks/${id}`],
     ["GET", `/v1/tasks/${id}/receipt`],
     ["GET", `/v1/tasks/${id}/callback`],
     ["POST", `/v1/tasks/${id}/callback`],

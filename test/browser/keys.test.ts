@@ -1,10 +1,10 @@
 /** From signing up to a key that pages on other hosts use, to its deletion. */
 
-import { expect, somebody, test } from "./support/test.ts";
+import { expect, newPerson, test } from "./support/test.ts";
 
 test("a key is shown once, works from another origin, and is refused after its deletion", async ({ visitor, elsewhere, gateway }) => {
   const page = await visitor();
-  const { name, email, password } = somebody();
+  const { name, email, password } = newPerson();
   await page.goto("/console");
   await page.getByRole("link", { name: "Sign up" }).click();
   await page.getByLabel("Name").fill(name);
@@ -30,7 +30,7 @@ test("a key is shown once, works from another origin, and is refused after its d
     );
   expect(await balance()).toMatchObject({ status: 200, body: { success: true, remain_balance: 2.5, used_balance: 0 } });
 
-  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("button", { name: "I have saved it" }).click();
   const row = page.getByRole("row", { name: "A shop's server" });
   await row.getByText(secret.slice(0, 6)).waitFor();
   expect(await page.content()).not.toContain(secret);

@@ -1,7 +1,7 @@
 /** Passkeys in a real browser, with Chromium's virtual authenticator. */
 
 import { signOut } from "./support/account-menu.ts";
-import { expect, somebody, test } from "./support/test.ts";
+import { expect, newPerson, test } from "./support/test.ts";
 
 test("a passkey is added on the account page, signs in, and is deleted", async ({ visitor, gateway, watch }) => {
   // A passkey belongs to a host name; the gateway's own address is an IP literal.
@@ -13,7 +13,7 @@ test("a passkey is added on the account page, signs in, and is deleted", async (
   const { authenticatorId } = await browser.send("WebAuthn.addVirtualAuthenticator", {
     options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
   });
-  const { name, email, password } = somebody();
+  const { name, email, password } = newPerson();
   await page.goto("/console/sign-up");
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("E-mail").fill(email);
@@ -31,7 +31,7 @@ test("a passkey is added on the account page, signs in, and is deleted", async (
   await signOut(page);
   await browser.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
   await page.getByRole("button", { name: "Continue with a passkey" }).click();
-  await page.getByRole("alert").getByText("That did not work.").waitFor();
+  await page.getByRole("alert").getByText("The passkey was not accepted.").waitFor();
   await browser.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
   await page.getByRole("button", { name: "Continue with a passkey" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();

@@ -41,7 +41,7 @@ test(
     await result(page).nth(1).waitFor({ timeout: 20_000 });
     for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
     expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-    await fact(page, "images").getByText("a picture sent along").waitFor();
+    await fact(page, "images").getByText("an uploaded image").waitFor();
     expect(await amountIn(fact(page, "Charged"))).toBe(price);
     await watch.look(page);
     expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
@@ -96,7 +96,7 @@ test("without script: a model's form, its price, and an image from a file", pati
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground");
   await page.getByLabel("Model").selectOption("imgB-4o-image");
-  await page.getByRole("button", { name: "Show its form" }).click();
+  await page.getByRole("button", { name: "Show the form" }).click();
   await page.waitForURL("**/console/playground?model=imgB-4o-image");
   const one = (await priceShown(page))!;
   await page.getByLabel("Prompt").fill("A lighthouse, no script");
@@ -110,7 +110,7 @@ test("without script: a model's form, its price, and an image from a file", pati
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.waitForURL("**/console/tasks/task_*");
   });
-  const reload = page.getByRole("link", { name: "Reload to see how far it is" });
+  const reload = page.getByRole("link", { name: "Reload to see the progress" });
   await reload.waitFor();
   while ((await result(page).count()) === 0) await reload.click();
   expect(await result(page).count()).toBe(3);

@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { signOut } from "./support/account-menu.ts";
 import { tabTo } from "./support/keyboard.ts";
-import { expect, somebody, test } from "./support/test.ts";
+import { expect, newPerson, test } from "./support/test.ts";
 
 async function signIn(page: Page, email: string, password: string): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
@@ -40,7 +40,7 @@ test("a wrong password is reported on the page, and a second attempt succeeds", 
 
 test("without script: signing up, creating and deleting a key, signing out", async ({ visitor }) => {
   const page = await visitor({ javaScriptEnabled: false });
-  const { name, email, password } = somebody();
+  const { name, email, password } = newPerson();
   await page.goto("/console/sign-up");
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("E-mail").fill(email);
@@ -50,7 +50,7 @@ test("without script: signing up, creating and deleting a key, signing out", asy
   await page.getByLabel("Name").fill("No script");
   await page.getByRole("button", { name: "Create a key" }).click();
   await page.getByText(/^sk-\w+$/).waitFor();
-  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("button", { name: "I have saved it" }).click();
   await page.getByRole("row", { name: "No script" }).getByRole("link", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("There are no keys yet.").waitFor();

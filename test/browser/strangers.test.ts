@@ -36,9 +36,9 @@ test("another account's task, its files and its character are 404", async ({ sig
   await refused(url.pathname);
   await refused(`${url.pathname}${other.search}`);
 
-  const nobody = await visitor();
-  await nobody.goto(`/console/tasks/${id}`);
-  expect(new URL(nobody.url()).pathname).toBe("/console/sign-in");
+  const guest = await visitor();
+  await guest.goto(`/console/tasks/${id}`);
+  expect(new URL(guest.url()).pathname).toBe("/console/sign-in");
 });
 
 // The watch reports a dialog, or an error of the browser about script in the page.

@@ -45,7 +45,7 @@ test("a video appears on its page, plays with sound, is remixed, and the remix i
   expect(await page.locator("[data-countdown] strong").innerText()).toMatch(/23:59:\d\d/);
 
   await page.getByLabel("What should be different?").fill("By night sandbox:slow");
-  const length = page.getByLabel("Model, length, price");
+  const length = page.getByLabel("Model, duration, price");
   await length.selectOption("vidA-2/15");
   const remixPrice = millionths(await length.locator("option:checked").innerText());
   await page.getByRole("button", { name: "Remix", exact: true }).click();
@@ -58,7 +58,7 @@ test("a video appears on its page, plays with sound, is remixed, and the remix i
   await card.locator("progress").waitFor();
   await card.getByRole("link").click();
   await page.getByRole("button", { name: "Cancel the task" }).click();
-  const back = page.locator("#task").getByText("came back");
+  const back = page.locator("#task").getByText("was returned");
   expect(millionths(await back.innerText())).toBe(remixPrice);
   expect(await balance(page)).toEqual({ remaining: start.remaining - price, reserved: 0, used: price });
 });

@@ -17,7 +17,7 @@ async function signedIn(email: string, vars: Partial<ConsoleEnv> = {}, headers: 
 
 const isIn = async (browser: Browser) => (await browser.ask("/console/account")).status === 200;
 
-interface Letter {
+interface Email {
   from: string;
   to: string;
   subject: string;
@@ -25,14 +25,14 @@ interface Letter {
 }
 
 /** Collects the e-mails that are sent. */
-function mailbox(): { letters: Letter[]; vars: Partial<ConsoleEnv> } {
-  const letters: Letter[] = [];
-  const MAIL = { send: async (letter: Letter) => (letters.push(letter), { messageId: "1" }) } as unknown as SendEmail;
-  return { letters, vars: { MAIL, MAIL_FROM: "gateway@example.com" } };
+function mailbox(): { emails: Email[]; vars: Partial<ConsoleEnv> } {
+  const emails: Email[] = [];
+  const MAIL = { send: async (sent: Email) => (emails.push(sent), { messageId: "1" }) } as unknown as SendEmail;
+  return { emails, vars: { MAIL, MAIL_FROM: "gateway@example.com" } };
 }
 
 /** The path of the link in an e-mail. */
-const linkIn = (letter: Letter | undefined) => new URL(/https:\S+/.exec(letter!.text)![0]);
+const linkIn = (sent: Email | undefined) => new URL(/https:\S+/.exec(sent!.text)![0]);
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -87,7 +87,7 @@ test("sessions are listed without their secrets, and ended one by one or all; se
   const page = await first.read("/console/account");
   expect(page).toContain("Firefox, Linux");
   expect(page).toContain("&lt;script&gt;alert(1)");
-  expect(page.split("This one")).toHaveLength(2);
+  expect(page.split("This session")).toHaveLength(2);
   const { results } = await env.DB.prepare(
     "SELECT s.id, s.token, s.userAgent FROM auth_session s JOIN auth_user u ON u.id = s.userId WHERE u.email = ?1",
   )
@@ -137,15 +137,15 @@ test("external return addresses are not followed after signing in or out", async
 });
 
 test("a forgotten password is reset by an e-mailed link, once, and all sessions end", async () => {
-  const { letters, vars } = mailbox();
+  const { emails, vars } = mailbox();
   const first = new Browser();
   const email = await first.signUp();
   const known = await new Browser(vars).ask("/console/forgot", { email });
   const unknown = await new Browser(vars).ask("/console/forgot", { email: `no-${email}` });
   expect(known.status).toBe(200);
   expect(await known.text()).toBe(await unknown.text());
-  expect(letters.map(({ to, from }) => ({ to, from }))).toEqual([{ to: email, from: "gateway@example.com" }]);
-  const link = linkIn(letters[0]);
+  expect(emails.map(({ to, from }) => ({ to, from }))).toEqual([{ to: email, from: "gateway@example.com" }]);
+  const link = linkIn(emails[0]);
   expect(link.origin + link.pathname).toBe("https://gateway.example/console/reset");
   const token = link.searchParams.get("token")!;
   const browser = new Browser(vars);
@@ -190,10 +190,10 @@ test("an e-mail that cannot be sent is logged without its content", async () => 
 });
 
 test("where e-mail is sent, an account opens when its address is verified, in the same session, by a button", async () => {
-  const { letters, vars } = mailbox();
+  const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  const link = linkIn(letters[0]);
+  const link = linkIn(emails[0]);
   for (const path of ["/console", "/console/keys", "/console/account"])
     expect((await browser.ask(path)).headers.get("location")).toBe("/console/confirm");
   expect(await browser.read("/console/confirm")).toContain(email);
@@ -211,15 +211,15 @@ test("where e-mail is sent, an account opens when its address is verified, in th
 });
 
 test("a user who verifies the address of an account that the operator opened becomes its member", async () => {
-  const { letters, vars } = mailbox();
+  const { emails, vars } = mailbox();
   const email = `operator-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, email, null);
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
   const browser = new Browser(vars);
   await browser.ask("/console/sign-up", { name: "Ann", email, password });
   await browser.ask("/console/confirm/send", {});
-  expect(letters).toHaveLength(2);
-  await browser.ask("/console/confirm", { token: linkIn(letters[1]).searchParams.get("token")! });
+  expect(emails).toHaveLength(2);
+  await browser.ask("/console/confirm", { token: linkIn(emails[1]).searchParams.get("token")! });
   expect(await browser.read("/console")).toContain("$1,000.00");
 });
 
@@ -239,20 +239,20 @@ test("a changed name is shown on the page and to the operator", async () => {
 });
 
 test("an address is changed by the link sent to the new address, in the same session, and the account's address changes too", async () => {
-  const { letters, vars } = mailbox();
+  const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  await browser.ask("/console/confirm", { token: linkIn(letters[0]).searchParams.get("token")! });
+  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
   const moved = `moved-${crypto.randomUUID()}@example.com`;
   const ask = async (to: string) => (await browser.ask("/console/account/email", { email: to })).headers.get("location");
   expect(await ask(email)).toBe("/console/account?problem=email_same");
   expect(await ask("no address")).toBe("/console/account?problem=email");
   expect(await ask(moved)).toBe("/console/account?done=email_sent");
-  expect(letters.at(-1)!.to).toBe(moved);
+  expect(emails.at(-1)!.to).toBe(moved);
   const accountOf = (address: string) => env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(address).first<{ id: string }>();
   const account = await accountOf(email);
   expect(account).not.toBeNull();
-  const link = linkIn(letters.at(-1));
+  const link = linkIn(emails.at(-1));
   const token = link.searchParams.get("token")!;
   // Neither the request nor the link in another browser changes anything.
   const stranger = new Browser(vars);
@@ -272,15 +272,15 @@ test("an address is changed by the link sent to the new address, in the same ses
 });
 
 test("an address that belongs to another account stays with that account, whoever verifies it", async () => {
-  const { letters, vars } = mailbox();
+  const { emails, vars } = mailbox();
   const browser = new Browser(vars);
   const email = await browser.signUp();
-  await browser.ask("/console/confirm", { token: linkIn(letters[0]).searchParams.get("token")! });
+  await browser.ask("/console/confirm", { token: linkIn(emails[0]).searchParams.get("token")! });
   const operators = `operator-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, operators, null);
   await env.DB.batch([statement, openWallet(env.DB, account.id, 1_000_000_000)]);
   await browser.ask("/console/account/email", { email: operators });
-  await browser.ask("/console/confirm", { token: linkIn(letters.at(-1)).searchParams.get("token")! });
+  await browser.ask("/console/confirm", { token: linkIn(emails.at(-1)).searchParams.get("token")! });
   expect(await browser.read("/console")).not.toContain("1,000");
   const owner = await env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(operators).first<{ id: string }>();
   expect(owner!.id).toBe(account.id);

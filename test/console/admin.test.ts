@@ -7,9 +7,10 @@ import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { admin } from "../../src/console/admin/pages.tsx";
 import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { markUnhealthy } from "../../src/providers/index.ts";
-import { settle, openWallet, reserve } from "../../src/db/ledger.ts";
+import { settle, openWallet } from "../../src/db/ledger.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, alarm, asAdmin, books, call, complete, deliver, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -63,7 +64,7 @@ test("users without the admin role get 404 for every path and method, and see no
     ["id", other.id],
     ["key", caller.keyId],
     ["task", taskId],
-    ["deed", "appoint"],
+    ["action", "appoint"],
   ]);
   const paths = new Set(
     routes.map(({ path }) => root + path.replace(/:(\w+)/g, (_, name: string) => names.get(name) ?? "").replace(/^\/$/, "")),
@@ -80,7 +81,7 @@ test("users without the admin role get 404 for every path and method, and see no
 
 test("the role takes effect with the next request, and so does its removal", async () => {
   expect((await other.browser.ask(root)).status).toBe(404);
-  expect(await browser.read(`${pageOf(other)}/appoint`)).toContain("Make A &lt;b&gt;person&lt;/b&gt;");
+  expect(await browser.read(`${pageOf(other)}/appoint`)).toContain("Grant A &lt;b&gt;person&lt;/b&gt;");
   expect((await browser.ask(`${pageOf(other)}/appoint`, {})).status).toBe(303);
   expect((await other.browser.ask(root)).status).toBe(200);
   expect(await other.browser.read("/console")).toContain(`href="${root}"`);
@@ -89,7 +90,7 @@ test("the role takes effect with the next request, and so does its removal", asy
 });
 
 test("admins cannot disable their own account or remove their own role", async () => {
-  for (const deed of ["disable", "dismiss"]) expect((await browser.ask(`${pageOf(operator)}/${deed}`, {})).status).toBe(403);
+  for (const action of ["disable", "dismiss"]) expect((await browser.ask(`${pageOf(operator)}/${action}`, {})).status).toBe(403);
   expect((await browser.ask(pageOf(operator))).status).toBe(200);
 });
 
@@ -141,7 +142,7 @@ test("a quota is increased, set and removed, and a quota below the used amount i
   expect((await quota({ how: "add", amount: "-1" })).slice(0, 2)).toEqual([303, 0.5]);
   const [status, left, text] = await quota({ how: "set", amount: "0.029999" });
   expect([status, left]).toEqual([400, 0.5]);
-  expect(text).toContain("used and reserved: $0.03");
+  expect(text).toContain("used and reserved amount: $0.03");
   for (const form of [
     { how: "set", amount: "" },
     { how: "add", amount: "" },
@@ -187,7 +188,7 @@ test("an account is opened, and its user signs up by the link that is shown once
   const path = opened.headers.get("location")!;
   expect(await browser.read(path)).toContain("$12.50");
   const again = await browser.ask(`${root}/accounts`, { email: email.toLowerCase(), name: "Other", quota: "1" });
-  expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("exists already")]);
+  expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("already exists")]);
   const shown = await (await browser.ask(`${path}/invite`, {})).text();
   const link = new URL(/https:\/\/[^<"]+invitation=inv_\w+/.exec(shown)![0]);
   expect(link.origin).toBe("https://gateway.example");
@@ -203,7 +204,7 @@ test("an account is opened, and its user signs up by the link that is shown once
 });
 
 test.each([
-  [{ email: "nobody", name: "", quota: "1" }, "not an e-mail address"],
+  [{ email: "nobody", name: "", quota: "1" }, "not a valid e-mail address"],
   [{ email: "a@b.example", name: "x".repeat(201), quota: "1" }, "1 to 200"],
   [{ email: "a@b.example", name: "", quota: "" }, "at most six decimals"],
   [{ email: "a@b.example", name: "", quota: "-1" }, "at most six decimals"],
@@ -276,9 +277,9 @@ test("opening an overdue task sets its lost alarm again", async () => {
 test("a hold without a task record is shown as stuck, and has no page", async () => {
   const account = await newAccount(1);
   const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
-  await reserve(env.DB, charge, 30_000);
+  await reserveInD1(charge, 30_000);
   vi.setSystemTime(Date.now() + 61_000);
-  expect(await browser.read(`${root}/tasks`)).toContain("it has no record");
+  expect(await browser.read(`${root}/tasks`)).toContain("no record");
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}`)).status).toBe(404);
   expect((await browser.ask(`${pageOf(account)}/tasks/${charge.taskId}/cancel`, {})).status).toBe(404);
   await settle(env.DB, charge, 0, "cancelled");
@@ -286,7 +287,8 @@ test("a hold without a task record is shown as stuck, and has no page", async ()
 
 test("the list of open tasks reads no settled rows of accounts without open tasks", async () => {
   const holding = await newAccount(1);
-  await submit(holding, images, image());
+  const held = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: holding.id, keyId: holding.keyId, kind: "image", model: "imgA-4" };
+  await reserveInD1(held, 30_000);
   const rowsRead = async () => {
     const spy = spyOn(bindings.statement(), "run");
     await browser.read(`${root}/tasks`);
@@ -300,15 +302,16 @@ test("the list of open tasks reads no settled rows of accounts without open task
   const wallets = 2;
   for (let task = 0; task < 20; task++) {
     const charge = { taskId: `task_${unique()}`, accountId: quiet.id, keyId: quiet.keyId, kind: "image", model: "imgA-4" };
-    await reserve(env.DB, charge, 10);
+    await reserveInD1(charge, 10);
     await settle(env.DB, charge, 10, "completed");
   }
   expect(await rowsRead()).toBe(before + wallets);
+  await settle(env.DB, held, 0, "cancelled");
 });
 
 test("the audit runs on request and names wallets that disagree", async () => {
   const account = await newAccount(1);
-  expect(await browser.read(root)).toContain("Check the books");
+  expect(await browser.read(root)).toContain("Run the audit");
   expect(await browser.read(`${root}/audit`)).toContain("Every balance agrees with the ledger.");
   await env.DB.prepare("UPDATE wallet SET used = used + 7 WHERE id = ?1").bind(account.id).run();
   const page = await browser.read(`${root}/audit`);
@@ -323,22 +326,22 @@ test("providers are shown with their state, without secrets and URLs", async () 
   const page = await readWith(vars, `${root}/providers`);
   for (const text of ["secret-of", "fal.example", "user:pass", "test-admin", "test-signing-secret"]) expect(page).not.toContain(text);
   const row = (name: string) => new RegExp(`<tr><th scope="row">${name}</th>.*?</tr>`).exec(page)![0];
-  expect(row("fal")).toContain("put aside");
-  expect(row("modelark")).toContain("asked in its turn");
+  expect(row("fal")).toContain("unhealthy: its credentials or funds failed");
+  expect(row("modelark")).toContain("used in order");
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
   expect(section).toContain("image $0.03 · HD image $0.06");
   expect([...section.matchAll(/<li>(\w+) · .*?<\/code> · (.*?)<\/li>/g)].map(([, name, state]) => [name, state])).toEqual([
-    ["modelark", "asked in its turn"],
-    ["fal", "asked last: put aside on this machine"],
-    ["replicate", "passed over: off"],
-    ["cloudflare", "passed over: off"],
-    ["sandbox", "passed over: never beside a real provider"],
+    ["modelark", "used in order"],
+    ["fal", "used last: unhealthy in this isolate"],
+    ["replicate", "skipped: off"],
+    ["cloudflare", "skipped: off"],
+    ["sandbox", "skipped: not a fallback of a real provider"],
   ]);
 });
 
 test("a model without a provider is marked as such", async () => {
-  expect(await readWith({ SANDBOX: undefined as never }, `${root}/providers`)).toContain("the model cannot be asked for");
+  expect(await readWith({ SANDBOX: undefined as never }, `${root}/providers`)).toContain("the model is not available");
 });
 
 test("every page is complete HTML with its headings in order", async () => {

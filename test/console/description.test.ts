@@ -15,7 +15,7 @@ test("the description is the generated file, open to every origin and without a 
   expect(await answer.json()).toEqual(document);
 });
 
-test("whoever has the description is answered 304", async () => {
+test("a client that already has the description gets 304", async () => {
   const browser = new Browser();
   const etag = (await browser.ask(path)).headers.get("etag")!;
   expect(etag).toMatch(/^W\/"[\w-]{43}"$/);

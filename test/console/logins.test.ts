@@ -21,7 +21,7 @@ interface Profile {
   email: string;
   verified: boolean;
 }
-const somebody = (more: Partial<Profile> = {}): Profile => ({
+const newProfile = (more: Partial<Profile> = {}): Profile => ({
   id: Math.floor(Math.random() * 1e12),
   email: `elsewhere-${crypto.randomUUID()}@example.com`,
   verified: true,
@@ -85,7 +85,7 @@ async function operators(email: string): Promise<string> {
 
 test.each(["github", "google"])("a new user signs up with %s, and no token of the provider is stored", async (login) => {
   const browser = browserOf();
-  const profile = somebody();
+  const profile = newProfile();
   expect(await signIn(browser, profile, login)).toBe("/console");
   expect(await browser.read("/console")).toContain("$5.00");
   const token = asked.find(({ url }) => url.includes("token"))!;
@@ -104,7 +104,7 @@ test.each(["github", "google"])("a new user signs up with %s, and no token of th
 });
 
 test("a new user of another provider needs an invitation where other users do", async () => {
-  const profile = somebody();
+  const profile = newProfile();
   const byInvitation = () => browserOf({ SIGNUP: "invite" });
   const accountId = await operators(profile.email);
   const early = byInvitation();
@@ -115,7 +115,7 @@ test("a new user of another provider needs an invitation where other users do", 
   expect(await isKnown(profile.email)).toBe(false);
   await invite(env.DB, accountId);
   expect(await signIn(browserOf({ SIGNUP: "closed" }), profile)).toContain("error=");
-  expect(await signIn(byInvitation(), somebody())).toContain("error=");
+  expect(await signIn(byInvitation(), newProfile())).toContain("error=");
   expect(await isKnown(profile.email)).toBe(false);
   const invited = byInvitation();
   expect(await signIn(invited, profile)).toBe("/console");
@@ -125,7 +125,7 @@ test("a new user of another provider needs an invitation where other users do", 
 });
 
 test("a verified address joins the account that the operator opened, an unverified one does not", async () => {
-  const profile = somebody({ verified: false });
+  const profile = newProfile({ verified: false });
   await operators(profile.email);
   expect(await signIn(browserOf(), profile)).toBe("/console/sign-in?error=email_not_verified");
   expect(await isKnown(profile.email)).toBe(false);
@@ -138,9 +138,9 @@ test("a user with a password and an unverified address is neither joined by the 
   const taker = browserOf();
   const email = await taker.signUp();
   const owner = browserOf();
-  const to = await signIn(owner, somebody({ email }));
+  const to = await signIn(owner, newProfile({ email }));
   expect(to).toBe("/console/sign-in?error=account_not_linked");
-  expect(await owner.read(to)).toContain("exists already");
+  expect(await owner.read(to)).toContain("already exists");
   expect((await owner.ask("/console")).status).toBe(303);
 });
 
@@ -148,10 +148,10 @@ test("a login is linked and unlinked on the account page, only for the user's ow
   const browser = browserOf();
   const email = await browser.signUp();
   const link = "/console/account/logins/github/link";
-  const wrong = await signIn(browser, somebody(), "github", link);
+  const wrong = await signIn(browser, newProfile(), "github", link);
   expect(wrong).toBe("/console/account?error=email_does_not_match");
   expect(await browser.read(wrong)).toContain("another e-mail address");
-  const mine = somebody({ email });
+  const mine = newProfile({ email });
   expect(await signIn(browser, { ...mine, verified: false }, "github", link)).toContain("error=");
   expect(await signIn(browser, mine, "github", link)).toBe("/console/account");
   const other = browserOf();
@@ -163,7 +163,7 @@ test("a login is linked and unlinked on the account page, only for the user's ow
 
 test("the last login cannot be unlinked before there is a password, which only a recent session may set", async () => {
   const browser = browserOf();
-  const profile = somebody();
+  const profile = newProfile();
   await signIn(browser, profile);
   const answer = await browser.ask("/console/account/logins/github/unlink", {});
   expect(answer.headers.get("location")).toBe("/console/account?problem=last_login");
@@ -185,7 +185,7 @@ test("the last login cannot be unlinked before there is a password, which only a
 });
 
 test("the return from the provider works once, in the same browser", async () => {
-  there = somebody();
+  there = newProfile();
   const browser = browserOf();
   const away = await browser.ask("/console/login/github", {});
   const state = new URL(away.headers.get("location")!).searchParams.get("state")!;

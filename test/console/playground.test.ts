@@ -7,7 +7,8 @@ import { allModels } from "../../src/catalog/models.ts";
 import { hintOf, labelOf } from "../../src/console/messages/playground-fields.ts";
 import { toObjectId } from "../../src/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
-import { bindings, failOnce } from "../support/faults.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -108,10 +109,13 @@ const choices = allModels().flatMap(({ id, actions }) =>
 );
 
 const shownPrice = (html: string) => /<dt>(?:Price|Held at most)<\/dt><dd><data class="num" value="([\d.]+)"/.exec(html)?.[1];
-const held = async (account: Account) =>
-  (await env.DB.prepare("SELECT sum(held) AS held FROM entry WHERE account_id = ?1 AND step = 'reserve'")
-    .bind(account.id)
-    .first<{ held: number }>())!.held;
+/** All that was ever held for the account, in millionths. */
+async function held(account: Account): Promise<number> {
+  const unwritten = await env.WALLETS.getByName(account.id).unwritten();
+  const statement = env.DB.prepare("SELECT coalesce(sum(held), 0) AS held FROM entry WHERE account_id = ?1 AND step = 'reserve'");
+  const written = (await statement.bind(account.id).first<number>("held"))!;
+  return unwritten.reduce((sum, entry) => sum + entry.held, written);
+}
 
 let one: { browser: Browser; account: Account };
 let video: string;
@@ -250,7 +254,7 @@ test("a refusal is shown beside its field, in the page's language, and the value
   expect(controls.get("quality")!.attributes["aria-invalid"]).toBeUndefined();
   expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
   expect(values).toMatchObject({ n: "9", quality: "hd" });
-  expect(await held(account)).toBeNull();
+  expect(await held(account)).toBe(0);
 });
 
 test("a refusal of an item is shown beside its field and names the item", async () => {
@@ -275,7 +279,7 @@ test.each([
 test("an insufficient balance is reported before and after submitting", async () => {
   const { browser } = await person({ SIGNUP_QUOTA: "0.05" });
   const preview = await (await send(browser, "imgA-4", { prompt: "x", n: "2" }, "preview")).text();
-  expect(preview).toContain("This is more than remains.");
+  expect(preview).toContain("The price is higher than the remaining balance.");
   const response = await send(browser, "imgA-4", { prompt: "x", n: "2" });
   expect(response.status).toBe(402);
   expect(await response.text()).toContain("The balance is insufficient.");
@@ -334,7 +338,7 @@ test("a form is prefilled from a task, and an uploaded image has to be chosen ag
   expect(html).not.toContain("<script>alert");
   const { values } = await formIn(html);
   expect(values).toMatchObject({ ...typed, model: "vidC-1-0-pro-fast", "image_with_roles.0.role": "first_frame" });
-  expect(html).not.toContain("have to be chosen again");
+  expect(html).not.toContain("Choose the image files again");
 
   const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: video, duration: "25" });
   expect((await formIn(await browser.read(`${path}?from=${remix.id}`))).values).toMatchObject({
@@ -347,7 +351,7 @@ test("a form is prefilled from a task, and an uploaded image has to be chosen ag
     key: account.key,
     body: { model: "imgA-4", prompt: "x", images: [`data:image/png;base64,${png.toBase64()}`] },
   });
-  expect(await browser.read(`${path}?from=${answer.body.id}`)).toContain("have to be chosen again");
+  expect(await browser.read(`${path}?from=${answer.body.id}`)).toContain("Choose the image files again");
 
   const stranger = new Browser();
   await stranger.signUp();
@@ -393,7 +397,7 @@ test("a chat is answered on the page with its cost, and continues", async () => 
   expect(response.status, html).toBe(200);
   expect(await held(account)).toBe(Math.round(Number(held_) * 1e6));
   expect(html).toContain('<p class="said">Hello there</p>');
-  expect(html).toContain("10 tokens in, 2 tokens out, $0.000036");
+  expect(html).toContain("10 input tokens, 2 output tokens, $0.000036");
   expect((await asAdmin(`/accounts/${account.id}`)).body.used).toBe(0.000036);
   const { values } = await formIn(html);
   expect(values).toMatchObject({
@@ -432,11 +436,11 @@ test("deeply nested JSON and too many image names are refused, and the page show
   expect((await shown.text()).length).toBeLessThan(100_000);
 });
 
-test.each([1, 3, 9])("when D1 fails %i times nothing is reserved, and the same form can be sent again", async (times) => {
+test.each([1, 3, 9])("when the wallet fails %i times nothing is reserved, and the same form can be sent again", async (times) => {
   const { values } = await formOf(one.browser, "imgA-4");
   const form = { ...values, prompt: `fault ${times}`, do: "run" };
   const before = await held(one.account);
-  failOnce(bindings.statement(), "run", false, times);
+  failOnce(WalletObject.prototype as never, "reserve", false, times);
   const refused = await one.browser.ask(path, form);
   vi.restoreAllMocks();
   expect(refused.status).toBe(503);

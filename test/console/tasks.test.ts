@@ -38,7 +38,7 @@ async function person(add = 95): Promise<{ browser: Browser; account: Account }>
 
 let known: ReturnType<typeof person> | undefined;
 /** A shared user for tests of a single task, because signing up is slow. */
-const somebody = () => (known ??= person());
+const sharedPerson = () => (known ??= person());
 
 const tick = () => vi.setSystemTime(Date.now() + 1_000);
 const image = (account: Account, body: object = {}) => submit(account, images, { model: "imgA-4", prompt: unique(), ...body });
@@ -107,13 +107,13 @@ test("the gallery is filtered by kind, status and model, and has further pages",
   expect(await show("?kind=video")).toEqual([video]);
   expect(await show("?status=completed&kind=&model=")).toEqual([video]);
   expect(await show("?model=vidA-2")).toEqual([video]);
-  expect(await browser.read("/console/tasks?model=vidB-3.1-fast")).toContain("There are no such tasks.");
+  expect(await browser.read("/console/tasks?model=vidB-3.1-fast")).toContain("There are no matching tasks.");
   const refused = await browser.ask("/console/tasks?kind=%3Cscript%3E");
   expect([refused.status, shown(await refused.text())]).toEqual([400, []]);
 });
 
 test("a task's page is live until the task ends, then shows its images, parameters, cost and times", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const prompt = `${unique()} ${attack}`;
   const id = await image(account, { prompt, n: 2, size: "16:9" });
   const running = await browser.read(`/console/tasks/${id}`);
@@ -138,7 +138,7 @@ test("a task's page is live until the task ends, then shows its images, paramete
 });
 
 test("a video plays on its page, with its thumbnail and a link to its source", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const source = await makeVideo(account, { metadata: { thumbnail: true, style: "anime" } });
   const text = await browser.read(`/console/tasks/${source}`);
   expect(text).toMatch(/<video src="https:[^"]*" poster="https:[^"]*" width="\d+" height="\d+" controls/);
@@ -147,19 +147,19 @@ test("a video plays on its page, with its thumbnail and a link to its source", a
 });
 
 test("a failed task shows the reason and that its money was returned", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const prompt = unique();
   await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
   const id = await image(account, { prompt });
   await finish(account, id);
   const text = await browser.read(`/console/tasks/${id}`);
-  for (const words of ["The content violates the content policy.", "content_policy_violation", "$0.03 came back"])
+  for (const words of ["The content violates the content policy.", "content_policy_violation", "$0.03 was returned"])
     expect(text).toContain(words);
   expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0\.03"/);
 });
 
 test("expired files and the actions that need them are not on the pages", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const id = await makeVideo(account);
   expect(await browser.read(`/console/tasks/${id}`)).toContain(`action="/console/tasks/${id}/remix"`);
   vi.setSystemTime(Date.now() + 86_401_000);
@@ -176,7 +176,7 @@ test("expired files and the actions that need them are not on the pages", async 
 });
 
 test("running a task again submits its request once, however often the form is sent", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const body = { model: "vidA-2", prompt: unique(), duration: 15, size: "9:16", metadata: { style: "anime", watermark: true } };
   const id = await complete(account, videos, body);
   const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "again");
@@ -194,12 +194,12 @@ test("running a task again submits its request once, however often the form is s
 });
 
 test("a task with uploaded images cannot be repeated: its page links to the playground", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const inline = `data:image/png;base64,${png.toBase64()}`;
   const id = await complete(account, images, { model: "imgB-4o-image", prompt: unique(), images: [inline] });
   const text = await browser.read(`/console/tasks/${id}`);
-  expect(text).toContain("cannot be repeated as it was");
-  expect(text).toContain("a picture sent along");
+  expect(text).toContain("cannot be repeated unchanged");
+  expect(text).toContain("an uploaded image");
   expect(text).toContain(`href="/console/playground?from=${id}"`);
   expect(text).not.toContain(`${id}/again`);
   const before = await books(account);
@@ -236,14 +236,14 @@ test("a video is remixed with the catalog's choices; a refusal is shown beside t
 });
 
 test("there is no remix form for private videos and for models that cannot remix", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const hidden = await makeVideo(account, { metadata: { private: true } });
   const other = await makeVideo(account, { model: "vidB-3.1-fast" });
   for (const id of [hidden, other]) expect(await browser.read(`/console/tasks/${id}`)).not.toContain(`${id}/remix`);
 });
 
 test("a character is created from a video", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const id = await makeVideo(account);
   const { action, key } = formOf(await browser.read(`/console/tasks/${id}`), "character");
   const refused = await browser.ask(action, { key, start: "1", end: "9" });
@@ -255,7 +255,7 @@ test("a character is created from a video", async () => {
 });
 
 test("cancelling returns the money; cancelling a final task shows a message", async () => {
-  const { browser, account } = await somebody();
+  const { browser, account } = await sharedPerson();
   const before = await books(account);
   const id = await image(account);
   await deliver(id);
@@ -263,14 +263,14 @@ test("cancelling returns the money; cancelling a final task shows a message", as
   expect(await books(account)).not.toEqual(before);
   expect(await led(await browser.ask(action, { key }))).toBe(id);
   expect(await books(account)).toEqual(before);
-  expect(await browser.read(`/console/tasks/${id}`)).toContain("$0.03 came back");
+  expect(await browser.read(`/console/tasks/${id}`)).toContain("$0.03 was returned");
   const late = await browser.ask(action, { key });
   expect(late.status).toBe(400);
   expect(await late.text()).toContain("The task has already ended.");
 });
 
 test("another account's task is 404 for every action", async () => {
-  const { account } = await somebody();
+  const { account } = await sharedPerson();
   const id = await makeVideo(account);
   const { browser: stranger, account: theirs } = await person();
   const form = { key: "x", prompt: "mine now", choice: "vidA-2/10", size: "16:9", start: "0", end: "1" };
@@ -299,7 +299,7 @@ test("characters are shown with image and username, and deleted after confirmati
   const image = within(text, /<img class="face" src="([^"]*)"/);
   expect((await call(image)).headers.get("content-type")).toBe("image/png");
   const path = within(text, /href="(\/console\/characters\/ch_[\w-]+\/delete)"/);
-  const { browser: stranger } = await somebody();
+  const { browser: stranger } = await sharedPerson();
   expect((await stranger.ask(path)).status).toBe(404);
   expect((await stranger.ask(path, {})).status).toBe(404);
   const confirm = await browser.read(path);

@@ -5,8 +5,8 @@ import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { listEntries, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
-import { reserve } from "../../src/db/ledger.ts";
 import { type Account, books, call, complete, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { reserveInD1 } from "../support/old-ledger.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -134,8 +134,7 @@ test("the list's pages and the whole file contain each entry once, also entries 
   const ids = Array.from({ length: 2_101 }, (_, at) => `${at % 3 ? "chatcmpl-" : "task_"}${String(at).padStart(6, "0")}`);
   const at = Date.now();
   for (const taskId of ids.slice(0, 3))
-    await reserve(
-      env.DB,
+    await reserveInD1(
       { taskId, accountId: account.id, keyId: account.keyId, kind: taskId.startsWith("chat") ? "chat" : "image", model: "m" },
       1,
     );

@@ -20,6 +20,7 @@ const gatewayParts = [
   "gateway-dead",
   "gateway-dispatch",
   "gateway-notify",
+  "gateway-mcp",
   "gateway-openai",
   "gateway-sandbox",
   "gateway-starts",
@@ -72,6 +73,7 @@ test("the first deployment creates all resources, generates an image with the sa
     ["gateway-sandbox", [], false],
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway-openai", [], false],
+    ["gateway-mcp", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
   ]);
   // The sandbox's image passed through the queue, the objects and the bucket, at the printed address.

@@ -102,7 +102,11 @@ const cases: Record<string, Case> = {
   },
   "an unknown option": { args: ["--regoin", "weur"], reason: "--regoin", remedy: "--help" },
   "an unknown region": { args: ["--region", "mars"], reason: '--region does not know "mars".', remedy: "weur" },
-  "an unknown part": { args: ["--without", "gateway"], reason: '--without does not know "gateway".', remedy: "sandbox, console, openai" },
+  "an unknown part": {
+    args: ["--without", "gateway"],
+    reason: '--without does not know "gateway".',
+    remedy: "sandbox, console, openai, mcp",
+  },
   "an environment that cannot be a name": {
     args: ["--env", "My-Env"],
     reason: "--env My-Env cannot be part of a name.",

@@ -1,4 +1,4 @@
-/** The one thing of Node that the runs need, and that the runtime has: which object a call belongs to. */
+/** The type of AsyncLocalStorage, which the runtime has: it tells which object a call belongs to. */
 
 declare module "node:async_hooks" {
   export class AsyncLocalStorage<T> {

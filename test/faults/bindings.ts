@@ -1,11 +1,11 @@
-/** D1, R2 and the queue in a storm: every use of them passes through it. Messages go to the run, which delivers them. */
+/** Passes every use of D1, R2 and the queue through the fault injector. Messages go to the run, which delivers them. */
 
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { bindings } from "../support/faults.ts";
 import { type Storm, turn } from "./storm.ts";
 
-export interface Letter {
+export interface DispatchMessage {
   taskId: string;
   attempts: number;
   isDead: boolean;
@@ -16,11 +16,11 @@ type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
 
 const isWrite = ({ statement }: Statement) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(statement);
 
-/** The same statements once more, without the object or Worker that made them. */
+/** The same statements again, prepared outside of the object or Worker that made them. */
 const again = (statements: Statement[]) => () =>
   env.DB.batch(statements.map(({ statement, params }) => env.DB.prepare(statement).bind(...params)));
 
-export function watchBindings(storm: Storm, mail: Letter[]): void {
+export function watchBindings(storm: Storm, mail: DispatchMessage[]): void {
   for (const name of ["run", "first"])
     watch(bindings.statement(), name, storm, (statement) => ({
       name: `D1 ${name}`,
@@ -42,9 +42,9 @@ export function watchBindings(storm: Storm, mail: Letter[]): void {
     "send",
     storm,
     () => ({ name: "queue send", failure: "Queue send failed: Internal Error" }),
-    async (letter) => {
+    async (message) => {
       const copies = storm.chance(0.05) ? 2 : 1;
-      for (let copy = 0; copy < copies; copy++) mail.push({ taskId: (letter as Letter).taskId, attempts: 1, isDead: false });
+      for (let copy = 0; copy < copies; copy++) mail.push({ taskId: (message as DispatchMessage).taskId, attempts: 1, isDead: false });
     },
   );
 }
@@ -58,7 +58,7 @@ function watch(
 ): void {
   const original = target[method]!;
   vi.spyOn(target, method).mockImplementation(function (this: unknown, ...values: unknown[]) {
-    // What the run itself asks while everything stands still is its own affair.
+    // Queries of the run itself, while everything is paused, are not part of the run.
     if (!storm.isOn && !instead) return original.apply(this, values);
     const effect = () => (instead ? instead(...values) : original.apply(this, values));
     return storm.through({ ...point(this, values), effect });
@@ -66,8 +66,8 @@ function watch(
 }
 
 /**
- * Waiting takes no real time. Time limits never end a wait: a provider that hangs says so itself, and what is left of a
- * consumer that died must not come to life in a later run.
+ * Waiting takes no real time. Timeouts never end a wait: a provider that hangs ends it itself, and the rest of a
+ * crashed consumer must not continue in a later run.
  */
 export function hurry(): void {
   const prototype = Object.getPrototypeOf(scheduler) as Scheduler;

@@ -1,4 +1,4 @@
-/** Random operations in a storm of faults, and what has to hold afterwards. `FAULT_SEEDS` ("7", "1-200") chooses other runs. */
+/** Random operations with injected faults, and the invariants that must hold afterwards. `FAULT_SEEDS` ("7", "1-200") chooses other runs. */
 
 import { afterAll, inject, test, vi } from "vitest";
 import { run } from "./run.ts";
@@ -6,7 +6,7 @@ import { bury } from "./storm.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** What the environment says. */
+    /** The seeds from the environment. */
     faultSeeds: string;
   }
 }

@@ -1,7 +1,9 @@
-/** What has to be true after a run, whatever failed in it. */
+/** The invariants after a run, whatever failed in it. */
 
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
+import { readRows } from "../../src/db/grants.ts";
 import { isFinal, type Task } from "../../src/tasks/record.ts";
 import { books } from "../support/gateway.ts";
 import type { World } from "./world.ts";
@@ -9,21 +11,21 @@ import type { World } from "./world.ts";
 interface Entry {
   id: string;
   held: number;
-  closed: number | null;
-  charged: number | null;
+  charged: number;
+  /** null while it is open */
   outcome: string | null;
 }
 
-/** Every reservation and closing of an account's tasks and chats, one row each. */
+/** Every task and chat of an account that held something: in D1, or in its wallet object. */
 async function ledgerOf(accountId: string): Promise<Map<string, Entry>> {
+  const unwritten = await env.WALLETS.getByName(accountId).unwritten();
   const { results } = await env.DB.prepare(
-    `SELECT coalesce(r.task_id, c.task_id) AS id, coalesce(r.held, 0) AS held, c.held AS closed, c.charged, c.outcome
-     FROM (SELECT * FROM entry WHERE step = 'reserve' AND account_id = ?1) r
-     FULL JOIN (SELECT * FROM entry WHERE step = 'close' AND account_id = ?1) c ON c.task_id = r.task_id`,
+    "SELECT task_id AS id, held, charged, outcome FROM entry WHERE step = 'reserve' AND account_id = ?1",
   )
     .bind(accountId)
     .run<Entry>();
-  return new Map(results.map((entry) => [entry.id, entry]));
+  const own = unwritten.map(({ taskId, held, end }) => ({ id: taskId, held, charged: end?.charged ?? 0, outcome: end?.outcome ?? null }));
+  return new Map([...results, ...own].map((entry) => [entry.id, entry]));
 }
 
 async function keysUnder(prefix: string): Promise<string[]> {
@@ -32,7 +34,7 @@ async function keysUnder(prefix: string): Promise<string[]> {
   return objects.map(({ key }) => key);
 }
 
-/** What a run that failed has left. */
+/** Deletes the files that a failed run left. */
 export async function clearBucket(): Promise<void> {
   const keys = await keysUnder("");
   if (keys.length > 0) await env.ASSETS.delete(keys);
@@ -47,11 +49,16 @@ async function recordsOf(world: World): Promise<Map<string, Task>> {
   return records;
 }
 
-/** In the middle of everything: what stores anything has an alarm that goes on with it, and the books agree. */
+/** During a run: every object with stored data has an alarm, and wallets agree with the ledger. */
 export async function checkMoving(world: World): Promise<void> {
   for (const known of world.objects.all.values()) {
     const { isEmpty, alarm } = await world.objects.stored(known);
-    if (!isEmpty) expect(alarm, `${known.label} stands still`).not.toBeNull();
+    if (!isEmpty && known.kind !== "wallet") expect(alarm, `${known.label} stands still`).not.toBeNull();
+  }
+  for (const { id } of world.accounts) {
+    const wallet = env.WALLETS.getByName(id);
+    const isOwing = (await wallet.unwritten()).some(({ end, deadline }) => end ?? deadline);
+    if (isOwing) expect(await runInDurableObject(wallet, (_, { storage }) => storage.getAlarm()), "a wallet stands still").not.toBeNull();
   }
   for (const account of world.accounts) await books(account);
   const records = await recordsOf(world);
@@ -62,16 +69,17 @@ export async function checkMoving(world: World): Promise<void> {
   }
 }
 
-/** Everything has ended: nothing is reserved, each task was charged what its record says, and no file is without its task. */
+/** After the run: nothing is reserved, each task was charged as its record says, and every file belongs to a task. */
 export async function checkFinal(world: World): Promise<void> {
   const records = await recordsOf(world);
   for (const task of records.values()) expect(isFinal(task), `${world.objects.ofTask(task.id)?.label} is ${task.step.do}`).toBe(true);
   for (const account of world.accounts) {
     expect(await books(account)).toMatchObject({ reserved: 0 });
+    expect((await readRows(env.DB, [account.id]))[0], "grants go back").toMatchObject({ granted: 0, reserved: 0 });
+    expect(await env.WALLETS.getByName(account.id).unwritten(), "everything is written").toEqual([]);
     for (const [id, entry] of await ledgerOf(account.id)) {
       const label = world.objects.ofTask(id)?.label ?? "a chat";
       expect(entry.outcome, `${label} has no end in the ledger`).not.toBeNull();
-      expect(entry.closed, `${label} gave back another amount than it held`).toBe(entry.held);
       const task = records.get(id);
       if (task) expect(entry).toMatchObject({ held: task.submission.price, charged: task.charged, outcome: task.error ?? "completed" });
       else if (label !== "a chat") expect(entry.charged, `${label} was charged and is gone`).toBe(0);
@@ -99,23 +107,24 @@ async function checkFiles(world: World, records: Map<string, Task>): Promise<voi
   await checkCharacters(world);
 }
 
-/** A character has its picture, unless its deletion failed half-way, and no picture is without its character. */
+/** Every character has its image, unless its deletion failed half-way, and every image belongs to a character. */
 async function checkCharacters(world: World): Promise<void> {
   const accounts = JSON.stringify(world.accounts.map(({ id }) => id));
   const statement = env.DB.prepare("SELECT id FROM character WHERE account_id IN (SELECT value FROM json_each(?1))").bind(accounts);
   const ids = (await statement.run<{ id: string }>()).results.map(({ id }) => id);
-  const pictures = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
-  expect(pictures.filter((id) => !ids.includes(id)).length, "pictures without a character").toBe(0);
-  expect(ids.filter((id) => !pictures.includes(id) && !world.fading.has(id)).length, "characters without a picture").toBe(0);
+  const images = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
+  expect(images.filter((id) => !ids.includes(id)).length, "images without a character").toBe(0);
+  expect(ids.filter((id) => !images.includes(id) && !world.fading.has(id)).length, "characters without an image").toBe(0);
 }
 
-/** A week later: no file but the pictures of characters, no storage, no alarm, no record. */
+/** A week later: no files except the images of characters, no storage, no alarm, no record. */
 export async function checkEnd(world: World): Promise<void> {
   expect(await keysUnder("assets/")).toEqual([]);
   expect((await keysUnder("inputs/")).filter((key) => !world.isForsaken(key))).toEqual([]);
   for (const known of world.objects.all.values()) {
     known.stored = undefined;
-    expect(await world.objects.stored(known), `${known.label} is left`).toMatchObject({ isEmpty: true, alarm: null });
+    // A wallet keeps what it wrote for a database that is restored.
+    expect(await world.objects.stored(known), `${known.label} is left`).toMatchObject({ isEmpty: known.kind !== "wallet", alarm: null });
   }
   for (const { account, id } of world.promised.values()) expect((await world.call(account, `/v1/tasks/${id}`)).status).toBe(404);
   for (const account of world.accounts) expect(await books(account)).toMatchObject({ reserved: 0 });

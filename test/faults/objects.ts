@@ -1,4 +1,4 @@
-/** The objects of a run: which there are, in the order in which they were first called, and what each of them stores. */
+/** The objects of a run in the order of their first call, and what each of them stores. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -7,30 +7,31 @@ import { toObjectId, toTaskId } from "../../src/ids.ts";
 import { ClaimObject } from "../../src/tasks/claim-object.ts";
 import { HoldObject } from "../../src/tasks/hold-object.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { owners, type Scope, type Storm } from "./storm.ts";
 
-type Kind = "task" | "claim" | "hold";
+type Kind = "task" | "claim" | "hold" | "wallet";
 
-/** What an object has in its storage. */
+/** The contents of an object's storage. */
 interface Stored {
   isEmpty: boolean;
-  /** Milliseconds since the epoch, or null when no alarm is set. */
+  /** Milliseconds since the epoch, or null if no alarm is set. */
   alarm: number | null;
   task: Task | undefined;
 }
 
 export interface Known {
   kind: Kind;
-  /** The same in every repetition of a run, which the ids are not. */
+  /** A name that is the same in every repetition of a run, unlike the ids. */
   label: string;
   id: DurableObjectId;
   taskId: string | undefined;
-  /** What was looked up, as long as nobody has called the object since. */
+  /** The cached storage; valid until the next call of the object. */
   stored: Stored | undefined;
   /** The operations that are calling it now. */
   callers: Scope[];
-  /** Its alarm handler is under way: the platform starts no second one. */
+  /** True while its alarm handler runs: the platform starts no second one. */
   isInAlarm: boolean;
 }
 
@@ -38,6 +39,7 @@ const classes = {
   task: [TaskObject.prototype, env.TASKS],
   claim: [ClaimObject.prototype, env.CLAIMS],
   hold: [HoldObject.prototype, env.HOLDS],
+  wallet: [WalletObject.prototype, env.WALLETS],
 } as const;
 
 interface Instance {
@@ -45,13 +47,13 @@ interface Instance {
 }
 type Method = (this: Instance, ...values: unknown[]) => Promise<unknown>;
 
-/** A new one each time: a stub belongs to whoever made it. */
+/** A new stub each time, because a stub belongs to the context that made it. */
 export const stubOf = ({ kind, id }: Known): DurableObjectStub => (classes[kind][1] as unknown as DurableObjectNamespace).get(id);
 
 export class Objects {
   readonly all = new Map<string, Known>();
 
-  /** Hears of every call to an object, lets the storm fail it, and names the object for the calls that it makes itself. */
+  /** Observes every call of an object, lets the fault injector fail it, and attributes calls that the object makes to it. */
   watch(storm: Storm): void {
     for (const [kind, [prototype]] of Object.entries(classes) as [Kind, (typeof classes)[Kind]][])
       for (const name of Object.getOwnPropertyNames(prototype))
@@ -94,7 +96,7 @@ export class Objects {
     return this.all.get(toObjectId(env.TASKS, taskId)?.toString() ?? "");
   }
 
-  /** What the object stores; looked up again only when it was called since. */
+  /** The object's storage; read again only if it was called since the last time. */
   async stored(known: Known): Promise<Stored> {
     if (known.stored) return known.stored;
     const found = await runInDurableObject(stubOf(known), async (_, { storage }) => ({

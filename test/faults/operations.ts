@@ -1,4 +1,4 @@
-/** The operations of a run: what callers, the queue, the clock and machines that die do in a random order. */
+/** The operations of a run: actions of callers, the queue, time and crashing machines, in a random order. */
 
 import { expect } from "vitest";
 import type { Known } from "./objects.ts";
@@ -29,10 +29,10 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [2, "late effects", async (world) => (await world.land(), "landed")],
 ];
 
-/** What ends in a day is left for the end of the run. */
+/** Steps that take a day or more are left for the end of the run. */
 const soonMs = 1_200_000;
 
-/** One operation, chosen at random. */
+/** Chooses one operation at random. */
 export function choose(world: World): { name: string; operation: Operation } {
   return world.random.weighted(operations.map(([weight, name, operation]) => [weight, { name, operation }] as const));
 }
@@ -43,12 +43,12 @@ const pickObject = (world: World): Known | undefined =>
 const pickPromised = (world: World): Promised | undefined =>
   world.promised.size > 0 ? world.random.pick([...world.promised.values()]) : undefined;
 
-/** What would happen next if nothing went wrong: a message arrives, or time passes until an alarm. */
+/** The next event without faults: a message arrives, or time passes until an alarm. */
 async function carryOn(world: World): Promise<string> {
   const { random, mail } = world;
   if (mail.length > 0 && random.chance(0.7)) {
-    const letter = random.pick(mail);
-    return `message of ${labelOf(world, letter.taskId)} ${await world.deliver(letter)}`;
+    const message = random.pick(mail);
+    return `message of ${labelOf(world, message.taskId)} ${await world.deliver(message)}`;
   }
   const open = await world.waiting(soonMs);
   if (open.length === 0) return "nothing to do";
@@ -58,14 +58,14 @@ async function carryOn(world: World): Promise<string> {
   return `alarm of ${known.label}`;
 }
 
-/** One task goes as far as it can; the others wait. */
+/** One task goes as far as it can while the others wait. */
 async function finish(world: World): Promise<string> {
   const open = await world.waiting(soonMs);
   if (open.length === 0) return "nothing to do";
   const { known } = world.random.pick(open);
   for (let step = 0; step < 12; step++) {
-    const letter = world.mail.find(({ taskId }) => taskId === known.taskId);
-    if (letter) await world.deliver(letter);
+    const message = world.mail.find(({ taskId }) => taskId === known.taskId);
+    if (message) await world.deliver(message);
     const { alarm, task } = await world.objects.stored(known);
     if (alarm === null || alarm > Date.now() + soonMs) return `${known.label} ${task?.status ?? "ended"}`;
     advance(Math.max(0, alarm - Date.now()) / 1000);
@@ -78,7 +78,7 @@ const labelOf = (world: World, taskId: string) => world.objects.ofTask(taskId)?.
 
 const ranks: Record<string, number> = { queued: 0, in_progress: 1, completed: 2, failed: 2 };
 
-/** What a caller sees never goes back. */
+/** A status that a caller has seen never goes back. */
 async function status(world: World): Promise<string> {
   const promised = pickPromised(world);
   if (!promised) return "none";
@@ -97,7 +97,7 @@ async function status(world: World): Promise<string> {
   return `${labelOf(world, id)} ${now} ${progress}`;
 }
 
-/** The list shows all that was promised. Nothing fails meanwhile: it asks many objects at once, in no certain order. */
+/** The list shows all accepted tasks. Nothing fails during it, because it calls many objects at once in an undefined order. */
 async function list(world: World): Promise<string> {
   const account = world.random.pick(world.accounts);
   world.storm.isOn = false;
@@ -123,33 +123,33 @@ async function deleteCharacter(world: World): Promise<string> {
   const characters = await world.call(account, "/v1/characters");
   const id = characters.body.data?.[0]?.id as string | undefined;
   if (id === undefined) return "none";
-  // Its picture goes first; until it is known that all went well, the character may stand there without.
+  // Its image is deleted first; until the whole deletion has succeeded, the character may exist without an image.
   world.fading.add(id);
   const { status } = await world.call(account, `/v1/characters/${id}`, { method: "DELETE" });
   return String(status);
 }
 
-/** A message that was worked off comes once more, or one that still waits is worked off twice. */
+/** An acknowledged message is delivered again, or a waiting one twice. */
 async function deliverAgain(world: World): Promise<string> {
-  const letters = [...world.delivered, ...world.mail];
-  if (letters.length === 0) return "none";
-  const letter = world.random.pick(letters);
-  return `${labelOf(world, letter.taskId)} ${await world.deliver({ ...letter })}`;
+  const messages = [...world.delivered, ...world.mail];
+  if (messages.length === 0) return "none";
+  const message = world.random.pick(messages);
+  return `${labelOf(world, message.taskId)} ${await world.deliver({ ...message })}`;
 }
 
 async function loseMessage(world: World): Promise<string> {
-  const [letter] = world.mail.splice(world.random.int(0, Math.max(0, world.mail.length - 1)), 1);
-  return letter ? labelOf(world, letter.taskId) : "none";
+  const [message] = world.mail.splice(world.random.int(0, Math.max(0, world.mail.length - 1)), 1);
+  return message ? labelOf(world, message.taskId) : "none";
 }
 
 async function deadLetter(world: World): Promise<string> {
   if (world.mail.length === 0) return "none";
-  const letter = world.random.pick(world.mail);
-  letter.isDead = true;
-  return `${labelOf(world, letter.taskId)} ${await world.deliver(letter)}`;
+  const message = world.random.pick(world.mail);
+  message.isDead = true;
+  return `${labelOf(world, message.taskId)} ${await world.deliver(message)}`;
 }
 
-/** Everything that is due after a while, in one go. */
+/** Everything that is due after some time, at once. */
 async function lateAlarms(world: World): Promise<string> {
   let run = 0;
   advance(world.random.pick([10, 60, 300]));
@@ -174,7 +174,7 @@ async function time(world: World): Promise<string> {
 
 async function crash(world: World): Promise<string> {
   const known = pickObject(world);
-  // One that works for an operation that is stopped dies when that goes on, or not at all.
+  // A crash in an operation that is paused takes effect when it continues, or never.
   if (!known || known.callers.length > 0) return "none";
   await world.crash(known);
   return known.label;

@@ -1,4 +1,4 @@
-/** The provider in a storm: refuses, limits, breaks off after it accepted, hangs, lies about lengths, expires its results. */
+/** The provider with injected faults: it refuses, rate-limits, breaks off after accepting, hangs, declares wrong lengths, expires its results. */
 
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
@@ -9,7 +9,7 @@ type Fetch = (this: unknown, input: string, init?: RequestInit) => Promise<Respo
 const base = "http://sandbox/v1";
 const json = (body: unknown, status = 200, headers = {}) => Response.json(body, { status, headers });
 
-/** Behind it, the stand-in upstream is honest and done at once. */
+/** The scripted upstream behind it has no faults and finishes at once. */
 export function watchProvider(storm: Storm): void {
   const prototype = Object.getPrototypeOf(env.SANDBOX) as { fetch: Fetch };
   const original = prototype.fetch;
@@ -33,7 +33,7 @@ function stepOf(path: string, method = "GET"): StepName {
 
 type Effect = () => Promise<Response>;
 
-/** What each step may come to instead of its honest answer. */
+/** The possible faults of each step. */
 const misdeeds: Record<StepName, Record<string, (storm: Storm, effect: Effect) => Promise<Response>>> = {
   start: {
     "is busy": async () => json({}, 503, { "retry-after": "7" }),
@@ -56,7 +56,7 @@ const misdeeds: Record<StepName, Record<string, (storm: Storm, effect: Effect) =
     "tells too short a length": async (_, effect) => lie(await effect(), -50),
     "tells no length": async (_, effect) => new Response((await effect()).body),
     "breaks off": async (_, effect) => new Response(half(await (await effect()).arrayBuffer())),
-    "sends rubbish": async () => new Response("this is neither a picture nor a film"),
+    "sends rubbish": async () => new Response("this is neither an image nor a video"),
   },
   cancel: { fails: async () => json({}, 500), "has forgotten it": async () => json({}, 404) },
   chat: {
@@ -69,7 +69,7 @@ const misdeeds: Record<StepName, Record<string, (storm: Storm, effect: Effect) =
 };
 
 async function misbehave(storm: Storm, rate: number, step: StepName, effect: Effect): Promise<Response> {
-  // Most work takes more than one look.
+  // Most work takes more than one poll.
   if (step === "poll" && storm.chance(0.4)) return json({ id: "x", status: "running", progress: storm.random.int(0, 100) });
   if (!storm.chance(rate)) return effect();
   const misdeed = storm.random.pick(Object.keys(misdeeds[step]));
@@ -77,7 +77,7 @@ async function misbehave(storm: Storm, rate: number, step: StepName, effect: Eff
   return misdeeds[step][misdeed]!(storm, effect);
 }
 
-/** Nothing comes for so many seconds; then the caller's own time limit ends the wait. */
+/** Nothing arrives for this many seconds; then the gateway's own timeout ends the wait. */
 function hang(seconds: number): never {
   vi.setSystemTime(Date.now() + seconds * 1000);
   throw new DOMException("The operation was aborted due to timeout", "TimeoutError");

@@ -1,9 +1,9 @@
-/** What goes wrong in a run: at every call that leaves the gateway's code the run's number decides whether and how it fails. */
+/** The fault injector of a run: at every call that leaves the gateway's code the seed decides whether and how it fails. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Random } from "../../scripts/support/random.ts";
 
-/** The object in whose name a call is made; none for the Worker and the consumer. */
+/** The object that makes the call; none for the Worker and the consumer. */
 export interface Owner {
   label: string;
   ctx: DurableObjectState;
@@ -14,56 +14,56 @@ export interface Owner {
 export const owners = new AsyncLocalStorage<Owner>();
 
 type Fault =
-  /** It fails and does nothing. */
+  /** It fails without an effect. */
   | "error"
-  /** It does its work and its answer is lost. */
+  /** It takes effect and its answer is lost. */
   | "lost"
-  /** It fails now and does its work later. */
+  /** It fails now and takes effect later. */
   | "late"
-  /** The object dies where it stands, before or after the call; what it wrote stays. */
+  /** The object crashes before or after the call; its writes stay. */
   | "reset"
   | "reset after"
-  /** The Worker or consumer dies: nothing of it goes on. */
+  /** The Worker or consumer crashes: nothing of it continues. */
   | "death"
   | "death after"
-  /** Other operations run between this step and the one before, or the next. */
+  /** Other operations run before or after this step. */
   | "pause"
   | "pause after"
   | "pause and reset";
 
-/** What happens to the operation that is under way. */
+/** The state of the running operation. */
 export class Scope {
-  /** Calls that left the gateway's code, and how many of them went wrong. */
+  /** The number of calls that left the gateway's code, and how many of them failed. */
   calls = 0;
   faults = 0;
-  /** Its Worker or consumer has died. */
+  /** True if its Worker or consumer has crashed. */
   isDead = false;
-  /** Requests that work, some of them after their answer. */
+  /** Running requests, some of which continue after their answer. */
   requests = 0;
-  /** Tasks that it stored inputs for. */
+  /** Tasks for which it stored inputs. */
   readonly inputs: string[] = [];
 }
 
-/** Where a run may be stopped and who may die there. */
+/** A point at which a run may pause or crash. */
 export interface Point<T> {
   name: string;
   effect: () => Promise<T>;
   failure: string;
-  /** Repeats the effect from outside, for one that comes late. */
+  /** Repeats the effect from outside, for a late effect. */
   later?: () => Promise<unknown>;
-  /** Our own object is called: it can be reset, and nothing else fails there. */
+  /** A call of our own object: it can be reset, and no other fault is injected. */
   isObject?: boolean;
 }
 
 const { wait } = Object.getPrototypeOf(scheduler) as { wait: (this: Scheduler, ms: number) => Promise<void> };
-/** Real time, as little as there is: for looking again whether something has happened. */
+/** Waits the shortest real time, before checking again. */
 export const turn = () => wait.call(scheduler, 0);
 
 const after = { isAllOver: false };
-/** Lets everything that died end, so that the runtime does not wait for it. */
+/** Ends everything that crashed, so that the runtime does not wait for it. */
 export const bury = () => (after.isAllOver = true);
 
-/** The rest of a Worker or consumer that died. */
+/** The rest of a crashed Worker or consumer. */
 async function death(): Promise<never> {
   while (!after.isAllOver) await wait.call(scheduler, 500);
   throw new Error("died long ago");
@@ -71,7 +71,7 @@ async function death(): Promise<never> {
 
 export class Storm {
   isOn = false;
-  /** Set where an operation is stopped, until the run opens it. */
+  /** Set while an operation is paused, until the run continues it. */
   gate: { isOpen: boolean } | undefined;
   scope = new Scope();
   /** Effects that are still to come. */
@@ -84,13 +84,13 @@ export class Storm {
 
   constructor(seed: number, note: (line: string) => void) {
     this.random = new Random(seed + 0x10_0000);
-    // Some runs are calm, so that tasks come far; some are wild.
+    // Some runs have few faults, so that tasks go far; some have many.
     this.#rate = this.random.pick([0, 0.01, 0.03, 0.03, 0.08, 0.15]);
     this.#pauseRate = this.random.pick([0, 0.02, 0.05]);
     this.#note = note;
   }
 
-  /** Makes the call, or what has become of it. */
+  /** Makes the call, or injects a fault. */
   async through<T>({ name, effect, failure, later, isObject = false }: Point<T>): Promise<T> {
     const owner = owners.getStore();
     const fault = this.#draw(owner, isObject, later !== undefined);
@@ -132,13 +132,13 @@ export class Storm {
     }
   }
 
-  /** What is stopped stays so: it must not come to life in a later run. */
+  /** A paused operation stays paused: it must not continue in a later run. */
   end(): void {
     this.isOn = false;
     this.#isOver = true;
   }
 
-  /** A misbehaviour of the provider, as often as `probability` says. */
+  /** A fault of the provider with this probability. */
   chance(probability: number): boolean {
     return this.isOn && this.random.chance(probability);
   }
@@ -151,7 +151,7 @@ export class Storm {
   #draw(owner: Owner | undefined, isObject: boolean, canBeLate: boolean): Fault | undefined {
     this.scope.calls++;
     if (!this.isOn) return undefined;
-    // An operation that is stopped must not go on before its time: its objects live until then.
+    // A paused operation must not continue early: its objects stay alive until then.
     const canReset = owner?.callers.every((caller) => caller === this.scope) ?? false;
     if (this.random.chance(this.#rate)) {
       const possible: Fault[] = isObject ? [] : canBeLate ? ["error", "lost", "late"] : ["error", "lost"];
@@ -163,14 +163,14 @@ export class Storm {
     return this.random.pick(canReset ? ["pause", "pause after", "pause and reset"] : ["pause", "pause after"]);
   }
 
-  /** Looked at, not resolved: a promise cannot be settled from another request's context. */
+  /** Polls, because a promise cannot be resolved from another request's context. */
   async #pause(): Promise<void> {
     const gate = (this.gate = { isOpen: false });
     while (!gate.isOpen) await (this.#isOver ? death() : turn());
   }
 }
 
-/** The object ends here. What it wrote counts as written: a write that is lost is the same as a death before it. */
+/** The object crashes here. Its writes count as written: a lost write is the same as a crash before it. */
 async function reset({ ctx, callers }: Owner): Promise<never> {
   callers.length = 0;
   await ctx.storage.sync();

@@ -1,4 +1,4 @@
-/** The operations of a run that ask for work: every kind of task and of chat, once or again under the same key. */
+/** The operations of a run that submit work: every kind of task and chat, once or again with the same key. */
 
 import { exports } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -7,68 +7,68 @@ import type { Random } from "../../scripts/support/random.ts";
 import type { Keyed, Promised, World } from "./world.ts";
 
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-/** Long enough to be taken out of the body while it is read. */
-const picture = `${pixel.replace(/=+$/, "")}${"A".repeat(4_002)}`;
+/** Long enough to be extracted from the body while it is read. */
+const largeImage = `${pixel.replace(/=+$/, "")}${"A".repeat(4_002)}`;
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 
 const inline = (random: Random, most: number) =>
-  random.chance(0.4) ? { images: Array.from({ length: random.int(1, most) }, () => random.pick([pixel, picture])) } : {};
+  random.chance(0.4) ? { images: Array.from({ length: random.int(1, most) }, () => random.pick([pixel, largeImage])) } : {};
 
-const films = [
+const videoBodies = [
   { model: "vidA-2", duration: 10, metadata: { thumbnail: true } },
   { model: "vidA-2", duration: 15 },
   { model: "vidC-1-0-pro-fast" },
   { model: "vidD-02" },
 ];
 
-/** What is asked for, by whom. */
-export type Wish = Pick<Keyed, "account" | "path" | "body" | "kind">;
+/** The body, and its account. */
+export type Unsent = Pick<Keyed, "account" | "path" | "body" | "kind">;
 
-export function image({ random, accounts }: World): Wish {
+export function image({ random, accounts }: World): Unsent {
   const body = { model: "imgA-4", prompt: "A lighthouse", n: random.int(1, 3), ...inline(random, 3) };
   return { account: random.pick(accounts), path: images, body, kind: "image" };
 }
 
-export function video({ random, accounts }: World): Wish {
-  const film = random.pick(films);
+export function video({ random, accounts }: World): Unsent {
+  const chosen = random.pick(videoBodies);
   const prompt = random.chance(0.1) ? "@character walks" : "Waves";
-  const body = { ...film, prompt, ...(film.model.startsWith("vidD") ? {} : inline(random, 2)) };
+  const body = { ...chosen, prompt, ...(chosen.model.startsWith("vidD") ? {} : inline(random, 2)) };
   return { account: random.pick(accounts), path: videos, body, kind: "video" };
 }
 
-/** A character or a remix of a film, most times of one that is there. */
-export async function sequel(world: World): Promise<Wish> {
+/** A character or a remix of a video, usually of an existing one. */
+export async function sequel(world: World): Promise<Unsent> {
   const { random, objects } = world;
-  const films = [...world.promised.values()].filter(({ kind }) => kind === "video" || kind === "remix");
+  const sources = [...world.promised.values()].filter(({ kind }) => kind === "video" || kind === "remix");
   const finished = [];
-  for (const film of films) if ((await objects.stored(objects.ofTask(film.id)!)).task?.status === "completed") finished.push(film);
-  if (films.length === 0) return video(world);
-  const { account, id } = random.pick(finished.length > 0 && random.chance(0.9) ? finished : films);
+  for (const source of sources) if ((await objects.stored(objects.ofTask(source.id)!)).task?.status === "completed") finished.push(source);
+  if (sources.length === 0) return video(world);
+  const { account, id } = random.pick(finished.length > 0 && random.chance(0.9) ? finished : sources);
   if (random.chance(0.6)) return { account, path: videos, body: { model: "vidA-2", from_task: id, timestamps: "0,2" }, kind: "character" };
   return { account, path: `/v1/videos/${id}/remix`, body: { model: "vidA-2", prompt: "At night" }, kind: "remix" };
 }
 
-/** Sends a submission, half of them under a key. */
-export async function submit(world: World, request: Wish): Promise<string> {
+/** Sends a submission, half of them with a key. */
+export async function submit(world: World, request: Unsent): Promise<string> {
   if (world.random.chance(0.5)) return send(world, request);
   const keyed: Keyed = { ...request, key: `order-${world.keyed.length}`, at: Date.now() };
   world.keyed.push(keyed);
   return send(world, keyed);
 }
 
-/** The same once more, or something else under the same key. */
+/** Repeats a submission, or sends another one with its key. */
 export async function repeat(world: World): Promise<string> {
   if (world.keyed.length === 0) return "none";
   const keyed = world.random.pick(world.keyed);
-  // It would wait for the one that is stopped.
+  // It would wait for the paused one.
   if (keyed.sender && !keyed.sender.isDead) return `${keyed.key} is under way`;
   if (!world.random.chance(0.1)) return `${keyed.key} ${await send(world, keyed)}`;
   const answer = await world.call(keyed.account, keyed.path, {
     body: { ...keyed.body, user: "other" },
     headers: { "idempotency-key": keyed.key },
   });
-  // Nothing may be remembered of it; then it is the first of its key.
+  // If its claim was lost, this is the first submission with its key.
   if (answer.status === 200) {
     world.promised.set(answer.body.id, { account: keyed.account, id: answer.body.id, kind: keyed.kind });
     world.keyed.splice(world.keyed.indexOf(keyed), 1);
@@ -76,7 +76,7 @@ export async function repeat(world: World): Promise<string> {
   return `${keyed.key} with another body ${answer.status}`;
 }
 
-async function send(world: World, submission: Wish & Partial<Keyed>): Promise<string> {
+async function send(world: World, submission: Unsent & Partial<Keyed>): Promise<string> {
   const { account, path, body, key, kind, id: first } = submission;
   submission.sender = world.storm.scope;
   const answer = await world.call(account, path, { body, ...(key !== undefined && { headers: { "idempotency-key": key } }) });
@@ -87,7 +87,7 @@ async function send(world: World, submission: Wish & Partial<Keyed>): Promise<st
 
 const claimMs = 86_400_000;
 
-/** `first` is the task that the key was answered with before this request was sent. */
+/** `first` is the task with which the key was answered before this request was sent. */
 function accept(world: World, submission: Partial<Keyed>, first: string | undefined, answer: Answer, promised: Promised): void {
   const { id } = promised;
   const isFresh = submission.at !== undefined && Date.now() < submission.at + claimMs;
@@ -99,7 +99,7 @@ function accept(world: World, submission: Partial<Keyed>, first: string | undefi
 
 const words = ["hi", "hi", "no-usage", "break", "sandbox:fail", "sandbox:reject"];
 
-/** A chat: whole, streamed, or left before its end. */
+/** A chat: whole, streamed, or interrupted by the client. */
 export async function chat(world: World): Promise<string> {
   const account: Account = world.random.pick(world.accounts);
   const way = world.random.pick(["whole", "streamed", "left"]);
@@ -115,7 +115,7 @@ export async function chat(world: World): Promise<string> {
   return `${way} "${content}" ${response.status}`;
 }
 
-/** Hangs up after the first piece. */
+/** Disconnects after the first event. */
 async function leave(response: Response): Promise<void> {
   const reader = response.body!.getReader();
   await reader.read();

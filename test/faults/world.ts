@@ -1,11 +1,11 @@
-/** All that a run knows: who calls, what was promised to whom, which messages are under way, what time it is. */
+/** The state of a run: callers, accepted tasks, messages in transit, the time. */
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import worker from "../../src/worker.ts";
 import type { Account, Answer } from "../support/gateway.ts";
 import { call, deliver, newAccount } from "../support/gateway.ts";
-import { hurry, type Letter, watchBindings } from "./bindings.ts";
+import { hurry, type DispatchMessage, watchBindings } from "./bindings.ts";
 import { type Known, Objects, stubOf } from "./objects.ts";
 import { watchProvider } from "./provider.ts";
 import { Random } from "../../scripts/support/random.ts";
@@ -16,11 +16,11 @@ export interface Promised {
   account: Account;
   id: string;
   kind: "image" | "video" | "character" | "remix";
-  /** What its last status query showed. */
+  /** The last status that a query returned. */
   seen?: { status: string; progress: number };
 }
 
-/** A submission that can be repeated under its key. */
+/** A submission that can be repeated with its key. */
 export interface Keyed {
   account: Account;
   path: string;
@@ -28,7 +28,7 @@ export interface Keyed {
   key: string;
   kind: Promised["kind"];
   at: number;
-  /** The task it was answered with. */
+  /** The task with which it was answered. */
   id?: string;
   /** The operation that is sending it. */
   sender?: Scope | undefined;
@@ -41,12 +41,12 @@ export class World {
   readonly accounts: Account[] = [];
   readonly promised = new Map<string, Promised>();
   readonly keyed: Keyed[] = [];
-  readonly mail: Letter[] = [];
-  /** Every message there ever was: the queue may bring one again. */
-  readonly delivered: Letter[] = [];
-  /** Tasks whose inputs were stored by a Worker that died. */
+  readonly mail: DispatchMessage[] = [];
+  /** Every message so far: the queue may deliver one again. */
+  readonly delivered: DispatchMessage[] = [];
+  /** Tasks whose inputs were stored by a crashed Worker. */
   readonly forsaken = new Set<string>();
-  /** Characters that somebody wanted to delete. */
+  /** Characters with a started deletion. */
   readonly fading = new Set<string>();
   readonly trace: string[] = [];
 
@@ -56,7 +56,7 @@ export class World {
   }
 
   async begin(): Promise<void> {
-    // The same part of an hour in every repetition, and far from the real time, so that no real alarm fires in between.
+    // The same part of an hour in every repetition, and far from the real time, so that no real alarm runs in between.
     vi.setSystemTime((Math.ceil(Date.now() / 3_600_000) + 1) * 3_600_000);
     const quotas = [null, null, 30, 2];
     for (let count = this.random.int(1, 2); count > 0; count--)
@@ -68,7 +68,7 @@ export class World {
     this.#watchRequests();
   }
 
-  /** Some work goes on after the answer: this tells until when. */
+  /** Work that continues after the answer: resolves when it has ended. */
   #watchRequests(): void {
     const { fetch } = worker;
     vi.spyOn(worker, "fetch").mockImplementation((request, env, ctx) => {
@@ -90,7 +90,7 @@ export class World {
     return call(path, { key: account.key, ...options });
   }
 
-  /** The objects whose alarm comes within the time, the earliest first. */
+  /** The objects whose alarm is due within the time, the earliest first. */
   async waiting(withinMs: number): Promise<{ known: Known; alarm: number }[]> {
     const waiting: { known: Known; alarm: number }[] = [];
     for (const known of this.objects.all.values()) {
@@ -100,18 +100,18 @@ export class World {
     return waiting.sort((a, b) => a.alarm - b.alarm);
   }
 
-  /** Hands over one message; the queue keeps what was not acknowledged, and gives it up after three times. */
-  async deliver(letter: Letter): Promise<string> {
-    const result = await deliver(letter.taskId, letter.isDead ? "gateway-dead" : "gateway-dispatch");
-    const at = this.mail.indexOf(letter);
+  /** Delivers one message; the queue keeps it if it is not acknowledged, and gives it up after three attempts. */
+  async deliver(message: DispatchMessage): Promise<string> {
+    const result = await deliver(message.taskId, message.isDead ? "gateway-dead" : "gateway-dispatch");
+    const at = this.mail.indexOf(message);
     if (at >= 0) this.mail.splice(at, 1);
-    this.delivered.push(letter);
-    const attempts = letter.attempts + 1;
-    if (result === "retry") this.mail.push({ ...letter, attempts, isDead: letter.isDead || attempts > 3 });
+    this.delivered.push(message);
+    const attempts = message.attempts + 1;
+    if (result === "retry") this.mail.push({ ...message, attempts, isDead: message.isDead || attempts > 3 });
     return result;
   }
 
-  /** Runs the object's alarm when it is due. */
+  /** Runs the object's alarm if it is due. */
   async alarm(known: Known): Promise<boolean> {
     const { alarm } = await this.objects.stored(known);
     if (alarm === null || alarm > Date.now() || known.isInAlarm) return false;
@@ -119,12 +119,12 @@ export class World {
     return true;
   }
 
-  /** An alarm comes at least once: here is the second time. */
+  /** An alarm runs at least once: this is the second time. */
   async repeatAlarm(known: Known): Promise<void> {
     await this.#wake(known, () => runInDurableObject(stubOf(known), (instance) => instance.alarm!()));
   }
 
-  /** A handler that does not come to its end is run again after two seconds, as the platform does it. */
+  /** An alarm handler that does not finish is run again after two seconds, like on the platform. */
   async #wake(known: Known, handler: () => Promise<unknown>): Promise<void> {
     known.isInAlarm = true;
     try {
@@ -133,7 +133,7 @@ export class World {
       if (!this.storm.isOn) throw error;
       known.stored = undefined;
       const { isEmpty, alarm } = await this.objects.stored(known);
-      // Where nothing is stored there is nothing to do; an alarm would leave a table.
+      // An object without storage is skipped; an alarm would create a table.
       if (!isEmpty && alarm === null) await runInDurableObject(stubOf(known), (_, { storage }) => storage.setAlarm(Date.now() + 2_000));
     } finally {
       known.isInAlarm = false;
@@ -141,7 +141,7 @@ export class World {
     }
   }
 
-  /** Inputs of a Worker that died between storing them and creating their task are left to the bucket's own rule. */
+  /** Inputs of a Worker that crashed between storing them and creating their task are left to the bucket's lifecycle rule. */
   isForsaken(key: string): boolean {
     return this.forsaken.has(key.split("/")[1]!);
   }
@@ -152,7 +152,7 @@ export class World {
     known.stored = undefined;
   }
 
-  /** Lets D1 do what it did not do in time. */
+  /** Applies the late effects on D1. */
   async land(): Promise<void> {
     const { isOn } = this.storm;
     this.storm.isOn = false;

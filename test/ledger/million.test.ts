@@ -2,9 +2,18 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { auditWallet, writeEnded } from "../../src/tasks/wallets.ts";
 import { allModels } from "../../src/catalog/models.ts";
 import { audit } from "../../src/db/audit.ts";
-import { listEntries, listOpenTasks, listTasks, readCost, spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
+import {
+  listEntries,
+  listGrantedAccounts,
+  listOpenTasks,
+  listTasks,
+  readCost,
+  spentByDay,
+  startOfDays,
+} from "../../src/db/ledger-reports.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
@@ -16,7 +25,7 @@ const maxRows = 2_000;
 const charge = 30_000;
 let account: Account;
 
-/** SQLite makes them, so that the test need not. They go back 90 days, every tenth is a chat and every seventh failed. */
+/** Generated in SQLite for speed. They cover 90 days, every tenth is a chat and every seventh failed. */
 const generate = () =>
   env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${entries})
@@ -33,7 +42,7 @@ beforeAll(async () => {
     "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'entry' AND sql IS NOT NULL",
   ).run<{ name: string; sql: string }>();
   const trigger = await env.DB.prepare("SELECT sql FROM sqlite_master WHERE name = 'entry_reserve'").first<string>("sql");
-  // Indexes of what is there already are made ten times as fast.
+  // Indexes of existing rows are built ten times as fast.
   await env.DB.batch([env.DB.prepare("DROP TRIGGER entry_reserve"), ...indexes.map(({ name }) => env.DB.prepare(`DROP INDEX ${name}`))]);
   await generate().run();
   for (const { sql } of indexes) await env.DB.prepare(sql).run();
@@ -55,7 +64,7 @@ interface Read {
   meta: { rows_read: number };
 }
 
-/** Rows that D1 read since, for each statement that ran alone and each batch: what holds up the database at a time. */
+/** Rows that D1 read since then, per single statement and batch: this is what blocks the database. */
 function rowsRead(): () => Promise<{ most: number; sum: number }> {
   const single = [spyOn(bindings.statement(), "run").mockClear(), spyOn(bindings.statement(), "all").mockClear()];
   const batches = spyOn(bindings.database(), "batch").mockClear();
@@ -97,7 +106,7 @@ test.each([
   expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
-test.each([7, 30, 90])("a usage page of %i days, and a page deep in the past", async (days) => {
+test.each([7, 30, 90])("a usage page of %i days, and a late page of the list", async (days) => {
   const since = startOfDays(days, Date.now());
   const rows = rowsRead();
   const spent = await spentByDay(env.DB, account.id, since);
@@ -110,29 +119,31 @@ test.each([7, 30, 90])("a usage page of %i days, and a page deep in the past", a
   expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
-test("a piece of the file of charges", async () => {
+test("a part of the CSV file of charges", async () => {
   const rows = rowsRead();
   expect(await listEntries(env.DB, account.id, { since: 0, limit: 600 })).toHaveLength(600);
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
 });
 
-test("open tasks of all accounts, and a submission", async () => {
+test("open tasks of all accounts, a submission, and its end that its wallet writes", async () => {
   const rows = rowsRead();
   const body = { model: "imgA-4", prompt: unique() };
   const id = await submit(account, "/v1/images/generations", body);
-  const open = await listOpenTasks(env.DB, { since: 0, limit: 100 });
-  expect(open.map(({ taskId }) => taskId)).toContain(id);
-  expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
+  expect(await listOpenTasks(env.DB, { since: 0, limit: 100 })).toEqual([]); // those of D1's own ledger
+  expect(await listGrantedAccounts(env.DB, 100)).toContain(account.id);
   await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  await writeEnded(env.WALLETS, account.id);
+  expect(await readCost(env.DB, account.id, id)).toEqual({ held: 30_000, charged: 0 });
+  expect((await rows()).sum).toBeLessThanOrEqual(maxRows);
 });
 
-test("the audit goes on where it was, slice by slice, to the end", async () => {
+test("the audit continues where it was, slice by slice, to the end", async () => {
   await newAccount();
   const rows = rowsRead();
-  const first = await audit(env.DB);
+  const first = await audit(env.DB, auditWallet(env.WALLETS));
   expect(first).toMatchObject({ isComplete: false, current: account.id, drift: [] });
   expect((await rows()).most).toBeLessThanOrEqual(maxRows);
-  const second = await audit(env.DB);
+  const second = await audit(env.DB, auditWallet(env.WALLETS));
   expect(second.entries).toBeGreaterThan(first.entries);
   expect(second.startedAt).toBe(first.startedAt);
 });

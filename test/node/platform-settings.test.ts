@@ -17,7 +17,7 @@ interface Settings {
 const read = (file: string) => unstable_readConfig({ config: pathOf(file) }) as unknown as Settings;
 const gateway = read("wrangler.toml");
 
-test.each(["wrangler.toml", "src/sandbox/wrangler.toml", "src/console/wrangler.toml", "src/openai/wrangler.toml"])(
+test.each(["wrangler.toml", "src/sandbox/wrangler.toml", "src/console/wrangler.toml", "src/openai/wrangler.toml", "src/mcp/wrangler.toml"])(
   "%s: no query string, and so no signature, in a log",
   (file) => {
     // Read as text as well: a version of wrangler without the option would drop it.

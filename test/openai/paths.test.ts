@@ -1,4 +1,4 @@
-/** /openai/v1 as OpenAI's clients ask it: its models, and paths that do not exist. */
+/** /openai/v1 as OpenAI's clients use it: its models, and paths that do not exist. */
 
 import { expect, test } from "vitest";
 import { call, newAccount } from "../support/gateway.ts";

@@ -41,7 +41,7 @@ export async function call(path: string, { key, method, body, headers, vars }: C
       ...(body !== undefined && { "content-type": "application/json" }),
       ...headers,
     },
-    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: typeof body === "string" || body instanceof ArrayBuffer ? body : JSON.stringify(body) }),
   });
   const response = vars ? await worker.fetch(request, { ...env, ...vars }, createExecutionContext()) : await exports.default.fetch(request);
   const type = response.headers.get("content-type") ?? "";
@@ -95,6 +95,9 @@ export async function pass(taskId: string, seconds: number): Promise<void> {
   advance(seconds);
   await alarm(taskId);
 }
+
+/** Runs the alarm of the account's wallet if one is set: it writes to D1 what has ended. */
+export const wakeWallet = ({ id }: Account) => runDurableObjectAlarm(env.WALLETS.getByName(id));
 
 export async function submit(account: Account, path: string, body: object, headers: Record<string, string> = {}): Promise<string> {
   const answer = await call(path, { key: account.key, body, headers });

@@ -3,5 +3,6 @@
 export declare class Webhook {
   constructor(secret: string);
   /** The parsed body; throws if no signature in the headers matches the secret. */
+  sign(msgId: string, timestamp: Date, payload: string): string;
   verify(payload: string, headers: Record<string, string>): unknown;
 }

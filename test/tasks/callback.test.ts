@@ -1,4 +1,4 @@
-/** The transitions of a callback: what is due when, what each report leads to, and that a callback leaves the task's own schedule alone. */
+/** The transitions of a callback: what is due when, the effect of each report, and that the task's own schedule is independent. */
 
 import { expect, test } from "vitest";
 import * as callbacks from "../../src/tasks/callback.ts";
@@ -23,7 +23,7 @@ const submission: Submission = {
   typicalSeconds: 10,
   deadlineSeconds: 120,
 };
-const queued = transitions.reserved(transitions.newTask("task_1", submission, start), start);
+const queued = transitions.reserved(transitions.newTask("task_1", submission, start));
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
 const settled = outcomes.settled(outcomes.failed(starting, "provider_error", start), day, 7 * day);
 const begun = callbacks.callbackBegun(settled, start);
@@ -100,7 +100,7 @@ test("attempts follow each other after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h, an
   expect(waits).toEqual([5, 30, 120, 600, 3_600, 21_600, undefined]);
 });
 
-test("a report under another lease, or after the lease ran out, is not taken", () => {
+test("a report with another lease, or after the lease expired, is ignored", () => {
   expect(callbacks.callbackReported(calling, "call-2", report({ status: 200 }), start)).toBeUndefined();
   expect(
     callbacks.callbackReported(callbacks.callLapsed(calling, start + 20_000), "call-1", report({ status: 200 }), start),
@@ -108,7 +108,7 @@ test("a report under another lease, or after the lease ran out, is not taken", (
   expect(callbacks.callbackReported(settled, "call-1", report({ status: 200 }), start)).toBeUndefined();
 });
 
-test("another round begins with all its attempts, unless a call is under way", () => {
+test("another round starts with all its attempts, unless a call is running", () => {
   let task = calling;
   for (let attempt = 0; attempt < 3; attempt++)
     task = callbacks.callbackClaimed(callbacks.callbackSent(reported(task, { status: 500 }), start), "call-1", start)!;
@@ -117,7 +117,7 @@ test("another round begins with all its attempts, unless a call is under way", (
   expect(again.callback).toMatchObject({ state: "pending", failures: 0, attempts: { length: 4 } });
 });
 
-test("the record keeps the latest twenty attempts", () => {
+test("the record has the latest twenty attempts", () => {
   let task = calling;
   for (let attempt = 0; attempt < 30; attempt++)
     task = callbacks.callbackClaimed(callbacks.callbackBegun(reported(task, { status: 200, ms: attempt }), start), "call-1", start)!;

@@ -1,4 +1,4 @@
-/** Cancelling while a start is under way: nothing is begun that was cancelled, and what was accepted too late is cancelled there. Contract 4. */
+/** Cancelling during a start: a cancelled task is not submitted, and work that was accepted too late is cancelled at the provider. Contract 4. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,20 +15,20 @@ const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
 
-/** The lines of the log that this test's task wrote, of one kind. */
+/** The log lines of one kind that this test's task wrote. */
 function alerts(unit: string): () => Record<string, unknown>[] {
   const spy = vi.spyOn(console, "error");
   return () => spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>).filter((line) => line["unit"] === unit);
 }
 
-/** The task's object as an operator's setting has it. */
+/** The task's object with an operator's setting. */
 const charging = (id: string, CANCEL_CHARGE: string) =>
   runInDurableObject(stubOf(id), (object) => {
     const configured = object as unknown as { env: Env };
     configured.env = { ...configured.env, CANCEL_CHARGE };
   });
 
-test("a task that is cancelled after its claim and before its start is never sent", async () => {
+test("a task cancelled after its claim and before its start is never submitted", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, images, image(prompt));
@@ -45,21 +45,21 @@ test("a task that is cancelled after its claim and before its start is never sen
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a task that is cancelled while its inputs are fetched is never sent", async () => {
+test("a task cancelled while its inputs are fetched is never submitted", async () => {
   const account = await newAccount();
   const range = `0.${Math.floor(Math.random() * 900_000) + 100_000},2.5`;
   const body = { model: "vidA-2", url: "https://films.example/someone.mp4", timestamps: range };
   const id = await submit(account, "/v1/videos/generations", body);
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
     expect((await cancel(account, id)).status).toBe(200);
-    return new Response("a film");
+    return new Response("a video");
   });
   await deliver(id);
   expect(await upstreamCalls(range)).toEqual([]);
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-/** The upstream, which accepts a start while its task is being cancelled. */
+/** The upstream accepts a start while its task is being cancelled. */
 const cancelledMeanwhile = (account: Account, id: string) => ({
   fetch: async (input: string, init?: RequestInit) => {
     const response = await env.SANDBOX!.fetch(input, init);
@@ -68,7 +68,7 @@ const cancelledMeanwhile = (account: Account, id: string) => ({
   },
 });
 
-test("what a provider accepts after the cancellation is cancelled there, and the log says what it cost", async () => {
+test("work that a provider accepts after the cancellation is cancelled there, and the log has its cost", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, images, image(prompt));
@@ -83,7 +83,7 @@ test("what a provider accepts after the cancellation is cancelled there, and the
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("an acceptance that is reported twice, or for a task that goes on, cancels nothing", async () => {
+test("an acceptance that is reported twice, or for a running task, cancels nothing", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, images, image(prompt));
@@ -93,7 +93,7 @@ test("an acceptance that is reported twice, or for a task that goes on, cancels 
   expect(await upstreamCalls(prompt)).toEqual(["start"]);
 });
 
-test("CANCEL_CHARGE=full: free before it is accepted and where the provider cancels, the price when it was made already", async () => {
+test("CANCEL_CHARGE=full: free before acceptance and where the provider cancels, the price if the output was already made", async () => {
   const account = await newAccount();
   const [early, running, made] = [
     await submit(account, images, image(unique())),
@@ -101,7 +101,7 @@ test("CANCEL_CHARGE=full: free before it is accepted and where the provider canc
     await submit(account, images, image(unique())),
   ];
   for (const id of [running, made]) await deliver(id);
-  await pass(made, 2); // the provider has made it: it waits to be fetched
+  await pass(made, 2); // the provider has made it: it waits to be collected
   for (const id of [early, running, made]) await charging(id, "full");
   for (const [id, used] of [
     [early, 0],

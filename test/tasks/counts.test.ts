@@ -1,9 +1,23 @@
-/** What a task costs the operator: calls of objects, rows of D1, messages. Counted at the bindings. */
+/** The platform operations of a task: object calls, D1 rows, messages. Counted at the bindings. */
 
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, spyOn } from "../support/faults.ts";
-import { books, call, complete, deliver, finish, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import {
+  books,
+  call,
+  complete,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  submit,
+  unique,
+  upstreamCalls,
+  wakeWallet,
+} from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
@@ -12,7 +26,7 @@ interface Written {
   meta: { rows_written: number };
 }
 
-/** Rows that D1 wrote since, over single statements and batches. */
+/** Rows that D1 wrote since then, over single statements and batches. */
 function rowsWritten(): () => Promise<number> {
   const single = spyOn(bindings.statement(), "run").mockClear();
   const batches = spyOn(bindings.database(), "batch").mockClear();
@@ -27,55 +41,64 @@ function rowsWritten(): () => Promise<number> {
 
 const image = () => ({ model: "imgA-4", prompt: unique() });
 
-// What an isolate reads once a minute and writes once for many tasks, what tasks took lately, is not part of what one of them costs.
+// Typical times, which an isolate reads once a minute and writes once for many tasks, are not part of the cost of one task.
 beforeAll(async () => void (await complete(await newAccount(), "/v1/images/generations", image())));
 
-test("a submission: one object call, five rows, one message", async () => {
+/** The objects that are called. */
+const objectCalls = () => [spyOn(bindings.namespace(), "get").mockClear(), spyOn(bindings.namespace(), "getByName").mockClear()];
+
+/** An account whose key is cached, and whose wallet has a grant that is free. */
+async function spender() {
   const account = await newAccount();
-  await call("/v1/balance", { key: account.key }); // the key is cached from here on
-  const rows = rowsWritten();
-  const stubs = spyOn(bindings.namespace(), "get").mockClear();
+  const id = await submit(account, "/v1/images/generations", { ...image(), n: 4 });
+  await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  return account;
+}
+
+test("a submission: two object calls, nothing of D1, one message", async () => {
+  const account = await spender();
+  const stubs = objectCalls();
   const creates = vi.spyOn(TaskObject.prototype, "create");
+  const reserves = vi.spyOn(WalletObject.prototype, "reserve");
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
   await submit(account, "/v1/images/generations", image());
-  expect(stubs).toHaveBeenCalledTimes(1);
+  expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
   expect(creates).toHaveBeenCalledTimes(1);
+  expect(reserves).toHaveBeenCalledTimes(1);
   expect(sends).toHaveBeenCalledTimes(1);
-  expect(statements).toHaveBeenCalledTimes(1);
-  expect(await rows()).toBe(5);
+  expect(statements).not.toHaveBeenCalled();
 });
 
-test("a whole task: seven rows to close, one of them for the list of events, at most two messages", async () => {
-  const account = await newAccount();
+test("a whole task: nothing of D1 until its wallet writes, at most two messages", async () => {
+  const account = await spender();
+  await wakeWallet(account);
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const id = await submit(account, "/v1/images/generations", image());
   const rows = rowsWritten();
   await finish(account, id);
-  expect(await rows()).toBe(7);
+  expect(await rows()).toBe(0);
   expect(sends).toHaveBeenCalledTimes(2);
+  await wakeWallet(account);
+  // Its entry with three indexes, one of them for the list of events, the sums of its day, the account's and the key's wallet.
+  expect(await rows()).toBe(7);
 });
 
-test("a chat: five rows to reserve, five to close", async () => {
-  const account = await newAccount();
+test("a chat: two object calls, nothing of D1 until its wallet writes", async () => {
+  const account = await spender();
+  await wakeWallet(account);
   const rows = rowsWritten();
+  const stubs = objectCalls();
+  const statements = spyOn(bindings.database(), "prepare").mockClear();
   const body = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBe(200);
-  await vi.waitFor(async () => expect((await books(account)).reserved).toBe(0));
-  expect(await rows()).toBe(10);
+  expect(stubs.flatMap(({ mock }) => mock.calls)).toHaveLength(2);
+  expect(statements).not.toHaveBeenCalled();
+  await wakeWallet(account);
+  expect(await rows()).toBe(5);
 });
 
-test("a failed task: seven rows to close, one message", async () => {
-  const account = await newAccount();
-  const sends = spyOn(bindings.queue(), "send").mockClear();
-  const id = await submit(account, "/v1/images/generations", image());
-  const rows = rowsWritten();
-  await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
-  expect(await rows()).toBe(7);
-  expect(sends).toHaveBeenCalledTimes(1);
-});
-
-test("a status query: one object call, nothing written, nobody else asked", async () => {
+test("a status query: one object call, no writes, no other calls", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, "/v1/images/generations", { model: "imgA-4", prompt });
@@ -93,7 +116,7 @@ test("a status query: one object call, nothing written, nobody else asked", asyn
   expect(puts).not.toHaveBeenCalled();
 });
 
-test("a status query of a final task is answered without its object the second time", async () => {
+test("the second status query of a final task is answered without its object", async () => {
   const account = await newAccount();
   const id = await submit(account, "/v1/images/generations", image());
   const first = await finish(account, id);
@@ -103,7 +126,7 @@ test("a status query of a final task is answered without its object the second t
   expect(reads).not.toHaveBeenCalled();
 });
 
-test("at the edge of a quota, with everything delivered twice, exactly what fits is sold", async () => {
+test("at the limit of a quota, with every message delivered twice, exactly as much as fits is accepted", async () => {
   const account = await newAccount(0.3);
   const answers = await Promise.all(Array.from({ length: 50 }, () => call("/v1/images/generations", { key: account.key, body: image() })));
   const accepted = answers.filter(({ status }) => status === 200).map(({ body }) => body.id as string);
@@ -124,7 +147,7 @@ test("at the edge of a quota, with everything delivered twice, exactly what fits
   expect(await books(account)).toEqual({ quota: 0.3, reserved: 0, used: 0.27, remaining: 0.03 });
 });
 
-test("the key's own quota binds as the account's does", async () => {
+test("the key's own quota limits like the account's", async () => {
   const account = await newAccount(null, 0.05);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(200);
   expect((await call("/v1/images/generations", { key: account.key, body: image() })).status).toBe(402);
@@ -137,16 +160,15 @@ test("the key's own quota binds as the account's does", async () => {
 });
 
 test("a submission with a reference: two rows and one statement more", async () => {
-  const account = await newAccount();
-  await call("/v1/balance", { key: account.key });
+  const account = await spender();
   const rows = rowsWritten();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
   await submit(account, "/v1/images/generations", { ...image(), reference: "order 7" });
-  expect(statements).toHaveBeenCalledTimes(2);
-  expect(await rows()).toBe(7);
+  expect(statements).toHaveBeenCalledTimes(1);
+  expect(await rows()).toBe(2);
 });
 
-test("a dry run: one statement, nothing written, no object, no message", async () => {
+test("a dry run: the balance of its wallet, nothing of D1, no message", async () => {
   const account = await newAccount();
   await call("/v1/balance", { key: account.key });
   const rows = rowsWritten();
@@ -154,7 +176,7 @@ test("a dry run: one statement, nothing written, no object, no message", async (
   const sends = spyOn(bindings.queue(), "send").mockClear();
   const statements = spyOn(bindings.database(), "prepare").mockClear();
   expect((await call("/v1/images/generations?dry_run=true", { key: account.key, body: image() })).status).toBe(200);
-  expect(statements).toHaveBeenCalledTimes(1);
+  expect(statements).not.toHaveBeenCalled();
   expect(stubs).not.toHaveBeenCalled();
   expect(sends).not.toHaveBeenCalled();
   expect(await rows()).toBe(0);

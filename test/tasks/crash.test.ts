@@ -1,4 +1,4 @@
-/** A crash between any two steps is followed by the right end: nothing lost, nothing charged twice, nothing held for ever. */
+/** After a crash between any two steps the task still ends correctly: nothing lost, nothing charged twice, nothing reserved forever. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -6,6 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
 import {
   type Account,
@@ -28,11 +29,14 @@ import { callBack, callbackOf, ok, receivers } from "../support/receiver.ts";
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
+/** The wallet object's class: who spies on it sees every call. */
+const wallet = WalletObject.prototype as never;
+
 const price = 0.03;
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 const path = "/v1/images/generations";
 
-/** The id that the next submission gets. */
+/** The id of the next task. */
 function nextTaskId(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
@@ -45,7 +49,7 @@ function nextTaskId(): Promise<string> {
   return promise;
 }
 
-/** Whatever comes late or twice changes nothing more. */
+/** Late or repeated messages and alarms change nothing more. */
 async function repeatEverything(taskId: string): Promise<void> {
   for (let time = 0; time < 2; time++) {
     await deliver(taskId);
@@ -70,13 +74,13 @@ async function expectNothingLeft(account: Account, taskId: string): Promise<void
   expect(await storageOf(stubOf(taskId))).toEqual(nothingStored);
 }
 
-/** Of D1's statements, the one that writes a reference. */
+/** True for the D1 statement that writes a reference. */
 const isReferenceWrite = (statement: unknown) => (statement as { statement: string }).statement.startsWith("INSERT INTO task_reference");
 
-/** The Worker cannot reach the object any more, however often it tries. */
+/** The Worker cannot reach the object any more, whatever it retries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
 
-test("before the record: no task, nothing held", async () => {
+test("before the record: no task, nothing reserved", async () => {
   const account = await newAccount();
   const id = nextTaskId();
   loseTheObject();
@@ -87,10 +91,10 @@ test("before the record: no task, nothing held", async () => {
 test.each([
   ["after the record", false],
   ["after the reservation", true],
-])("%s: the object dies, the Worker asks it again, and the task is there once", async (_, isDone) => {
+])("%s: the object crashes, the Worker retries, and the task exists once", async (_, isDone) => {
   const account = await newAccount();
   const id = nextTaskId();
-  const stopped = stopAt(bindings.statement(), "run", isDone);
+  const stopped = stopAt(wallet, "reserve", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
   await crash(stubOf(await id));
@@ -102,7 +106,7 @@ test.each([
 test.each([
   ["before its reference is written", false],
   ["after its reference was written", true],
-])("%s: everything dies, and no list shows the task that was given up", async (_, isDone) => {
+])("%s: everything crashes, and no list shows the task that was given up", async (_, isDone) => {
   const account = await newAccount();
   const id = nextTaskId();
   const stopped = stopAt(bindings.statement(), "run", isDone, isReferenceWrite);
@@ -122,10 +126,10 @@ test.each([
 test.each([
   ["after the record", false],
   ["after the reservation", true],
-])("%s: everything dies, and what nobody was told of is given up and given back", async (_, isDone) => {
+])("%s: everything crashes, and a task that was never answered is given up and its reservation returned", async (_, isDone) => {
   const account = await newAccount();
   const id = nextTaskId();
-  const stopped = stopAt(bindings.statement(), "run", isDone);
+  const stopped = stopAt(wallet, "reserve", isDone);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
   expect(await books(account)).toMatchObject({ reserved: isDone ? price : 0 });
@@ -138,32 +142,31 @@ test.each([
   await expectNothingLeft(account, await id);
 });
 
-test("a reservation that lands after its task was given up holds nothing", async () => {
+test("a reservation that arrives after its task was given up reserves nothing", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(bindings.statement(), "run");
+  failOnce(wallet, "reserve");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
-  const { reserve } = await import("../../src/db/ledger.ts");
   const charge = { taskId: await id, accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
-  expect(await reserve(env.DB, charge, 30_000)).toBe("closed");
+  expect(await env.WALLETS.getByName(account.id).reserve(charge, 30_000, {})).toEqual({ answer: "closed" });
   await expectNothingLeft(account, await id);
 });
 
-test("the ledger commits but its answer is lost: the caller is told 503 and nothing is held", async () => {
+test("the ledger commits but its answer is lost: the caller gets 503 and nothing is reserved", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(bindings.statement(), "run", true);
+  failOnce(wallet, "reserve", true);
   const answer = await call(path, { key: account.key, body: image(unique()) });
   expect(answer.status).toBe(503);
   expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
   await expectNothingLeft(account, await id);
 });
 
-test("a repeat of a submission that is being given up does not revive it, and holds nothing", async () => {
+test("a repeat of a submission that is being given up does not revive it, and reserves nothing", async () => {
   const account = await newAccount();
   const id = nextTaskId();
-  failOnce(bindings.statement(), "run");
-  failOnce(bindings.database(), "batch");
+  failOnce(wallet, "reserve");
+  failOnce(wallet, "settle");
   expect((await call(path, { key: account.key, body: image(unique()) })).status).toBe(503);
   const taskId = await id;
   const { submission } = await runInDurableObject(stubOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
@@ -176,14 +179,14 @@ test("a repeat of a submission that is being given up does not revive it, and ho
   await expectNothingLeft(account, taskId);
 });
 
-test("after the message was sent: the object dies, the message finds it again", async () => {
+test("after the message was sent: the object crashes, and the message finds it again", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await crash(stubOf(id));
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("a start whose message the queue did not take is done by the object itself", async () => {
+test("a start whose message the queue refused is run by the object itself", async () => {
   const account = await newAccount();
   const prompt = unique();
   failOnce(bindings.queue(), "send");
@@ -194,7 +197,7 @@ test("a start whose message the queue did not take is done by the object itself"
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("a collection's message that got lost is sent again by the alarm", async () => {
+test("a collection's lost message is sent again by the alarm", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
@@ -207,7 +210,7 @@ test("a collection's message that got lost is sent again by the alarm", async ()
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("a start that waited ten seconds for a consumer is done by the object, and its late message finds nothing to do", async () => {
+test("a start that waited ten seconds for a consumer is run by the object, and its late message finds nothing to do", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
@@ -220,7 +223,7 @@ test("a start that waited ten seconds for a consumer is done by the object, and 
   expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(1);
 });
 
-test("a start that a consumer has taken is not the object's to do as well", async () => {
+test("a start that a consumer has claimed is not run by the object too", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
@@ -230,7 +233,7 @@ test("a start that a consumer has taken is not the object's to do as well", asyn
   expect(await stubOf(id).claim()).toBeNull();
 });
 
-/** The next start at the upstream never answers; the function waits until it was asked. */
+/** The next start at the upstream never answers; the function waits until it was called. */
 function holdUpstream(): () => Promise<void> {
   const prototype = Object.getPrototypeOf(env.SANDBOX) as { fetch: (input: string, init?: RequestInit) => Promise<Response> };
   const original = prototype.fetch;
@@ -243,7 +246,7 @@ function holdUpstream(): () => Promise<void> {
   return () => vi.waitFor(() => expect(seen.isReached).toBe(true), { timeout: 10_000, interval: 1 });
 }
 
-test("the object dies while it does a start itself: its lease runs out, and the start is done again", async () => {
+test("the object crashes while it runs a start itself: its lease expires, and the start is repeated", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
@@ -258,7 +261,7 @@ test("the object dies while it does a start itself: its lease runs out, and the 
   expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(1);
 });
 
-test("a task that is cancelled while its object does the start does not keep its alarm", async () => {
+test("a task cancelled while its object runs the start does not block its alarm", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   const reached = holdUpstream();
@@ -269,7 +272,7 @@ test("a task that is cancelled while its object does the start does not keep its
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("after the claim: the consumer dies, its lease runs out, another one starts", async () => {
+test("after the claim: the consumer crashes, its lease expires, another one starts", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   expect(await stubOf(id).claim()).toMatchObject({ step: "start" });
@@ -279,7 +282,7 @@ test("after the claim: the consumer dies, its lease runs out, another one starts
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("after the provider accepted: the start is repeated under the same key and makes nothing twice", async () => {
+test("after the provider accepted: the start is repeated with the same key and nothing is made twice", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, starts: ["hang up"] });
@@ -288,7 +291,7 @@ test("after the provider accepted: the start is repeated under the same key and 
   expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
 });
 
-/** The next consumer that reports dies doing so: whatever it says under its lease is never heard. */
+/** The next consumer that reports crashes: no report under its lease arrives. */
 function stopReports(): () => Promise<void> {
   // oxlint-disable-next-line typescript/unbound-method -- called with its object below
   const original = TaskObject.prototype.report;
@@ -300,7 +303,7 @@ function stopReports(): () => Promise<void> {
   return () => vi.waitFor(() => expect(dead).toBeDefined(), { timeout: 10_000, interval: 1 });
 }
 
-test("after the assets were stored: they are collected again, and the forgotten ones go with the others", async () => {
+test("after the assets were stored: they are collected again, and unrecorded files are deleted with the others", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
@@ -317,7 +320,7 @@ test("after the assets were stored: they are collected again, and the forgotten 
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
 
-test("the object is reset while the consumer stores: it is told again and nothing is made anew", async () => {
+test("the object is reset while the consumer stores: the report is repeated and nothing is made again", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, path, image(prompt));
@@ -329,12 +332,12 @@ test("the object is reset while the consumer stores: it is told again and nothin
   expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
 });
 
-test("after the end and before the books are closed: the alarm closes them", async () => {
+test("after the task is final and before it is settled: the alarm settles it", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  const stopped = stopAt(bindings.database(), "batch", false);
+  const stopped = stopAt(wallet, "settle", false);
   const delivery = deliver(id);
   await stopped();
   await crash(stubOf(id));
@@ -344,12 +347,12 @@ test("after the end and before the books are closed: the alarm closes them", asy
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("after the books were closed and before their answer: closing them again charges nothing", async () => {
+test("after the settlement and before its answer: settling again charges nothing", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  const stopped = stopAt(bindings.database(), "batch", true);
+  const stopped = stopAt(wallet, "settle", true);
   const delivery = deliver(id);
   await stopped();
   await crash(stubOf(id));
@@ -361,7 +364,7 @@ test("after the books were closed and before their answer: closing them again ch
 
 const hook = "https://hooks.example.com/done";
 
-/** Completes a task whose callback waits for its consumer, and goes no further. */
+/** Completes a task whose callback waits for its consumer, and stops there. */
 async function completeWithCallback(account: Account): Promise<string> {
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
   expect((await finish(account, id)).body.data.status).toBe("completed");
@@ -391,7 +394,7 @@ test("the settlement's answer is lost: it is settled again and called back once"
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
   await deliver(id);
   await pass(id, 2);
-  failOnce(bindings.database(), "batch", true);
+  failOnce(wallet, "settle", true);
   await deliver(id);
   expect(await callbackOf(account, id)).toMatchObject({ state: "none" });
   await pass(id, 1);
@@ -401,7 +404,7 @@ test("the settlement's answer is lost: it is settled again and called back once"
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
-test("the callback's message is not taken: the object calls soon", async () => {
+test("the queue refuses the callback's message: the object calls soon", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await submit(account, path, { ...image(unique()), callback_url: hook });
@@ -414,7 +417,7 @@ test("the callback's message is not taken: the object calls soon", async () => {
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
 });
 
-test("after the claim of a callback: the consumer dies, which counts as an attempt, and another one calls", async () => {
+test("after the claim of a callback: the consumer crashes, which counts as an attempt, and another one calls", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completeWithCallback(account);
@@ -429,7 +432,7 @@ test("after the claim of a callback: the consumer dies, which counts as an attem
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{}, { status: 204 }] });
 });
 
-test("after the call and before its report: the receiver is called again under the same id; a late report changes nothing", async () => {
+test("after the call and before its report: the receiver is called again with the same id; a late report changes nothing", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completeWithCallback(account);
@@ -448,7 +451,7 @@ test("after the call and before its report: the receiver is called again under t
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
 });
 
-test("the object is reset while it calls by itself: the call is made again", async () => {
+test("the object is reset while it calls by itself: the call is repeated", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completeWithCallback(account);
@@ -462,7 +465,7 @@ test("the object is reset while it calls by itself: the call is made again", asy
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered" });
 });
 
-test("a report that comes while the files are being deleted is kept, and so is their deletion", async () => {
+test("a report that arrives while the files are being deleted is stored, and so is their deletion", async () => {
   const account = await newAccount();
   const received = receivers({ [hook]: ok });
   const id = await completeWithCallback(account);

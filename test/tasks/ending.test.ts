@@ -1,4 +1,4 @@
-/** How a task's life ends: cancelled, or expired to the last trace; and what is never begun leaves none. */
+/** How a task ends: cancelled, or expired without a trace; and a refused submission leaves no trace. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -12,7 +12,7 @@ const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-test("cancelling returns everything and tells the provider; the second time it is final", async () => {
+test("cancelling returns everything and cancels at the provider; a second cancel is refused", async () => {
   const account = await newAccount();
   const prompt = unique();
   const id = await submit(account, images, image(prompt));
@@ -30,7 +30,7 @@ test("cancelling returns everything and tells the provider; the second time it i
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("failed");
 });
 
-test("a task cancelled while its outputs are stored stays cancelled, and they are removed", async () => {
+test("a task cancelled while its outputs are stored stays cancelled, and they are deleted", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id);
@@ -47,7 +47,7 @@ test("a task cancelled while its outputs are stored stays cancelled, and they ar
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("never asked for again, a task finishes, its assets expire to the second, its record ends, nothing stays", async () => {
+test("a task that is never queried completes, its assets expire to the second, its record ends, nothing stays stored", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   const { body } = await finish(account, id);
@@ -71,7 +71,7 @@ test("never asked for again, a task finishes, its assets expire to the second, i
   });
 });
 
-test("inline images are removed when their task ends", async () => {
+test("inline images are deleted when their task ends", async () => {
   const account = await newAccount();
   const id = await submit(account, images, { ...image(unique()), images: [`data:image/png;base64,${png}`] });
   expect((await env.ASSETS.list({ prefix: `inputs/${id}/` })).objects).toHaveLength(1);

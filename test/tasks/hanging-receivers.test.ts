@@ -1,4 +1,4 @@
-/** Receivers that never answer hold up neither their own account's tasks and callbacks nor another's. Contract 7. */
+/** Receivers that never answer delay neither their own account's tasks and callbacks nor another's. Contract 7. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { type Account, books, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
@@ -12,7 +12,7 @@ const good = "https://good.example.com/";
 const completeFor = (account: Account, callback_url: string) =>
   complete(account, "/v1/images/generations", { model: "imgA-4", prompt: "a fox", callback_url });
 
-/** Time limits of ten seconds and more do not pass until they are let pass. */
+/** Timeouts of ten seconds and more wait until the test releases them. */
 function holdTimeouts(): () => void {
   const original = setTimeout;
   const held: (() => void)[] = [];
@@ -21,7 +21,7 @@ function holdTimeouts(): () => void {
   return () => held.forEach((run) => run());
 }
 
-test("100 receivers hang: tasks of the same and of another account are made, settled and called back beside them", async () => {
+test("100 receivers hang: other tasks of the same and of another account are completed, settled and called back meanwhile", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const release = holdTimeouts();
   const received = receivers({ [hanging]: hangs, [good]: ok });
@@ -37,7 +37,7 @@ test("100 receivers hang: tasks of the same and of another account are made, set
     expect(await callbackOf(each, id)).toMatchObject({ state: "delivered" });
     expect(await books(each)).toMatchObject({ reserved: 0, used: Math.round((before.used + 0.03) * 100) / 100 });
   }
-  // All of this went on while not one of the hundred had been given up.
+  // All of this happened before any of the hundred calls had timed out.
   expect(await callbackOf(account, ids[99]!)).toMatchObject({ state: "pending", attempts: [] });
 
   release();
@@ -45,13 +45,13 @@ test("100 receivers hang: tasks of the same and of another account are made, set
   for (const id of ids) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
 }, 120_000);
 
-test("while all consumers are taken by receivers that hang, each callback is made by its own object after ten seconds", async () => {
+test("while all consumers are blocked by hanging receivers, each callback is made by its own object after ten seconds", async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const slow = [await completeFor(account, hanging), await completeFor(account, hanging)];
   const quick = [await completeFor(account, good), await completeFor(other, good)];
   hurryTimeouts();
   const received = receivers({ [hanging]: hangs, [good]: ok });
-  // No consumer comes.
+  // No consumer is available.
   await Promise.all([...slow, ...quick].map((id) => pass(id, 10)));
   expect(received.filter(({ url }) => url === good)).toHaveLength(2);
   for (const id of slow) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });

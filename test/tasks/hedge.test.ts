@@ -1,4 +1,4 @@
-/** A route that dies after it accepted the work gives way under the same reservation: the first usable result wins, and only it is charged. */
+/** If a route fails after it accepted the work, the next one takes over with the same reservation: the first usable result wins, and only it is charged. */
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -27,7 +27,7 @@ const routes = { ROUTES: { "imgA-4": ["first", "second"].map((model) => ({ provi
 const silent = Array.from({ length: 40 }, () => 500);
 const running = Array.from({ length: 40 }, () => ({ progress: 10 }));
 
-/** A task of a fresh account that its first route has accepted. */
+/** A task of a new account that its first route has accepted. */
 async function begin(HEDGE = "failed") {
   const account = await newAccount();
   const prompt = unique();
@@ -64,7 +64,7 @@ async function expectCompletedOnce(account: Account, id: string): Promise<void> 
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 }
 
-/** What the log says of work that was not charged. */
+/** The log lines about work that was not charged. */
 function hedgeLines() {
   const spy = vi.spyOn(console, "error").mockImplementation(() => undefined);
   return () =>
@@ -74,14 +74,14 @@ function hedgeLines() {
 test.each([
   ["fails", { failed: "provider_error" }],
   ["forgets it", 404],
-])("work that its provider accepted and then %s is made by the next route", async (_, poll) => {
+])("if a provider accepts work and then %s, the next route makes it", async (_, poll) => {
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: [{ progress: 50 }, poll] });
   await expectCompletedOnce(account, id);
   expect(await callsTo(prompt, "second")).toContain("download");
 });
 
-test("where the operator switched it off the task fails and costs nothing", async () => {
+test("if the operator switched it off, the task fails and costs nothing", async () => {
   const { account, prompt, id } = await begin("off");
   await script({ match: prompt, model: "first", polls: [{ failed: "provider_error" }] });
   expect((await finish(account, id)).body.data.status).toBe("failed");
@@ -89,7 +89,7 @@ test("where the operator switched it off the task fails and costs nothing", asyn
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a provider that answers no poll for a minute gives way, and its work is cancelled when the next route has made it", async () => {
+test("after a minute without an answered poll the next route takes over, and the earlier work is cancelled when the new result is stored", async () => {
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: [...silent] });
   await pass(id, 2);
@@ -102,7 +102,7 @@ test("a provider that answers no poll for a minute gives way, and its work is ca
   expect((await record(id)).earlier).toBeUndefined();
 });
 
-test("a slow provider goes on alone unless the operator has chosen otherwise", async () => {
+test("a slow provider continues alone unless the operator chose otherwise", async () => {
   const { account, prompt, id } = await begin("failed");
   await script({ match: prompt, model: "first", polls: running.slice(0, 25) });
   for (let round = 0; round < 20; round++) await pass(id, 3);
@@ -110,7 +110,7 @@ test("a slow provider goes on alone unless the operator has chosen otherwise", a
   await expectCompletedOnce(account, id);
 });
 
-test("past twice its usual time a slow provider gets company; the first result wins, here its own, and the other is cancelled", async () => {
+test("after twice its usual time the next route starts beside a slow provider; the first result wins, here its own, and the other is cancelled", async () => {
   const { account, prompt, id } = await begin("slow");
   await script({ match: prompt, model: "first", polls: running.slice(0, 14) });
   await script({ match: prompt, model: "second", polls: [...running] });
@@ -122,7 +122,7 @@ test("past twice its usual time a slow provider gets company; the first result w
   expect(await callsTo(prompt, "second")).not.toContain("download");
 });
 
-test("what is made all the same after the end is noted for the operator, and charged to no caller", async () => {
+test("an output that is made after the end is logged for the operator, and not charged", async () => {
   const lines = hedgeLines();
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: [...silent], cancels: Array.from({ length: 20 }, () => 409) });
@@ -135,7 +135,7 @@ test("what is made all the same after the end is noted for the operator, and cha
   expect((await record(id)).earlier).toBeUndefined();
 });
 
-test("when the last route fails, work that an earlier one may still make is waited for", async () => {
+test("when the last route fails, the task waits for earlier work that may still complete", async () => {
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: silent.slice(0, 8) });
   await script({ match: prompt, model: "second", polls: [{ failed: "provider_error" }] });
@@ -144,7 +144,7 @@ test("when the last route fails, work that an earlier one may still make is wait
   expect(await callsTo(prompt, "first")).toContain("download");
 });
 
-test("a verdict on the content ends the task, and the earlier work is cancelled", async () => {
+test("a verdict on the content fails the task, and the earlier work is cancelled", async () => {
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: [...silent] });
   await script({ match: prompt, model: "second", polls: [{ failed: "content_policy_violation" }] });
@@ -156,7 +156,7 @@ test("a verdict on the content ends the task, and the earlier work is cancelled"
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("cancelling a task with two providers at work cancels both, free of charge", async () => {
+test("cancelling a task with two working providers cancels both, free of charge", async () => {
   const { account, prompt, id } = await begin();
   await script({ match: prompt, model: "first", polls: [...silent] });
   await script({ match: prompt, model: "second", polls: [...running] });
@@ -187,7 +187,7 @@ test("a start that is accepted after the earlier work had its result is cancelle
   await expectCompletedOnce(account, id);
 });
 
-test("the object's crash between any two steps with two providers at work loses neither result nor money", async () => {
+test("a crash of the object between any two steps with two working providers loses neither result nor money", async () => {
   for (let crashAt = 0; crashAt < 6; crashAt++) {
     const { account, prompt, id } = await begin();
     await script({ match: prompt, model: "first", polls: [...silent] });

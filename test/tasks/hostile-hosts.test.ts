@@ -1,4 +1,4 @@
-/** Hosts behind callers' URLs that mean harm once they are asked: the task fails as the caller's, and the money returns. Contract 6. */
+/** Hostile hosts behind callers' URLs: the task fails as the caller's fault, and the money is returned. Contract 6. */
 
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
@@ -12,14 +12,14 @@ const strict = { ALLOW_PRIVATE_NETWORK: "off", ASSET_BASE_URL: "https://files.ga
 const url = "https://pictures.example.com/a";
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Bodies whose task reads the URL when it runs, and the most bytes it takes from there. */
+/** Bodies whose task reads the URL when it runs, and the maximum bytes that it reads. */
 const readers: [kind: string, path: string, body: (prompt: string) => object, mebibytes: number][] = [
   ["an image's reference", "/v1/images/generations", (prompt) => ({ model: "imgA-4", prompt, images: [url] }), 10],
-  ["a film's first frame", videos, (prompt) => ({ model: "vidD-02", prompt, metadata: { first_frame_image: url } }), 10],
-  ["a character's film", videos, () => ({ model: "vidA-2", url, timestamps: "0,1" }), 64],
+  ["a video's first frame", videos, (prompt) => ({ model: "vidD-02", prompt, metadata: { first_frame_image: url } }), 10],
+  ["a character's video", videos, () => ({ model: "vidA-2", url, timestamps: "0,1" }), 64],
 ];
 
-/** Stands in for the Internet; whoever asks for another address than these learns that it does not exist. */
+/** Replaces the internet; other hosts than these do not resolve. */
 const internet = (hosts: Record<string, (signal?: AbortSignal | null) => Response | Promise<Response>>) =>
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const answer = hosts[input as string];
@@ -55,7 +55,7 @@ const targets = [
   "data:image/png;base64,AAAA",
 ];
 
-test.each(readers)("%s: a redirect to a private address ends there, the first one or the third", async (_, path, body) => {
+test.each(readers)("%s: a redirect to a private address is refused, the first one or the third", async (_, path, body) => {
   const account = await newAccount();
   for (const [at, target] of targets.entries()) {
     const hops: Parameters<typeof internet>[0] =
@@ -75,7 +75,7 @@ test.each(readers)("%s: a redirect to a private address ends there, the first on
   }
 });
 
-test.each(readers)("%s: redirects without end are followed three times", async (_, path, body) => {
+test.each(readers)("%s: endless redirects are followed three times", async (_, path, body) => {
   const account = await newAccount();
   const fetched = internet({ [url]: () => redirect(url) });
   const id = await submit(account, path, body(unique()));
@@ -84,12 +84,12 @@ test.each(readers)("%s: redirects without end are followed three times", async (
   await expectRefused(account, id, "");
 });
 
-test.each(readers)("%s: a body without end is cut off at the limit", async (_, path, body, mebibytes) => {
+test.each(readers)("%s: an endless body is cut off at the limit", async (_, path, body, mebibytes) => {
   const chunk = new Uint8Array(1024 * 1024);
   const seen = { sent: 0, isCancelled: false };
   const endless = new ReadableStream<Uint8Array>({
     pull(controller) {
-      // So that a limit that is gone fails the test, not the machine.
+      // Makes the test fail, instead of exhausting memory, if the limit is missing.
       if (++seen.sent > 200) controller.close();
       else controller.enqueue(chunk);
     },
@@ -136,7 +136,7 @@ test.each(
 });
 
 test.each(readers.slice(0, 2))(
-  "%s: what is no picture is refused, whatever its host calls it; a picture is taken",
+  "%s: a file that is not an image is refused, whatever its content type; an image is accepted",
   async (_, path, body) => {
     const account = await newAccount();
     const pages: [content: string, type: string][] = [

@@ -1,6 +1,7 @@
-/** A task's life: faults that pass, faults that do not, deadlines, dead letters. */
+/** A task's life: temporary faults, permanent faults, deadlines, dead-letter messages. */
 
 import { afterEach, expect, test, vi } from "vitest";
+import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { books, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
 
@@ -10,7 +11,7 @@ afterEach(() => vi.restoreAllMocks());
 const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 
-test("a start that is refused with 503 and a poll that is answered 500 pass by", async () => {
+test("a start refused with 503 and a poll answered 500 are retried", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, starts: [503, 429], polls: [500, 503, { progress: 40 }] });
@@ -19,7 +20,7 @@ test("a start that is refused with 503 and a poll that is answered 500 pass by",
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
-test("progress goes up only, is the provider's, and 100 only when completed", async () => {
+test("progress never decreases, is the provider's, and is 100 only when completed", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: [{ progress: 40 }, { progress: 20 }, { progress: 100 }] });
@@ -37,7 +38,7 @@ test("progress goes up only, is the provider's, and 100 only when completed", as
   expect(seen).toEqual([0, 40, 40, 99, 99, 100]);
 });
 
-test("a provider that cannot be asked is given up after five more tries, and the money returns", async () => {
+test("a provider that cannot be reached is given up after five more attempts, and the money is returned", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, starts: Array.from({ length: 20 }, () => 503) });
@@ -61,7 +62,7 @@ test.each(["content_policy_violation", "invalid_input", "provider_error"])("a ve
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("fewer images made, fewer charged", async () => {
+test("fewer images than requested are charged as that many", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, images: 1 });
@@ -70,7 +71,7 @@ test("fewer images made, fewer charged", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
-test("a download that breaks off is fetched again without a second generation", async () => {
+test("a broken download is repeated without a second generation", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, downloads: ["truncated", 500] });
@@ -81,7 +82,7 @@ test("a download that breaks off is fetched again without a second generation", 
   expect(calls.filter((name) => name === "download")).toHaveLength(3);
 });
 
-test("an output that is no picture the third time fails the task and costs nothing", async () => {
+test("an output that is not an image the third time fails the task and costs nothing", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, downloads: ["garbage", "garbage", "garbage", "garbage"] });
@@ -90,7 +91,7 @@ test("an output that is no picture the third time fails the task and costs nothi
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("R2 that fails for a moment delays the task only", async () => {
+test("a short failure of R2 only delays the task", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id);
@@ -100,12 +101,12 @@ test("R2 that fails for a moment delays the task only", async () => {
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("D1 that fails when the books are to be closed is asked until it says yes", async () => {
+test("a wallet that does not answer when a task is settled is asked until it does", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  failOnce(bindings.database(), "batch");
+  failOnce(WalletObject.prototype as never, "settle");
   await deliver(id);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
   expect(await books(account)).toMatchObject({ reserved: 0.03, used: 0 });
@@ -133,7 +134,7 @@ test.each([
   expect(await upstreamCalls(prompt)).toContain("cancel");
 });
 
-test("a task whose messages are never delivered ends at its deadline too", async () => {
+test("a task whose messages are never delivered fails at its deadline too", async () => {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: Array.from({ length: 1000 }, () => ({ progress: 10 })) });
@@ -145,7 +146,7 @@ test("a task whose messages are never delivered ends at its deadline too", async
   });
 });
 
-test("a dead letter ends its task, and the money returns", async () => {
+test("a message in the dead-letter queue ends its task, and the money is returned", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id, "gateway-dead");
@@ -156,7 +157,7 @@ test("a dead letter ends its task, and the money returns", async () => {
   expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
-test("a dead letter that comes late does no harm to a task that went on", async () => {
+test("a late dead-letter message does not affect a task that has continued", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));
   await deliver(id);

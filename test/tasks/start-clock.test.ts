@@ -1,4 +1,4 @@
-/** The time a start may take: only what the upstream took of it counts. */
+/** The timeout of a start: only the upstream's time counts. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { longestHoldMs, StartClock } from "../../src/tasks/start-clock.ts";
@@ -6,7 +6,7 @@ import { longestHoldMs, StartClock } from "../../src/tasks/start-clock.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A start of ten seconds that ends when the function is called. */
+/** A start with a timeout of ten seconds that ends when the function is called. */
 function running() {
   const clock = new StartClock();
   const work = Promise.withResolvers<void>();
@@ -28,13 +28,13 @@ function leftOf(signal: AbortSignal): number {
   return ms;
 }
 
-test("a start that is never held ends after its time, as a timeout", () => {
+test("a start without pauses ends after its time, like a timeout", () => {
   const { signal } = running();
   expect(leftOf(signal)).toBe(10_000);
   expect(signal.reason).toMatchObject({ name: "TimeoutError" });
 });
 
-test("the time that pictures wait for their turns does not count, however they overlap", () => {
+test("the time that images wait for permits does not count, however they overlap", () => {
   const { clock, signal } = running();
   vi.advanceTimersByTime(4_000);
   const first = clock.hold();
@@ -47,7 +47,7 @@ test("the time that pictures wait for their turns does not count, however they o
   expect(leftOf(signal)).toBe(6_000);
 });
 
-test("it stands still for half a minute in all, for the lease is no longer than that", () => {
+test("it is paused for at most half a minute in all, because the lease is no longer than that", () => {
   const { clock, signal } = running();
   clock.hold()();
   const release = clock.hold();
@@ -57,7 +57,7 @@ test("it stands still for half a minute in all, for the lease is no longer than 
   expect(leftOf(signal)).toBe(longestHoldMs - 20_000 + 10_000);
 });
 
-test("once a start is over nothing is aborted", async () => {
+test("after the end of a start nothing is aborted", async () => {
   const { clock, signal, end } = running();
   const release = clock.hold();
   await end();

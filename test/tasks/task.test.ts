@@ -1,4 +1,4 @@
-/** The transitions of a task's record: what is due when, who may take it, and that nothing leaves an end. */
+/** The transitions of a task's record: what is due when, who may claim it, and that final states are final. */
 
 import { expect, test } from "vitest";
 import * as outcomes from "../../src/tasks/outcomes.ts";
@@ -30,7 +30,7 @@ const asset = { key: "assets/x/0.png", type: "image/png", bytes: 1, digest: "d" 
 const images = (count: number) => ({ kind: "images" as const, images: Array.from({ length: count }, () => asset) });
 
 const reserving = newTask("task_1", submission, start);
-const queued = transitions.reserved(reserving, start);
+const queued = transitions.reserved(reserving);
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
 const unrepeatable = transitions.claimed(queued, "lease-1", 60_000, false, start)!;
 const polling = outcomes.accepted(starting, "op", 2_000, true, start + 100);
@@ -40,11 +40,13 @@ const completed = outcomes.completed(collecting, images(2), 86_400_000, start + 
 const lapsed = outcomes.leaseExpired(starting, start + 60_000) as OpenTask;
 const failed = outcomes.failed(polling, "provider_error", start + 3_000);
 const erasable = outcomes.settled(completed, 86_400_000, 604_800_000);
+const deleted = outcomes.deleted(erasable, start + 5_000);
+const tombstone = outcomes.erased(deleted, 604_800_000);
 const forgettable = outcomes.erased(erasable, 604_800_000);
 
 test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]>([
   // what               record        at (ms after start)        just before    then
-  ["reserving", reserving, 30_000, undefined, "abandon"],
+  ["reserving", reserving, 10_000, undefined, "abandon"],
   ["queued", queued, 10_000, undefined, "undertake"],
   ["queued, its message not taken", transitions.notSent(queued, start), 2_000, undefined, "undertake"],
   ["to be started again", lapsed, 60_000, undefined, "dispatch"],
@@ -66,6 +68,8 @@ test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]
   ["failed, books open", failed, 33_000, undefined, "settle"],
   ["completed", erasable, 3_000 + 86_400_000, undefined, "erase"],
   ["erased", forgettable, 3_000 + 604_800_000, undefined, "forget"],
+  ["deleted", deleted, 5_000, undefined, "erase"],
+  ["deleted and erased", tombstone, 86_460_000, undefined, "forget"],
 ])("%s: its alarm and what is due then", (_, task, at, before, then) => {
   expect(transitions.wakeAt(task)).toBe(start + at);
   expect(due(task, start + at - 1)).toBe(before);
@@ -86,7 +90,7 @@ test.each<[string, Task, boolean]>([
   expect(transitions.claimed(task, "lease-9", 1_000, true, start + 5_000) !== undefined).toBe(may);
 });
 
-test("a lapsed lease is taken over when the work may be repeated, and ends the task when it may not", () => {
+test("an expired lease is taken over if the work may be repeated, and fails the task if not", () => {
   const later = start + 60_000;
   expect(transitions.claimed(starting, "lease-9", 1_000, true, later)?.step).toMatchObject({ do: "starting", lease: "lease-9" });
   expect(transitions.claimed(unrepeatable, "lease-9", 1_000, true, later)).toBeUndefined();
@@ -95,13 +99,13 @@ test("a lapsed lease is taken over when the work may be repeated, and ends the t
   expect(outcomes.leaseExpired(unrepeatable, later)).toMatchObject({ status: "failed", error: "provider_error", charged: 0 });
 });
 
-test("a lease is good for its holder, until the task is final", () => {
+test("a lease is valid for its holder, until the task is final", () => {
   expect(transitions.holdsLease(starting, "lease-1")).toBe(true);
   expect(transitions.holdsLease(starting, "lease-2")).toBe(false);
   expect(transitions.holdsLease(outcomes.failed(starting, "cancelled", start), "lease-1")).toBe(false);
 });
 
-test("a start that keeps failing moves to the next route, then fails; every attempt is remembered", () => {
+test("a start that keeps failing moves to the next route, then fails; every attempt is recorded", () => {
   const fault = { reason: "503", retryable: true, isUntouched: true };
   let task: OpenTask = starting;
   const seen: number[] = [];
@@ -120,40 +124,40 @@ test("a start that keeps failing moves to the next route, then fails; every atte
   expect(seen).toEqual([0, 1, 1, 1, 1, 1, 1, 1]);
 });
 
-test("what may have been accepted is asked for again where it was asked, never elsewhere", () => {
+test("work that may have been accepted is retried on the same route, never on another", () => {
   const fault = { reason: "no answer", retryable: true, isUntouched: false };
   const again = outcomes.startFailed(starting, fault, start + 1_000);
   expect(again).toMatchObject({ route: 0, isUnknown: true, askedAt: start, step: { do: "start" } });
   const later = transitions.claimed(again, "lease-2", 1_000, true, start + 5_000)!;
   expect(later).toMatchObject({ isUnknown: true, askedAt: start });
-  // A refusal of the second says nothing of the first.
+  // A refusal of the second start says nothing about the first.
   const refused = { reason: "401", retryable: false, isUntouched: true };
   expect(outcomes.startFailed(later, refused, start + 6_000)).toMatchObject({ route: 0, status: "failed", error: "provider_error" });
   expect(outcomes.leaseExpired(starting, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
   expect(transitions.claimed(starting, "lease-9", 1_000, true, start + 60_000)).toMatchObject({ isUnknown: true, askedAt: start });
 });
 
-test("what certainly was not accepted leaves nothing to look for", () => {
+test("after a certain refusal nothing is looked up", () => {
   const fault = { reason: "429", retryable: true, isUntouched: true };
   const again = transitions.claimed(outcomes.startFailed(starting, fault, start + 1_000), "lease-2", 1_000, true, start + 5_000)!;
   expect(again.isUnknown).toBeUndefined();
   expect(again.askedAt).toBe(start + 5_000);
 });
 
-test("a fault that will not pass moves to the next route at once", () => {
+test("a permanent fault moves to the next route at once", () => {
   expect(outcomes.startFailed(starting, { reason: "401", retryable: false, isUntouched: true }, start)).toMatchObject({
     route: 1,
     step: { do: "start", at: start },
   });
 });
 
-test("a provider that asks for a long wait gives way at once when there is another one", () => {
+test("a provider that asks for a long wait is replaced at once if there is another route", () => {
   const fault = { reason: "429", retryable: true, isUntouched: true, retryAfterMs: 30_000 };
   expect(outcomes.startFailed(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
   expect(outcomes.startFailed({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
 });
 
-test("a provider's own failure gives way to the next route, its verdict on the content does not", () => {
+test("after a provider's own failure the next route is used, after a verdict on the content it is not", () => {
   const working = outcomes.accepted(starting, "operation", 1_000, true, start);
   const next = outcomes.providerFailed(working, "provider_error", "failed", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
@@ -166,7 +170,7 @@ test("a provider's own failure gives way to the next route, its verdict on the c
   expect(outcomes.providerFailed(working, "content_policy_violation", "failed", start)).toMatchObject({ status: "failed", route: 0 });
 });
 
-test("a collection is tried until the deadline", () => {
+test("a collection is retried until the deadline", () => {
   let task: OpenTask = collecting;
   for (let fault = 0; fault < 50; fault++) {
     const next = outcomes.startFailed(task, { reason: "broken off", retryable: true }, start);
@@ -176,17 +180,17 @@ test("a collection is tried until the deadline", () => {
   }
 });
 
-test("what is charged: all that was held, less for fewer pictures, never more, nothing when it failed", () => {
+test("the charge: the whole reservation, less for fewer images, never more, nothing if failed", () => {
   const charged = (count: number) => outcomes.completed(collecting, images(count), 1, start).charged;
   expect([charged(1), charged(2), charged(3)]).toEqual([30_000, 60_000, 60_000]);
   expect(failed.charged).toBe(0);
 });
 
-test("a completed task expires to the whole second after its completion", () => {
+test("a completed task expires at a whole second after its completion", () => {
   expect(completed).toMatchObject({ finalAt: start + 3_000, expiresAt: start + 3_000 + 86_400_000, progress: 100 });
 });
 
-test("progress without reports grows with time to 95, and never goes back when reports begin", () => {
+test("progress without reports grows with time to 95, and never decreases when reports begin", () => {
   const running: Task = { ...starting, reportsProgress: false };
   const seen = [0, 1_000, 5_000, 10_000, 60_000].map((ms) => transitions.progressAt(running, start + ms));
   expect(seen).toEqual([0, 9, 47, 95, 95]);
@@ -196,7 +200,7 @@ test("progress without reports grows with time to 95, and never goes back when r
   expect(outcomes.failed(running, "provider_error", start + 5_000).progress).toBe(47);
 });
 
-test("the seconds still expected are at least one and a tenth of those that have passed, and none when final", () => {
+test("the expected seconds are at least one and a tenth of the elapsed ones, and none when final", () => {
   const rows: [passed: number, left: number][] = [
     [0, 10],
     [9_500, 1],

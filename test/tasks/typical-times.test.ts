@@ -1,4 +1,4 @@
-/** Estimates from what tasks took lately. Contract 2. */
+/** Estimates from the durations of recent tasks. Contract 2. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,11 +15,11 @@ afterEach(() => vi.restoreAllMocks());
 const route = { provider: "sandbox", model: "imgA-4" };
 const minute = () => vi.setSystemTime(Date.now() + 61_000);
 
-test("the median of an even number lies between its two middle values", () => {
+test("the median of an even number of values is between the two middle ones", () => {
   expect([median([3]), median([9, 1, 5]), median([4, 1, 10, 2])]).toEqual([3, 5, 3]);
 });
 
-test("the last hundred are kept, newest first, each sort by itself", async () => {
+test("the last hundred are kept, newest first, each group separately", async () => {
   const sort = unique();
   expect(await addDurations(env.DB, sort, [3, 2, 1])).toEqual([3, 2, 1]);
   expect(await addDurations(env.DB, sort, [5, 4])).toEqual([5, 4, 3, 2, 1]);
@@ -29,7 +29,7 @@ test("the last hundred are kept, newest first, each sort by itself", async () =>
   expect((await readDurations(env.DB)).get(sort)).toHaveLength(100);
 });
 
-test("nine tasks say nothing, the tenth makes the estimate; another isolate learns of it within a minute", async () => {
+test("nine tasks give no estimate, the tenth does; another isolate reads it within a minute", async () => {
   const work = { kind: "image", model: unique(), route } as const;
   const sort = `image ${work.model} sandbox imgA-4`;
   const ask = async () => {
@@ -76,7 +76,7 @@ test("an isolate writes one row for many tasks, and a database that does not ans
   for (let count = 0; count < 25; count++) await end(1);
 });
 
-test("a submission is estimated by what such tasks took, and past the estimate by a tenth of what has passed", async () => {
+test("the estimate of a submission is that of similar tasks, and past the estimate a tenth of the elapsed time", async () => {
   const account = await newAccount();
   const image = () => ({ model: "imgB-4o-image", prompt: unique() });
   const estimate = async () => (await call("/v1/images/generations?dry_run=true", { key: account.key, body: image() })).body.estimated_time;

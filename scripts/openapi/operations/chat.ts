@@ -70,6 +70,7 @@ export const chat: Operations = {
       "cost_limit_exceeded",
       "context_length_exceeded",
       "insufficient_quota",
+      "budget_exceeded",
       "content_policy_violation",
     ],
     violation: { param: "messages[0].role", rule: "required" },

@@ -52,6 +52,7 @@ const submit = (parts: {
     "unsupported_parameter",
     "cost_limit_exceeded",
     "insufficient_quota",
+    "budget_exceeded",
     "idempotency_conflict",
     "content_policy_violation",
     "too_many_open_tasks",

@@ -1,6 +1,7 @@
 /** Files, the gateway's health, and this description. */
 
 import { errorAnswer } from "../../../src/api/schema/errors.ts";
+import { linksAnswer } from "../../../src/api/schema/links.ts";
 import { notReadyAnswer, okAnswer } from "../../../src/api/schema/ready.ts";
 import { json, type Operation, type Operations } from "../definition.ts";
 
@@ -26,9 +27,40 @@ const file = (id: string, summary: string, ...types: string[]): Operation => ({
   errors: ["invalid_signature", "asset_expired", "range_not_satisfiable"],
 });
 
+const base = "https://gateway.example";
+
 export const service: Operations = {
+  "GET /": {
+    id: "getLinks",
+    tag: "service",
+    summary: "Where to go on",
+    description: "Programs get these links. To an `Accept` with `text/html` the answer is the landing page.",
+    security: "none",
+    answers: {
+      200: {
+        description: "Links to the API, its models and its documentation.",
+        content: {
+          "application/json": {
+            schema: linksAnswer,
+            examples: {
+              links: {
+                object: "gateway",
+                api: `${base}/v1`,
+                models: `${base}/v1/models`,
+                health: `${base}/healthz`,
+                docs: `${base}/docs`,
+                openapi: `${base}/openapi.json`,
+                llms: `${base}/llms.txt`,
+              },
+            },
+          },
+          "text/html": {},
+        },
+      },
+    },
+  },
   "GET /assets/{task_id}/{file}": file("getAsset", "Download an image or video", "image/png", "image/jpeg", "image/webp", "video/mp4"),
-  "GET /characters/{character_id}": file("getCharacterPicture", "Download a character's picture", "image/png", "image/jpeg", "image/webp"),
+  "GET /characters/{character_id}": file("getCharacterImage", "Download a character's image", "image/png", "image/jpeg", "image/webp"),
   "GET /healthz": {
     id: "getHealth",
     tag: "service",

@@ -6,7 +6,7 @@ import { type Examples, json, type Operation, type Operations } from "../definit
 import type { ZodMiniType } from "zod/mini";
 import * as example from "../examples.ts";
 
-/** The three status queries differ in their view alone. */
+/** The three status queries differ only in their view. */
 const status = (id: string, summary: string, description: string, schema: ZodMiniType, examples: Examples): Operation => ({
   id,
   tag: "tasks",
@@ -67,6 +67,16 @@ export const tasks: Operations = {
       200: { description: "The cancelled task.", content: json(taskAnswer, { cancelled: example.answered(example.cancelledTask) }) },
     },
     errors: ["task_not_found", "task_already_final"],
+  },
+  "DELETE /v1/tasks/{task_id}": {
+    id: "deleteTask",
+    tag: "tasks",
+    summary: "Delete a task",
+    description: "Removes the files and the record of a final task. What it cost stays in the ledger.",
+    security: "token",
+    body: "none",
+    answers: { 204: { description: "The task is deleted." } },
+    errors: ["task_not_found", "task_not_final", "unavailable"],
   },
   "GET /v1/tasks/{task_id}/events": {
     id: "streamTask",

@@ -33,7 +33,7 @@ export const character = z.strictObject({
   username: z.string().check(z.describe("Write `@username` in a video's prompt to use the character.")),
   display_name: z.string(),
   profile_picture_url: z.url(),
-  expires_at: time.check(z.describe("Until when this picture's URL works; each answer has a new one.")),
+  expires_at: time.check(z.describe("Until when this image's URL works; each answer has a new one.")),
   model: z.string(),
   created_at: time,
 });

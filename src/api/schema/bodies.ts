@@ -23,7 +23,7 @@ export const chatOptions = z.object(maxCost);
 
 export const webhookChange = z.object({ url: z.nullable(z.string()) });
 
-/** Balance units with at most six decimals, kept as whole millionths. */
+/** Balance units with at most six decimals, converted to whole millionths. */
 const units = (minimum: number) =>
   z.pipe(
     z.number().check(

@@ -1,4 +1,4 @@
-/** The shape of callbacks, of what is answered about them, and of the list of events. */
+/** Schemas of callbacks, of the answers about them, and of the list of events. */
 
 import * as z from "zod/mini";
 import { count, listAnswer, taskId, time } from "./shared.ts";
@@ -45,5 +45,5 @@ export const webhookSecret = z.strictObject({
 export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
 /** An ended task. */
 export const event = z.strictObject({ id: eventId, type: z.enum(eventTypes), at: time, task: taskId });
-/** The account's ended tasks, oldest first. */
+/** The account's final tasks, oldest first. */
 export const eventList = listAnswer(event);

@@ -5,7 +5,7 @@ import { modelNames } from "../../catalog/models.ts";
 import { referenceField } from "./bodies.ts";
 import { taskKinds, taskStatuses } from "./words.ts";
 
-/** A whole number of this range. */
+/** A whole number in this range. */
 const wholeNumber = (minimum: number, maximum: number) =>
   z.pipe(
     z.string().check(
@@ -17,7 +17,7 @@ const wholeNumber = (minimum: number, maximum: number) =>
     z.transform(Number),
   );
 
-/** `wait`: how many seconds an answer may be held. */
+/** `wait`: the maximum seconds to hold an answer. */
 export const waitField = wholeNumber(1, 60);
 
 /** The parameters of every list: 1 to 100 rows, 20 by default, after the row with this id. */
@@ -25,7 +25,7 @@ const pageFields = { limit: z._default(wholeNumber(1, 100), 20), after: z.option
 
 export const pageQuery = z.object(pageFields);
 export const statusQuery = z.object({ wait: z.optional(waitField) });
-/** Of submissions and chats; `isDryRun` reads it before the caller is counted. */
+/** Parameters of submissions and chats; `isDryRun` reads it before the request is counted. */
 export const submissionQuery = z.object({ dry_run: z.optional(z.enum(["true", "false"])) });
 
 export const tasksQuery = z.object({
@@ -39,7 +39,7 @@ export const tasksQuery = z.object({
 export const eventsQuery = z.object({ ...pageFields, wait: z.optional(waitField) });
 
 export const accountsQuery = z.object({ ...pageFields, email: z.optional(z.string()) });
-/** Only this account. */
+/** Audits only this account. */
 export const auditQuery = z.object({ account: z.optional(z.string()) });
 
 /** A day in UTC, as its first millisecond. */
@@ -59,7 +59,7 @@ export const usageQuery = z.object({
 
 function toDay(text: string): number | undefined {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // 31 February is read as a day of March.
+  // 31 February is parsed as a day of March.
   return Number.isNaN(at) || toDate(at) !== text ? undefined : at;
 }
 

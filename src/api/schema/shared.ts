@@ -18,6 +18,6 @@ export const quotaFields = {
 };
 export const characterId = z.string().check(z.startsWith("ch_"));
 
-/** A page of a list, newest first unless its path says otherwise; `after` of the next page is the last row's `id`. */
+/** A page of a list, newest first unless its path defines another order; `after` of the next page is the last row's `id`. */
 export const listAnswer = <T extends z.ZodMiniType>(row: T) =>
   z.strictObject({ object: z.literal("list"), data: z.array(row), has_more: z.boolean() });

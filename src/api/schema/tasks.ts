@@ -13,7 +13,7 @@ const estimatedTime = count.check(z.describe("Seconds still expected; absent onc
 const completedAt = z.optional(time.check(z.describe("Unix seconds; completed tasks only.")));
 const expiresAt = time.check(z.describe("Unix seconds from which the URLs no longer work."));
 
-/** The resolved parameters of a submission, with what it is and what was reserved for it. */
+/** The resolved parameters of a submission, with its kind and its reserved amount. */
 export const taskMetadata = z
   .looseObject({
     kind: taskKind,
@@ -38,7 +38,7 @@ export const submission = z.strictObject({
   metadata: taskMetadata,
 });
 
-/** What a submission or chat would cost, with `?dry_run=true`. */
+/** The price of a submission or chat, with `?dry_run=true`. */
 export const dryRun = z.strictObject({
   object: z.literal("generation.dry_run"),
   model: z.string(),

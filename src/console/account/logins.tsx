@@ -1,4 +1,4 @@
-/** Logins elsewhere: their buttons, the way there and back, and which of them a person has. */
+/** Linked logins (GitHub, Google): their buttons, the redirects, and the logins of a user. */
 
 import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
@@ -8,7 +8,7 @@ import { type Login, loginNames, loginsOf } from "../auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
 
-/** Why coming back from elsewhere did not work, said in a few sentences of ours; what others say is not shown. */
+/** Error codes of a failed sign-in with our own messages; the provider's text is not shown. */
 const problems = {
   signup_disabled: "sign_up_closed",
   account_not_linked: "login_not_linked",
@@ -18,14 +18,14 @@ const problems = {
   account_already_linked_to_different_user: "login_taken",
 } as const;
 
-/** The sentence for the problem that a page was opened with. */
+/** The message for the problem in a page's query. */
 export function loginProblem(c: ConsoleContext): string | undefined {
   const code = c.req.query("error");
   if (code === undefined) return undefined;
   return c.get("say")(Object.hasOwn(problems, code) ? problems[code as keyof typeof problems] : "login_failed");
 }
 
-/** To sign in elsewhere; nothing where the operator has set up no such login. */
+/** The buttons of the logins that the operator has set up. */
 export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefined }) => {
   const logins = loginsOf(c.env);
   if (logins.length === 0) return null;
@@ -46,7 +46,7 @@ export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefi
 
 const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => loginsOf(c.env).includes(name as Login);
 
-/** Starts the way to a login elsewhere; where it ends is ours to say, never the asker's. */
+/** Redirects to a login; the return path is ours, never taken from the request. */
 async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
   const to = pageOfConsole(c, (await fieldsOf(c))("to")) ?? "/console";
   const login = c.req.param("login");
@@ -61,13 +61,13 @@ async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-soc
   return follow(c, answer, (await readAnswer(z.object({ url: z.url() }), answer.clone())).url);
 }
 
-/** The logins that a person has beside their password. */
+/** The logins that a user has beside their password. */
 async function linkedTo(c: ConsoleContext): Promise<Map<string, string>> {
   const { internalAdapter } = await c.get("auth").$context;
   return new Map((await internalAdapter.findAccounts(c.get("user").id)).map(({ providerId, id }) => [providerId, id]));
 }
 
-/** On the account page: each login with what can be done about it. */
+/** On the account page: each login with its actions. */
 export async function loginsSection(c: ConsoleContext) {
   const { say } = c.var;
   const linked = await linkedTo(c);
@@ -98,7 +98,7 @@ export async function loginsSection(c: ConsoleContext) {
 
 export const logins = new Hono<ConsoleEnvironment>()
   .post("/login/:login", (c) => leave(c, "/sign-in/social", "/console/sign-in"))
-  // The one address of better-auth's own that is open, for browsers come back to it.
+  // The only endpoint of better-auth that is exposed, because browsers return to it.
   .get("/auth/callback/:login", async (c) => {
     if (!isLogin(c, c.req.param("login"))) return nothingHere(c);
     const { origin } = new URL(c.req.url);

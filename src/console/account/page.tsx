@@ -1,4 +1,4 @@
-/** The account page: who somebody is, how and where they sign in, their language. */
+/** The account page: profile, ways to sign in, sessions, language. */
 
 import { Hono } from "hono";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
@@ -10,7 +10,7 @@ import { profile, profileSection } from "./profile.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
 import { Problem } from "../parts/note.tsx";
 
-/** What the page says after something was done, or was not: by fixed names, for an address can be made by anybody. */
+/** The messages after an action, by fixed codes, because anyone can write a URL. */
 const outcomes = {
   name: "name_changed",
   email_sent: "change_email_sent",

@@ -1,19 +1,19 @@
-/** Passkeys: signing in with one; on the account page listed, added, deleted. All but deleting needs the browser's script. */
+/** Passkeys: signing in with one; listing, adding and deleting them on the account page. All except deleting needs script. */
 
 import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, sentIn, signedIn, nothingHere } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readBody, signedIn, nothingHere } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { pathOf } from "../static-files.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 
 const Script = () => <script src={pathOf("passkeys.js")} type="module" />;
 
-/** Signs in with a passkey; shown where the browser can. */
+/** The button to sign in with a passkey; shown where the browser supports it. */
 export const PasskeyButton = ({ say, to }: { say: Say; to: string | undefined }) => (
   <div class="stack tight" data-passkey="sign-in" data-failed={say("passkey_failed")} data-to={to} hidden>
     <button type="button" class="btn full">
@@ -27,7 +27,7 @@ export const PasskeyButton = ({ say, to }: { say: Say; to: string | undefined })
 
 const passkeysOf = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
 
-/** On the account page: the passkeys, and a form for another one. */
+/** On the account page: the list of passkeys, and a form to add one. */
 export async function passkeysSection(c: ConsoleContext) {
   const { say } = c.var;
   const passkeys = await passkeysOf(c);
@@ -45,7 +45,7 @@ export async function passkeysSection(c: ConsoleContext) {
                 <span>
                   <b>{name ?? say("passkey")}</b>{" "}
                   <span class="meta">
-                    <Moment ms={new Date(createdAt).getTime()} />
+                    <DateTime ms={new Date(createdAt).getTime()} />
                   </span>
                 </span>
                 <button class="btn sm danger" aria-label={`${say("delete")}: ${name ?? say("passkey")}`}>
@@ -68,7 +68,7 @@ export async function passkeysSection(c: ConsoleContext) {
   );
 }
 
-/** What better-auth answered, as JSON for the script. Of a failure it learns the status alone. */
+/** better-auth's answer as JSON for the script. For a failure only the status is passed on. */
 async function pass(c: ConsoleContext, answer: Response, body: (answer: object) => object): Promise<Response> {
   passCookies(c, answer);
   return answer.ok
@@ -76,15 +76,15 @@ async function pass(c: ConsoleContext, answer: Response, body: (answer: object) 
     : c.json({}, answer.status === 429 ? 429 : answer.status === 403 ? 403 : 400);
 }
 
-/** What a browser's script sent; nothing but an object is worth asking about. */
+/** The body that a browser's script sent; only an object is passed on. */
 async function sentBy(c: ConsoleContext): Promise<{ response?: unknown; name?: unknown }> {
-  const body: unknown = await (await sentIn(c)).json().catch(() => null);
+  const body: unknown = await (await readBody(c)).json().catch(() => null);
   return typeof body === "object" && body !== null ? body : {};
 }
 
 export const passkeys = new Hono<ConsoleEnvironment>()
   .post("/passkeys/options", async (c) =>
-    // Asked of a finger, a face or a code: the passkey is all that is asked for.
+    // User verification is required, because the passkey is the only factor.
     pass(c, await askAuth(c, "/passkey/generate-authenticate-options"), (options) => ({ ...options, userVerification: "required" })),
   )
   .post("/passkeys", async (c) => {

@@ -1,4 +1,4 @@
-/** On the account page: changing the password, or setting a first one. */
+/** On the account page: changing the password, or setting the first one. */
 
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
@@ -12,7 +12,7 @@ async function hasPassword(c: ConsoleContext): Promise<boolean> {
   return (await internalAdapter.findAccounts(c.get("user").id)).some(({ password }) => Boolean(password));
 }
 
-/** The form; the old password is asked where there is one. */
+/** The form; it asks for the old password if there is one. */
 export async function passwordSection(c: ConsoleContext) {
   const { say } = c.var;
   const known = await hasPassword(c);
@@ -22,7 +22,7 @@ export async function passwordSection(c: ConsoleContext) {
         <h2>{say(known ? "change_password" : "set_password")}</h2>
       </div>
       <form method="post" action="/console/account/password" class="stack narrow">
-        {/* Tells the browser's keeper of passwords whose this one is. */}
+        {/* Tells password managers which user the password belongs to. */}
         <input type="text" name="username" value={c.get("user").email} autocomplete="username" readonly hidden />
         {known && (
           <TextField
@@ -54,7 +54,7 @@ export async function passwordSection(c: ConsoleContext) {
 
 const to = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?${outcome}`, 303);
 
-/** A first password for who signs in otherwise: only soon after that, for no old one is asked. */
+/** Sets a first password for a user with other logins: only with a recent session, because there is no old password to ask for. */
 async function setFirst(c: ConsoleContext, newPassword: string): Promise<Response> {
   if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
   if (newPassword.length < minPasswordLength || newPassword.length > maxPasswordLength) return to(c, "problem=bad_password");

@@ -1,4 +1,4 @@
-/** On the account page: a person's name and e-mail address, and changing them. */
+/** On the account page: the user's name and e-mail address, and changing them. */
 
 import { Hono } from "hono";
 import { askAuth } from "../ask-auth.ts";
@@ -12,7 +12,7 @@ const maxNameLength = 200;
 
 const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
 
-/** The forms. An address is changed by a link that is sent to the new one, so only where e-mail can be sent. */
+/** The forms. An address is changed by a link sent to the new one, so only where e-mail can be sent. */
 export function profileSection(c: ConsoleContext) {
   const { say, user } = c.var;
   return (
@@ -58,7 +58,7 @@ export const profile = new Hono<ConsoleEnvironment>()
   })
   .post("/account/email", signedIn, async (c) => {
     if (!canWrite(c)) return to(c, "problem=email_by_operator");
-    // Whoever finds a browser signed in must not take the account with it.
+    // Needs a recent session, so that an unattended signed-in browser cannot be used to take over the account.
     if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
     const email = (await fieldsOf(c))("email");
     if (email.toLowerCase() === c.get("user").email.toLowerCase()) return to(c, "problem=email_same");

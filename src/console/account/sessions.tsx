@@ -1,12 +1,12 @@
-/** On the account page: where somebody is signed in, and ending that. */
+/** On the account page: the user's sessions, and ending them. */
 
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn, nothingHere } from "../frame.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
-/** Browsers that call themselves others, too, come first. */
+/** Browsers whose user agent also contains another browser's name come first. */
 const browsers = { Edg: "Edge", OPR: "Opera", Firefox: "Firefox", Chrome: "Chrome", Safari: "Safari" };
 const systems = {
   Android: "Android",
@@ -18,7 +18,7 @@ const systems = {
   Linux: "Linux",
 };
 
-/** What a browser says of itself in two words that people know, or its own beginning. */
+/** The browser and system of a user agent, or the beginning of its text. */
 function browserOf(userAgent: string | null | undefined): string {
   if (!userAgent) return "-";
   const find = (names: object) => Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1] as string | undefined;
@@ -30,7 +30,7 @@ async function sessionsOf(c: ConsoleContext) {
   return internalAdapter.listSessions(c.get("user").id, { onlyActiveSessions: true });
 }
 
-/** The table of sessions, this one marked, and a button for all of them. */
+/** The table of sessions, with the current one marked, and a button that ends all. */
 export async function sessionsSection(c: ConsoleContext) {
   const { say } = c.var;
   const sessions = (await sessionsOf(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
@@ -50,10 +50,10 @@ export async function sessionsSection(c: ConsoleContext) {
           <tr>
             <th scope="row">{browserOf(userAgent)}</th>
             <td class="hide-s">
-              <Moment ms={createdAt.getTime()} />
+              <DateTime ms={createdAt.getTime()} />
             </td>
             <td>
-              <Moment ms={updatedAt.getTime()} />
+              <DateTime ms={updatedAt.getTime()} />
             </td>
             <td class="num">
               {id === c.get("session").id ? (

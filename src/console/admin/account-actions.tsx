@@ -1,25 +1,25 @@
-/** What an admin does to an account: quota, disabling, the role, an invitation, deleting a key. Each leaves a line in the log. */
+/** An admin's actions on an account: quota, disabling, role, invitation, deleting a key. Each is logged. */
 
 import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { invite } from "../../db/invitations.ts";
-import { changeQuota } from "../../db/ledger.ts";
+import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { amountOf, quotaOf } from "../amounts.ts";
 import { postOf } from "../mail.ts";
-import { balanceOf, personOf } from "../members.ts";
+import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { signup } from "../settings.ts";
 
-type Change = Parameters<typeof changeQuota>[2];
+type Change = { quota: number | null } | { add: number };
 
-/** The change that a form asks for, or undefined. No limit is said by the choice alone: an empty field may be a slip. */
+/** The quota change of a form, or undefined. No limit must be chosen explicitly: an empty field may be a mistake. */
 function changeAsked(how: string, amount: string): Change | undefined {
   if (how === "unlimited") return { quota: null };
   const [, minus = "", digits = ""] = /^([-−]?)(\d.*)$/.exec(amount) ?? [];
@@ -34,33 +34,33 @@ async function setQuota(c: ConsoleContext, account: Account) {
   const field = await fieldsOf(c);
   const change = changeAsked(field("how"), field("amount"));
   if (!change) return accountPage(c, account, say("bad_quota"));
-  if ((await changeQuota(c.env.DB, account.id, change)) === "below_use") {
-    const { used, reserved } = await balanceOf(c.env.DB, account.id);
+  if ((await c.env.API.changeQuota(account.id, account.id, change)) === "below_use") {
+    const { used, reserved } = await balanceOf(c, account.id);
     return accountPage(c, account, say("admin_below_use", { amount: amountOf(c, used + reserved) }));
   }
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
 
-/** What is asked about first. Nobody does these to themselves: the last admin would shut everybody out. */
-const deeds = {
+/** Actions with a confirmation. Admins cannot apply them to their own account, so that at least one admin remains. */
+const actions = {
   disable: { destroys: true, title: "admin_disable_ask", text: "admin_disable_warning", yes: "admin_disable", outcome: "disabled" },
   enable: { destroys: false, title: "admin_enable_ask", text: "admin_enable_warning", yes: "admin_enable", outcome: "enabled" },
   appoint: { destroys: false, title: "admin_appoint_ask", text: "admin_appoint_warning", yes: "admin_appoint", outcome: "admin_given" },
   dismiss: { destroys: true, title: "admin_dismiss_ask", text: "admin_dismiss_warning", yes: "admin_dismiss", outcome: "admin_taken" },
 } as const;
-type Deed = keyof typeof deeds;
+type Action = keyof typeof actions;
 
-const doers: Record<Deed, (db: Env["DB"], id: string) => Promise<void>> = {
+const effects: Record<Action, (db: Env["DB"], id: string) => Promise<void>> = {
   disable: (db, id) => setDisabled(db, id, true),
   enable: (db, id) => setDisabled(db, id, false),
   appoint: (db, id) => setAdmin(db, id, true),
   dismiss: (db, id) => setAdmin(db, id, false),
 };
 
-async function deed(c: ConsoleContext, account: Account, name: Deed) {
+async function runAction(c: ConsoleContext, account: Account, name: Action) {
   const { say } = c.var;
-  const { title, text, yes, outcome, destroys } = deeds[name];
+  const { title, text, yes, outcome, destroys } = actions[name];
   const back = `/console/admin/accounts/${account.id}`;
   if (account.id === c.get("account").id) return adminPage(c, nameOf(account), <Problem text={say("admin_not_oneself")} />, 403);
   if (c.req.method !== "POST")
@@ -69,7 +69,7 @@ async function deed(c: ConsoleContext, account: Account, name: Deed) {
       say(title, { name: nameOf(account) }),
       <Question say={say} text={say(text)} yes={say(yes)} back={back} destroys={destroys} />,
     );
-  await doers[name](c.env.DB, account.id);
+  await effects[name](c.env.DB, account.id);
   note(c, outcome, account.id);
   return c.redirect(back, 303);
 }
@@ -93,7 +93,7 @@ async function inviteInto(c: ConsoleContext, account: Account) {
         <div class="stack tight">
           <p role="status">
             {say(post ? "admin_invitation_mailed" : "admin_invitation_shown", { email: account.email })} {say("expires")}:{" "}
-            <Moment ms={expiresAt} />
+            <DateTime ms={expiresAt} />
           </p>
           <div class="secret">
             <code id="invitation">{link}</code>
@@ -136,7 +136,7 @@ export const accountActions = new Hono<ConsoleEnvironment>()
   .post("/quota", of(setQuota))
   .post("/invite", of(inviteInto))
   .on(["GET", "POST"], "/keys/:key", of(removeKey))
-  .on(["GET", "POST"], "/:deed", (c) => {
-    const name = c.req.param("deed");
-    return Object.hasOwn(deeds, name) ? of((c, account) => deed(c, account, name as Deed))(c) : notFound(c);
+  .on(["GET", "POST"], "/:action", (c) => {
+    const name = c.req.param("action");
+    return Object.hasOwn(actions, name) ? of((c, account) => runAction(c, account, name as Action))(c) : notFound(c);
   });

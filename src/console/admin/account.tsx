@@ -1,27 +1,28 @@
-/** One account as its operator sees it: who it is, its money, keys and latest tasks. No prompts, no pictures. */
+/** One account for the operator: profile, money, keys and latest tasks. No prompts, no outputs. */
 
 import { Hono } from "hono";
 import { readTasks } from "../answers.ts";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
-import { remaining, readWallets } from "../../db/ledger.ts";
+import { remaining } from "../../db/ledger.ts";
+import { balanceOf, walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { balanceOf, personOf } from "../members.ts";
+import { personOf } from "../members.ts";
 import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Facts, Figures, Table } from "../parts/table.tsx";
+import { Facts, Stats, Table } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
-/** The account's page; `problem` says why its quota was not changed. */
+/** The account's page; `problem` is the reason why its quota was not changed. */
 export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
   const { say } = c.var;
   const { DB } = c.env;
-  const balance = await balanceOf(DB, account.id);
+  const balance = await balanceOf(c, account.id);
   const person = await personOf(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
@@ -48,7 +49,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
           </form>
         )}
       </div>
-      <Figures
+      <Stats
         of={[
           [say("remaining"), <Money millionths={remaining(balance)} />],
           [say("quota"), <Money millionths={balance.quota} />],
@@ -62,7 +63,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
             <Facts
               of={[
                 [say("admin_account"), <code class="id">{account.id}</code>],
-                [say("created"), <Moment ms={account.createdAt} />],
+                [say("created"), <DateTime ms={account.createdAt} />],
                 [say("status"), say(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
                 [say("admin_role"), say(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
                 [say("admin_person"), person === null ? say("admin_nobody_signs_in") : say("admin_signs_in", { email: person })],
@@ -131,8 +132,9 @@ const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; proble
 async function keysOf(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const wallets = await readWallets(
-    c.env.DB,
+  const wallets = await walletsOf(
+    c,
+    account.id,
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
@@ -165,9 +167,9 @@ async function keysOf(c: ConsoleContext, account: Account) {
             <Money millionths={key.used} />
           </td>
           <td class="hide-s">
-            <Moment ms={key.createdAt} />
+            <DateTime ms={key.createdAt} />
           </td>
-          <td class="hide-s">{key.expiresAt === null ? say("never") : <Moment ms={key.expiresAt} />}</td>
+          <td class="hide-s">{key.expiresAt === null ? say("never") : <DateTime ms={key.expiresAt} />}</td>
           <td class="num">
             <a
               class="btn ghost sm danger"

@@ -1,9 +1,9 @@
-/** Everybody's accounts: searched, in pages; a new one is opened here. */
+/** All accounts: search, pages of the list, and opening a new one. */
 
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../db/accounts.ts";
 import { openWallet, remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../members.ts";
+import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { quotaOf } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
@@ -17,7 +17,7 @@ import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
 
-/** What a form brought that was refused, to be mended. */
+/** The values of a refused form, to be corrected. */
 interface Refused {
   problem: string;
   email: string;
@@ -29,9 +29,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
   const { say } = c.var;
   const text = (c.req.query("q") ?? "").trim();
   const found = await searchAccounts(c.env.DB, text, { limit: pageSize + 1, after: c.req.query("after") });
-  const rows = await Promise.all(
-    found.slice(0, pageSize).map(async (account) => ({ account, balance: await balanceOf(c.env.DB, account.id) })),
-  );
+  const rows = await Promise.all(found.slice(0, pageSize).map(async (account) => ({ account, balance: await balanceOf(c, account.id) })));
   const next = new URLSearchParams({ ...(text && { q: text }), after: rows.at(-1)?.account.id ?? "" });
   return adminPage(
     c,
@@ -134,7 +132,7 @@ async function create(c: ConsoleContext) {
   const { say } = c.var;
   const field = await fieldsOf(c);
   const [email, name, quotaText] = [field("email"), field("name"), field("quota")];
-  // No limit is said by the box alone: an empty field may be a slip.
+  // No limit needs the checkbox and an empty field: an empty field alone may be a mistake.
   const quota = field("unlimited") === "yes" ? null : quotaText === "" ? undefined : quotaOf(quotaText);
   const refuse = (problem: string) => list(c, { problem, email, name, quota: quotaText });
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email)) return refuse(say("admin_bad_email"));

@@ -1,4 +1,4 @@
-/** What the operator's pages share: admins alone see them, a navigation of their own, a line in the log for each deed. */
+/** What the admin pages share: access for admins only, their navigation, and a log line for each action. */
 
 import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
@@ -7,7 +7,7 @@ import { log } from "../../log.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, nothingHere } from "../frame.tsx";
 import type { Say } from "../messages.ts";
 
-/** To everybody else there is nothing here. Comes behind `signedIn`, which reads the account anew for each request. */
+/** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => (c.get("account").admin === 1 ? next() : notFound(c));
 
 export const notFound = (c: ConsoleContext) => nothingHere(c);
@@ -19,10 +19,10 @@ const parts = [
   ["/console/admin/tasks", "admin_open_tasks"],
 ] as const;
 
-/** A part's pages are below it; everything is below the first. */
+/** True for pages of this section: its sub-paths, and for the first section only the path itself. */
 const isIn = (path: string, part: string) => path === part || (part !== "/console/admin" && path.startsWith(`${part}/`));
 
-/** A page of the operator's, with the way to the others. */
+/** An admin page with the navigation of the admin pages. */
 export function adminPage(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 403 | 404 | 500 = 200) {
   const { say } = c.var;
   return page(
@@ -48,11 +48,11 @@ interface QuestionProps {
   yes: string;
   back: string;
   problem?: Child;
-  /** The answer takes something away. */
+  /** True if the action is destructive. */
   destroys?: boolean;
 }
 
-/** A question that names what it is about, and its two answers. */
+/** A confirmation that names its object, with a confirm and a cancel button. */
 export const Question = ({ say, text, yes, back, problem, destroys = false }: QuestionProps) => (
   <form method="post" class="stack narrow">
     {problem}
@@ -66,17 +66,17 @@ export const Question = ({ say, text, yes, back, problem, destroys = false }: Qu
   </form>
 );
 
-/** The account that the path names, or undefined. */
+/** The account in the path, or undefined. */
 export const accountAsked = async (c: ConsoleContext): Promise<Account | undefined> =>
   (await accountById(c.env.DB, c.req.param("id") ?? "")) ?? undefined;
 
-/** How an account is called where there is one line for it. */
+/** The account's name in a single line. */
 export const nameOf = ({ name, email }: Account) => (name ? `${name} (${email})` : email);
 
-/** Who did what to which account, in the log. */
+/** Logs an admin's action on an account. */
 export const note = (c: ConsoleContext, outcome: string, accountId: string, more: Record<string, string | number | boolean> = {}) =>
   log("admin", { by: c.get("account").id, account: accountId, outcome, ...more });
 
-/** Asks the gateway's API as an account would; its requests count as the admin's own. */
+/** Calls the gateway's API as an account; the requests count against the admin's own rate limits. */
 export const askAs = (c: ConsoleContext, accountId: string, path: string, init: RequestInit = {}): Promise<Response> =>
   c.env.API.ask({ accountId, keyId: c.get("caller").keyId }, new Request(new URL(path, c.req.url), init));

@@ -1,10 +1,10 @@
-/** The operator's pages: how things stand at a glance, and the audit of the books. The other parts are mounted here. */
+/** The admin start page with key numbers, and the audit. The other sections are mounted here. */
 
 import { amountOf } from "../amounts.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Hono } from "hono";
-import { listOpenTasks } from "../../db/ledger-reports.ts";
+import { openTasks } from "../ledger.ts";
 import { type Audit, audit } from "../../db/audit.ts";
 import { type ConsoleContext, type ConsoleEnvironment, signedIn } from "../frame.tsx";
 import { accountActions } from "./account-actions.tsx";
@@ -15,7 +15,7 @@ import { providers } from "./providers.tsx";
 import { isLate } from "./task-state.ts";
 import { task } from "./task.tsx";
 import { tasks } from "./tasks.tsx";
-import { Figures, Table } from "../parts/table.tsx";
+import { Stats, Table } from "../parts/table.tsx";
 
 const dayMs = 86_400_000;
 const most = 200;
@@ -23,13 +23,13 @@ const most = 200;
 async function glance(c: ConsoleContext) {
   const { say } = c.var;
   const now = Date.now();
-  const [open, upstreams] = await Promise.all([listOpenTasks(c.env.DB, { since: now - dayMs, limit: most }), c.env.API.upstreams()]);
+  const [open, upstreams] = await Promise.all([openTasks(c, { since: now - dayMs, limit: most }), c.env.API.upstreams()]);
   const count = open.length === most ? say("admin_at_least", { count: most }) : open.length;
   return adminPage(
     c,
     say("admin"),
     <>
-      <Figures
+      <Stats
         of={[
           [say("admin_open_day"), count],
           [say("admin_past_deadline"), open.filter((row) => isLate(row, now)).length],
@@ -54,12 +54,12 @@ async function glance(c: ConsoleContext) {
 
 async function books(c: ConsoleContext) {
   const { say } = c.var;
-  const found = await audit(c.env.DB);
+  const found = await audit(c.env.DB, (accountId) => c.env.API.auditWallet(accountId));
   return adminPage(
     c,
     say("admin_books"),
     <>
-      <Figures
+      <Stats
         of={[
           [say("admin_accounts"), found.accounts],
           [say("admin_open_all"), found.tasksOpen],

@@ -1,4 +1,4 @@
-/** Providers, and each model's routes in the order they are tried, as configured and as they stand. */
+/** Providers, and each model's routes in order, as configured and with their current state. */
 
 import { amountOf } from "../amounts.ts";
 import { Note } from "../parts/note.tsx";
@@ -14,7 +14,7 @@ import { Table } from "../parts/table.tsx";
 
 type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
-/** How a route stands: `used` in its turn, `last` while its provider is put aside, `off` without a secret, `beside` a real provider. */
+/** The state of a route: `used` in order, `last` while its provider is unhealthy, `off` without a secret, `beside` a real provider. */
 function standing({ providers, routes }: Upstreams, model: string, route: Route): "used" | "last" | "off" | "beside" {
   const provider = providers.find(({ name }) => name === route.provider);
   if (!provider?.on) return "off";

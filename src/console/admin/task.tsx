@@ -1,4 +1,4 @@
-/** One task as its operator sees it: its step, routes and faults, never what was asked or made. It can be ended here, and its money returned. */
+/** One task for the operator: its step, routes and faults, without prompt and outputs. It can be ended here, which returns its money. */
 
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
@@ -6,13 +6,13 @@ import { isFinal, type Task } from "../../tasks/record.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
 import { isStuck, stateOf } from "./task-state.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
 
-/** The account and the task that the path names. */
+/** The account and the task in the path. */
 const asked = (c: ConsoleContext) => ({ accountId: c.req.param("id") ?? "", taskId: c.req.param("task") ?? "" });
 const pathOf = (c: ConsoleContext) => `/console/admin/accounts/${asked(c).accountId}/tasks/${asked(c).taskId}`;
 
@@ -81,10 +81,10 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
     [say("model"), `${submission.model} · ${submission.kind}`],
     [say("status"), <StatusPill task={task} />],
     task.error !== undefined && [say("admin_reason"), <code>{task.error}</code>],
-    [say("created"), <Moment ms={task.createdAt} />],
-    [say("admin_deadline"), <Moment ms={task.deadline} />],
+    [say("created"), <DateTime ms={task.createdAt} />],
+    [say("admin_deadline"), <DateTime ms={task.deadline} />],
     [say("admin_step"), say(`admin_step_${step.do}`)],
-    [say("admin_step_at"), <Moment ms={step.at} />],
+    [say("admin_step_at"), <DateTime ms={step.at} />],
     [say("admin_faults"), task.faults],
     [say("reserved"), <Money millionths={submission.price} />],
   ];
@@ -92,7 +92,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
   return rows;
 }
 
-/** What became of a route: the attempts are told in the order of the routes. */
+/** The outcome of a route: attempts are stored in the order of the routes. */
 function fateOf(c: ConsoleContext, task: Task, at: number): string {
   const { say } = c.var;
   const { attempts, route } = task;
@@ -125,7 +125,7 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
   );
 }
 
-/** As its owner would: the task object alone decides, and returns the money whatever stands in its way. */
+/** Cancels like the owner would: only the task object decides, and returns the money in any case. */
 async function cancel(c: ConsoleContext) {
   const { say } = c.var;
   const { accountId, taskId } = asked(c);

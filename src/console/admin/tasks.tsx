@@ -1,18 +1,19 @@
-/** Everybody's tasks whose books are open, oldest first; the stuck ones apart. */
+/** Open tasks of all accounts, oldest first, with the stuck ones separately. */
 
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Hono } from "hono";
-import { listOpenTasks, type OpenTask } from "../../db/ledger-reports.ts";
+import type { OpenTask, Place } from "../../db/ledger-reports.ts";
+import { openTasks } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, stateOf } from "./task-state.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
 const pageSize = 20;
 const dayMs = 86_400_000;
-/** How far back is looked. A task that runs well ends within minutes: a day shows them all, more is for what was left behind. */
+/** The time range of the list. Healthy tasks end within minutes: a day shows them all, longer ranges find leftovers. */
 const spans = ["1", "7", "90"] as const;
 
 type Row = OpenTask & { state: State };
@@ -44,7 +45,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             <Money millionths={row.held} />
           </td>
           <td>
-            <Moment ms={row.at} />
+            <DateTime ms={row.at} />
           </td>
           <td>
             <a href={`/console/admin/accounts/${row.accountId}`}>
@@ -57,12 +58,18 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   );
 };
 
+/** `{milliseconds}_{task}`, as the link to the next page has it. */
+function placeOf(text = ""): Place | undefined {
+  const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
+  return at && taskId ? { at: Number(at), taskId } : undefined;
+}
+
 async function list(c: ConsoleContext) {
   const { say } = c.var;
   const now = Date.now();
   const days = spans.find((span) => span === c.req.query("days")) ?? "1";
-  const found = await listOpenTasks(c.env.DB, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: c.req.query("after") });
-  // Reading a record wakes its object, and an alarm that was lost is set again by that.
+  const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: placeOf(c.req.query("after")) });
+  // Reading a record wakes its object, which sets a lost alarm again.
   const rows = await Promise.all(
     found
       .slice(0, pageSize)
@@ -110,7 +117,7 @@ async function list(c: ConsoleContext) {
         <p class="pager">
           <a
             class="btn sm push"
-            href={`/console/admin/tasks?${new URLSearchParams({ days, after: rows.at(-1)?.taskId ?? "" })}`}
+            href={`/console/admin/tasks?${new URLSearchParams({ days, after: `${rows.at(-1)?.at}_${rows.at(-1)?.taskId}` })}`}
             rel="next"
           >
             {say("admin_next")}

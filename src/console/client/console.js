@@ -1,6 +1,6 @@
-// What the pages do with script: they are whole without it. Elements say what they want by data attributes.
+// Script of all pages, which also work without it. Elements select behaviour by data attributes.
 
-/** `<button data-copy="id">`: the text of that element goes to the clipboard. Shown only where there is script. */
+/** `<button data-copy="id">`: copies the text of that element to the clipboard. Shown only with script. */
 document.addEventListener("click", ({ target }) => {
   const button = target instanceof Element ? target.closest("button[data-copy]") : null;
   if (!(button instanceof HTMLButtonElement)) return;
@@ -8,7 +8,7 @@ document.addEventListener("click", ({ target }) => {
   void navigator.clipboard.writeText(source?.textContent ?? "").then(() => toast(button.dataset["copied"] ?? ""));
 });
 
-/** Shows a sentence for five seconds. @param {string} text */
+/** Shows a message for five seconds. @param {string} text */
 function toast(text) {
   const list = document.querySelector(".toasts");
   const box = document.createElement("div");
@@ -23,13 +23,13 @@ function toast(text) {
 const toastMs = 5_000;
 for (const box of document.querySelectorAll("[data-toast]")) setTimeout(() => box.remove(), toastMs);
 
-/** What went wrong with a form takes the focus. @param {ParentNode} root */
+/** Moves the focus to a form's error message. @param {ParentNode} root */
 const focusProblem = (root) => {
   const problem = root.querySelector("[data-focus]");
   if (problem instanceof HTMLElement) problem.focus();
 };
 
-/** Shows what only script can do. @param {ParentNode} root */
+/** Shows elements that need script. @param {ParentNode} root */
 const reveal = (root) => {
   for (const button of root.querySelectorAll("button[data-copy][hidden]")) button.removeAttribute("hidden");
 };
@@ -38,7 +38,7 @@ const language = document.documentElement.lang;
 const locale = language === "en" ? "en-GB" : language;
 const relative = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
 
-/** Moments as people say them, now and in their own time zone. @param {ParentNode} root */
+/** Shows times relative to now and in the user's time zone. @param {ParentNode} root */
 function tell(root) {
   for (const time of root.querySelectorAll("time[data-relative]")) {
     if (!(time instanceof HTMLTimeElement)) continue;
@@ -77,11 +77,11 @@ document.addEventListener("htmx:after:swap", () => {
   prepare(document);
 });
 
-/** A form that is being sent shows it on its button; who comes back to the page finds it as it was. */
+/** A submitted form shows its progress on the button; returning to the page by "back" resets it. */
 document.addEventListener("submit", (event) => {
   const { submitter, defaultPrevented } = event;
   if (defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
-  // After the form's data are taken: a button that is disabled would send no value.
+  // Runs after the browser has collected the form's values: a disabled button would send none.
   setTimeout(() => {
     if (!event.defaultPrevented) submitter.setAttribute("aria-busy", "true");
   });
@@ -90,7 +90,20 @@ addEventListener("pageshow", () => {
   for (const button of document.querySelectorAll("button[aria-busy]")) button.removeAttribute("aria-busy");
 });
 
-// A page that is left needs no answers any more. Cut off by the browser, what a live part has asked for would be an error in its console.
+// Cancels requests of live parts when a page is left: requests cut off by the browser would be errors in its console.
 addEventListener("pagehide", () => {
   for (const part of document.querySelectorAll("[data-htmx-powered]")) part.dispatchEvent(new Event("htmx:abort"));
+});
+
+/** A language that is chosen in one block of code is chosen in all, also on the next page. @param {string} language */
+function chooseCode(language) {
+  for (const input of document.querySelectorAll(".lang input"))
+    if (input instanceof HTMLInputElement && input.value === language) input.checked = true;
+}
+
+chooseCode(localStorage.getItem("code-language") ?? "");
+document.addEventListener("change", ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || !target.closest(".lang")) return;
+  chooseCode(target.value);
+  localStorage.setItem("code-language", target.value);
 });

@@ -1,10 +1,10 @@
-// Counts down to the moments of a page: `<span data-countdown="2027-01-01T00:00:00.000Z">`. The time itself stands in it, for those without script.
+// Counts down to times on a page: `<span data-countdown="2027-01-01T00:00:00.000Z">`. Without script the span shows the time itself.
 
-/** Hours, minutes and seconds, which read the same in every language. */
+/** Hours, minutes and seconds, in the same format in every language. */
 const clock = (/** @type {number} */ seconds) =>
   [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0")).join(":");
 
-/** Moments that have come. Each is told once: a clock that is ahead of the gateway's must not ask for ever. */
+/** Times that have passed. Each triggers one refresh: a clock ahead of the gateway's must not refresh endlessly. */
 const told = new WeakSet();
 
 function tick() {
@@ -12,7 +12,7 @@ function tick() {
     const until = Date.parse(moment.getAttribute("data-countdown") ?? "");
     const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1000));
     const shown = moment.querySelector("[aria-hidden]") ?? moment.appendChild(document.createElement("strong"));
-    // Seconds that pass are not read out; the time is.
+    // Screen readers read the time, not the passing seconds.
     shown.setAttribute("aria-hidden", "true");
     shown.textContent = ` ${clock(seconds)}`;
     if (seconds > 0 || told.has(moment)) continue;

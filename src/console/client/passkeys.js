@@ -1,10 +1,10 @@
-// Passkeys: the browser's own dialogue between two questions to the console. Elements with `data-passkey` are shown where it can be had.
+// Passkeys: the browser's dialogue between two requests to the console. Elements with `data-passkey` are shown where it is supported.
 
-/** A passkey belongs to a name, never to a bare address. */
+/** A passkey belongs to a host name, never to an IP address. */
 const isNamed = !/^[\d.]+$|^\[/.test(location.hostname);
 const isAble = isNamed && typeof globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON === "function";
 
-/** @param {string} path @param {object} [body] @returns {Promise<any>} what the console answered; its status is thrown otherwise */
+/** @param {string} path @param {object} [body] @returns {Promise<any>} the console's answer; throws its status if it failed */
 async function ask(path, body) {
   const answer = await fetch(path, {
     method: "POST",

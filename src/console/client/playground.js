@@ -1,4 +1,4 @@
-// The playground with script: pictures are shown when they are picked or dropped, and a form is sent once.
+// Script of the playground: shows images that are chosen or dropped, and prevents sending a form twice.
 
 /** @param {EventTarget | null} target */
 const dropOf = (target) => (target instanceof Element ? target.closest("[data-drop]") : null);
@@ -6,7 +6,7 @@ const dropOf = (target) => (target instanceof Element ? target.closest("[data-dr
 /** @param {Element} place @returns {HTMLInputElement | null} */
 const inputOf = (place) => place.querySelector("input[type=file]");
 
-/** Shows what a file input holds, says what is wrong with it, and names it for the programs below. @param {HTMLInputElement} input */
+/** Shows a file input's images, reports invalid ones, and names them in the code examples below. @param {HTMLInputElement} input */
 function show(input) {
   const files = [...(input.files ?? [])];
   const { maxBytes, tooLarge, most, tooMany } = input.dataset;
@@ -52,7 +52,7 @@ document.addEventListener("drop", (event) => {
   for (const kind of ["input", "change"]) input.dispatchEvent(new Event(kind, { bubbles: true }));
 });
 
-/** A second click while a chat is under way would pay a second answer. Who stopped it may send it again. */
+/** A second click during a chat would pay for a second answer. After stopping it, the user may send it again. */
 const secondClickMs = 10_000;
 let sentAt = -Infinity;
 document.addEventListener("submit", (event) => {

@@ -1,16 +1,15 @@
-/** What becomes of an API key: another name or quota, another key in its place, its end. */
+/** Changes of an API key: name and quota, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, rotateKey } from "../../db/api-keys.ts";
-import { changeQuota } from "../../db/ledger.ts";
-import { balanceOf } from "../members.ts";
+import { balanceOf } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
 import { readScope, ScopeFields } from "./scope.tsx";
 import { Problem } from "../parts/note.tsx";
 
-/** How long a key may go on beside the one that takes its place, in milliseconds. */
+/** How long a rotated key may keep working, in milliseconds. */
 const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
 type Overlap = keyof typeof overlaps;
 
@@ -21,7 +20,7 @@ const Back = ({ c }: { c: ConsoleContext }) => (
 );
 
 async function changePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { quota } = await balanceOf(c.env.DB, key.walletId);
+  const { quota } = await balanceOf(c, key.accountId, key.walletId);
   return page(
     c,
     c.var.say("change_key", { name: key.name }),
@@ -45,7 +44,7 @@ async function change(c: ConsoleContext, key: Key) {
   if (typeof given === "string") return changePage(c, key, given);
   const scope = readScope(c, field);
   if (typeof scope === "string") return changePage(c, key, scope);
-  if ((await changeQuota(c.env.DB, key.walletId, { quota: given.quota })) === "below_use")
+  if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
     return changePage(c, key, c.var.say("quota_below_use"));
   await changeKey(c.env.DB, key, given.name, scope);
   return c.redirect("/console/keys", 303);
@@ -107,13 +106,13 @@ function deletePage(c: ConsoleContext, key: Key) {
   );
 }
 
-/** The page of an account's own key: somebody else's is as good as none. */
+/** A page about a key of the account: 404 for another account's key. */
 const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
   const key = (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
   return key ? answer(c, key) : nothingHere(c);
 };
 
-/** Behind the list's router, which lets in who is signed in. */
+/** Mounted after the list's router, which admits only signed-in users. */
 export const keyChanges = new Hono<ConsoleEnvironment>()
   .get("/:id/change", ofKey(changePage))
   .post("/:id/change", ofKey(change))

@@ -1,8 +1,9 @@
-/** API keys: listed, created and shown once. */
+/** API keys: the list, creating one, and showing its secret once. */
 
 import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
-import { openWallet, readWallets } from "../../db/ledger.ts";
+import { openWallet } from "../../db/ledger.ts";
+import { walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
 import { readScope, ScopeFields } from "./scope.tsx";
@@ -11,7 +12,7 @@ import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
@@ -21,7 +22,7 @@ const Expiry = ({ ms }: { ms: number | null }) => {
   if (ms === null) return <>{say("never")}</>;
   return (
     <>
-      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <Moment ms={ms} />
+      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <DateTime ms={ms} />
     </>
   );
 };
@@ -29,8 +30,9 @@ const Expiry = ({ ms }: { ms: number | null }) => {
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { say } = c.var;
   const keys = await keysOf(c);
-  const wallets = await readWallets(
-    c.env.DB,
+  const wallets = await walletsOf(
+    c,
+    c.get("account").id,
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
@@ -69,7 +71,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
 
 type Row = Key & { quota: number | null; used: number; reservedAt: number | null };
 
-/** How much of its quota a key has used; amber from nine tenths on. */
+/** The used part of a key's quota; amber from nine tenths on. */
 const Used = ({ quota, used, name }: Row) =>
   quota === null || quota === 0 ? null : (
     <progress
@@ -115,7 +117,7 @@ const KeyTable = ({ rows }: { rows: Row[] }) => {
           <td class="hide-s">
             <Used {...key} />
           </td>
-          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <Moment ms={key.reservedAt} />}</td>
+          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <DateTime ms={key.reservedAt} />}</td>
           <td class="hide-s">
             <Expiry ms={key.expiresAt} />
           </td>
@@ -150,7 +152,7 @@ async function create(c: ConsoleContext) {
   if (typeof given === "string") return keysPage(c, given);
   const scope = readScope(c, field);
   if (typeof scope === "string") return keysPage(c, scope);
-  // A key lives to the end of the day that is given, UTC.
+  // A key expires at the end of the given day, UTC.
   const expiresAt = field("expires") === "" ? null : Date.parse(`${field("expires")}T23:59:59Z`);
   if (expiresAt !== null && !(expiresAt > Date.now())) return keysPage(c, c.var.say("bad_expiry"));
   const { apiKey, key, statement } = await insertKey(c.env.DB, c.get("account").id, given.name, expiresAt, { scope });

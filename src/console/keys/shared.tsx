@@ -1,4 +1,4 @@
-/** What the pages of API keys share: whose they are, their fields, and the one page that shows one. */
+/** What the pages of API keys share: the user's keys, their fields, and the only page that shows a secret. */
 
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
 import { quotaOf } from "../amounts.ts";
@@ -8,16 +8,16 @@ import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { balanceUnit } from "../settings.ts";
 
-/** A key that a person made, and whether a newer one took its place. */
+/** A key that a user created, and whether it was replaced by a newer one. */
 export type Key = ApiKey & { isReplaced: boolean };
 
-/** The account's keys that people made: nobody could use the console's own. */
+/** The account's keys without the console's own key, whose secret no user has. */
 export async function keysOf(c: ConsoleContext): Promise<Key[]> {
   const keys = (await listKeys(c.env.DB, c.get("account").id)).filter(({ id }) => id !== c.get("caller").keyId);
   return keys.map((key, at) => ({ ...key, isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId) }));
 }
 
-/** A key that was just made. It is in no other page. */
+/** The secret of a new key. No other page shows it. */
 export function shownOnce(c: ConsoleContext, title: string, key: string) {
   const { say } = c.var;
   return page(
@@ -45,7 +45,7 @@ export function shownOnce(c: ConsoleContext, title: string, key: string) {
   );
 }
 
-/** The fields that a key is made with and changed by. */
+/** The fields for creating and changing a key. */
 export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: string; quota?: string }) => (
   <>
     <TextField name="name" label={c.var.say("key_name")} maxlength={200} value={name} required />
@@ -60,7 +60,7 @@ export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: str
   </>
 );
 
-/** What those fields say, or what is wrong with them. */
+/** The values of those fields, or the error. */
 export function nameAndQuota(c: ConsoleContext, field: (name: string) => string): { name: string; quota: number | null } | string {
   const name = field("name");
   const quota = quotaOf(field("quota"));

@@ -3,11 +3,11 @@
 export default {
   en: {
     characters: "Characters",
-    no_characters: "There are no characters yet. A finished film of a vidA model has a form to make one, on its task's page.",
-    characters_hint: "Write the user name in a film's prompt and the character is in it.",
+    no_characters: "There are no characters yet. When a video of a vidA model is completed, you can create one on its task's page.",
+    characters_hint: "Use the username in a video prompt to include the character.",
     copy_username: "Copy @{username}",
     delete_character: "Delete the character {name}?",
-    delete_character_warning: "Prompts can no longer name @{username}. Films with this character stay until they expire.",
+    delete_character_warning: "Prompts can no longer mention @{username}. Videos with this character are kept until they expire.",
     delete_named: "Delete {name}",
   },
   zh: {

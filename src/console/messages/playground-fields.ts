@@ -1,6 +1,6 @@
 /** What the catalog's fields are called, in four languages. A field without a line here is shown by its own name. */
 
-import type { Language } from "../../messages/index.ts";
+import type { Language } from "../../messages/language.ts";
 
 type Words = Record<string, string>;
 
@@ -12,7 +12,7 @@ const labels: Record<Language, Words> = {
     quality: "Quality",
     images: "Images",
     image_with_roles: "Images with roles",
-    metadata: "Further settings",
+    metadata: "More settings",
     duration: "Duration (seconds)",
     resolution: "Resolution",
     style: "Style",
@@ -28,8 +28,8 @@ const labels: Record<Language, Words> = {
     timestamps: "From, to (seconds)",
     video_id: "Task of the video",
     messages: "Messages",
-    max_tokens: "Tokens at most (older name)",
-    max_completion_tokens: "Tokens at most",
+    max_tokens: "Maximum tokens (older name)",
+    max_completion_tokens: "Maximum tokens",
     temperature: "Temperature",
     top_p: "Top p",
     presence_penalty: "Presence penalty",
@@ -37,15 +37,15 @@ const labels: Record<Language, Words> = {
     seed: "Seed",
     stop: "Stop at",
     logprobs: "Log probabilities",
-    top_logprobs: "Log probabilities of so many",
-    logit_bias: "Bias of tokens",
-    response_format: "Form of the answer",
+    top_logprobs: "Number of log probabilities",
+    logit_bias: "Token bias",
+    response_format: "Response format",
     tools: "Tools",
-    tool_choice: "Choice of tools",
-    parallel_tool_calls: "Tools at the same time",
+    tool_choice: "Tool choice",
+    parallel_tool_calls: "Parallel tool calls",
     reasoning_effort: "Reasoning effort",
     functions: "Functions (older name)",
-    function_call: "Choice of functions (older name)",
+    function_call: "Function choice (older name)",
     verbosity: "Verbosity",
   },
   zh: {
@@ -184,12 +184,12 @@ const jsonForm = { logit_bias: '{"50256": -100}', response_format: '{"type": "js
 const hints: Record<Language, Words> = {
   en: {
     ...jsonForm,
-    "video.prompt": "@name brings in one of your characters.",
-    "remix.prompt": "@name brings in one of your characters.",
-    image_with_roles: "No reference picture at 1080p; not together with other pictures.",
-    timestamps: "One to three seconds of the film, for example 1,3",
-    from_task: "Either this or an address.",
-    stop: 'A text, or several: ["END", "STOP"]',
+    "video.prompt": "@username includes one of your characters.",
+    "remix.prompt": "@username includes one of your characters.",
+    image_with_roles: "No reference image at 1080p; not together with the field Images.",
+    timestamps: "One to three seconds of the video, for example 1,3",
+    from_task: "Either this or a URL.",
+    stop: 'One text or several: ["END", "STOP"]',
     tool_choice: 'auto, none, required, or {"type": "function", ...}',
   },
   zh: {

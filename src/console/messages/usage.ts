@@ -85,7 +85,7 @@ export default {
     usage_returned: "반환됨",
     usage_open: "미정산",
     usage_image: "이미지",
-    usage_video: "영상",
+    usage_video: "동영상",
     usage_character: "캐릭터",
     usage_remix: "리믹스",
     usage_chat: "채팅",

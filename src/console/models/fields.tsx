@@ -1,4 +1,4 @@
-/** The fields of a request in a table: what each may be, and what it is when it is left out. */
+/** A table of a request's fields: allowed values and defaults. */
 
 import type { Action } from "../../catalog/models.ts";
 import { hintOf, labelOf } from "../messages/playground-fields.ts";
@@ -6,7 +6,7 @@ import { useAround } from "../parts/context.ts";
 import { Table } from "../parts/table.tsx";
 import type { Field } from "../playground/fields.ts";
 
-/** What a field may be, in words and values. */
+/** The allowed values of a field. */
 const Allowed = ({ field }: { field: Field }) => {
   const { say, language } = useAround();
   const number = (value: number) => value.toLocaleString(language);
@@ -22,7 +22,7 @@ const Allowed = ({ field }: { field: Field }) => {
     }
     case "text":
       return <>{field.most === undefined ? say("field_text") : say("field_text_most", { most: number(field.most) })}</>;
-    case "pictures":
+    case "images":
       return <>{say("field_images", { most: field.most })}</>;
     case "roles":
       return <>{`${say("field_images", { most: field.most })}: ${field.roles.join(", ")}`}</>;
@@ -33,7 +33,7 @@ const Allowed = ({ field }: { field: Field }) => {
   }
 };
 
-/** The value of a field that is left out. */
+/** The default of a field. */
 const fallback = ({ fallback: value }: Field): string => {
   if (value === undefined) return "–";
   return typeof value === "string" ? value : JSON.stringify(value);

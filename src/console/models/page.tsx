@@ -1,8 +1,7 @@
-/** The models that can be asked for now: all of them, and each with its fields, price, usual time and programs. */
+/** The available models: the list, and each with its fields, price, usual time and code examples. */
 
 import { Hono } from "hono";
 import { modelNamed } from "../../catalog/models.ts";
-import { amountOf } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -12,18 +11,13 @@ import { type Choice, choicesOf, groups, requestOf } from "../playground/choices
 import { carriedOver } from "../playground/fields.ts";
 import { snippetsOf } from "../playground/snippets.ts";
 import { FieldTable } from "./fields.tsx";
-
-type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
+import { pricesOf } from "./prices.ts";
 
 const kinds = ["image", "video", "chat"] as const;
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
 
-/** Prices with what each is for: `image $0.03`. */
-const prices = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>
-  Object.entries(price).map(([name, units]) => [c.var.say(`model_price_${name as PriceName}`), amountOf(c, Math.round(units * 1e6))]);
-
-/** What a model does beside its own kind. */
-const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
+/** Actions of a model beside its main kind. */
+export const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
 
 const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
   const { say } = c.var;
@@ -39,7 +33,7 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
         <span class="meta">{say("about_seconds", { seconds: typicalSeconds })}</span>
       </div>
       <p class="meta num">
-        {prices(c, choice)
+        {pricesOf(c, choice)
           .map(([name, amount]) => `${name} ${amount}`)
           .join(" · ")}
       </p>
@@ -90,7 +84,7 @@ async function list(c: ConsoleContext) {
   );
 }
 
-/** What each action of a model is shown with when nothing was typed. */
+/** The example request of each action of a model. */
 const sample = (c: ConsoleContext, choice: Choice) =>
   carriedOver(
     choice.fields,
@@ -104,7 +98,8 @@ const sample = (c: ConsoleContext, choice: Choice) =>
     ]),
   );
 
-const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
+/** What a model does: its path, its fields and the programs that ask for it. */
+export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const { say } = c.var;
   const request = requestOf(choice, bodyOf(choice.fields, sample(c, choice), new Map()));
   const code = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
@@ -151,7 +146,7 @@ async function one(c: ConsoleContext) {
         <Facts
           of={[
             [say("usual_time"), say("about_seconds", { seconds: typicalSeconds })],
-            ...prices(c, choice),
+            ...pricesOf(c, choice),
             choice.aliases.length > 0 && [say("other_names"), choice.aliases.join(", ")],
           ]}
         />

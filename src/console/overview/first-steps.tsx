@@ -1,4 +1,4 @@
-/** For an account that has made nothing yet: three steps, examples to open in the playground, a first request. */
+/** For an account without tasks: three steps, examples to open in the playground, a first request. */
 
 import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
@@ -6,7 +6,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { snippetsOf } from "../playground/snippets.ts";
 
-/** The examples, by the names of their prompts, each with a model that suits it. */
+/** The examples, by the keys of their prompts, each with a suitable model. */
 const examples = [
   { prompt: "example_lighthouse", model: "imgA-4", icon: "image" },
   { prompt: "example_fox", model: "imgC-3-pro-image-preview", icon: "image" },
@@ -43,7 +43,7 @@ interface StepsProps {
   hasMade: boolean;
 }
 
-/** The three steps. They go once all are done. */
+/** The three steps. They disappear when all are done. */
 export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
   const { say } = useAround();
   return (
@@ -78,7 +78,7 @@ export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
   );
 };
 
-/** The whole page of an account that has made nothing. `base` is the gateway's address. */
+/** The whole page of an account without tasks. `base` is the gateway's URL. */
 export const FirstThings = ({ base, left, isKeyed }: { base: string; left: number | null; isKeyed: boolean }) => {
   const { say } = useAround();
   const program = {

@@ -1,10 +1,10 @@
-/** The lists of the overview: what runs, what was made, which models were used, what failed. */
+/** The lists of the overview: running tasks, latest outputs, used models, failures. */
 
 import type { ModelUse } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
@@ -13,7 +13,7 @@ import { live } from "../tasks/live.ts";
 
 const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
 
-/** What a task is called where there is one line for it: what was asked for, else what kind it is. */
+/** The title of a task in one line: its prompt, else its kind. */
 const useTitle = (task: TaskData): string => {
   const { say } = useAround();
   return promptOf(task) || `${say(`kind_${task.metadata.kind}`)} · ${task.model}`;
@@ -39,7 +39,7 @@ const RunningTask = ({ task }: { task: TaskData }) => {
   );
 };
 
-/** What is queued or in progress; it asks for itself until nothing is. */
+/** Queued and running tasks; refreshes itself until there are none. */
 export const Running = ({ tasks }: { tasks: TaskData[] }) => {
   const { say } = useAround();
   return (
@@ -73,7 +73,7 @@ const Preview = ({ task }: { task: TaskData }) => {
   return <video src={`${video?.url[0]}#t=0.1`} preload="metadata" muted playsinline aria-label={title} />;
 };
 
-/** How many images, or how long a video is. */
+/** The number of images, or the duration of a video. */
 const Badge = ({ task }: { task: TaskData }) => {
   const count = imagesOf(task).length;
   const video = videoOf(task);
@@ -87,7 +87,7 @@ const Badge = ({ task }: { task: TaskData }) => {
   return count > 1 ? <span class="badge num">×{count}</span> : null;
 };
 
-/** What was made last, as long as its files are there. */
+/** The latest outputs, while their files exist. */
 export const Recent = ({ tasks }: { tasks: TaskData[] }) => {
   const { say } = useAround();
   const shown = tasks.filter((task) => task.result !== undefined && !isGone(task));
@@ -171,7 +171,7 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
                 <StatusPill task={task} />
               </td>
               <td class="num">
-                <Moment ms={1000 * task.created_at} />
+                <DateTime ms={1000 * task.created_at} />
               </td>
             </tr>
           ))}

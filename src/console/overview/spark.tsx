@@ -1,14 +1,14 @@
-/** What was spent day by day, as a line without words. */
+/** Daily charges as a line without labels. */
 
 import type { Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/moment.tsx";
+import { dateText } from "../parts/date-time.tsx";
 
 const dayMs = 86_400_000;
 const height = 40;
 const width = 100;
 
-/** A line over `days` days from `since` on (milliseconds, the first of a day). Its numbers are on the usage page. */
+/** A line over `days` days from `since` (milliseconds, start of a day). Its numbers are on the usage page. */
 export const Spark = ({ spent, since, days }: { spent: Spent[]; since: number; days: number }) => {
   const { language, say } = useAround();
   const amounts = Array.from({ length: days }, (_, at) =>

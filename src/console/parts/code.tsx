@@ -1,16 +1,16 @@
-/** Programs in several languages, one shown at a time: the choice works without script. */
+/** Code examples in several languages, one shown at a time: the tabs work without script. */
 
 import { useAround } from "./context.ts";
 import { Copy } from "./copy.tsx";
 
 export interface CodeTab {
-  /** Of the element that is copied; unique on the page. */
+  /** The id of the copied element; unique on the page. */
   id: string;
   title: string;
   code: string;
 }
 
-/** `name` tells several such boxes of a page apart. */
+/** `name` distinguishes several such boxes of a page. */
 export const Code = ({ name, tabs }: { name: string; tabs: CodeTab[] }) => {
   const { say } = useAround();
   return (

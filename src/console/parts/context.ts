@@ -1,4 +1,4 @@
-/** What every part of a page needs to write words, numbers and amounts: set once around the page. */
+/** The language and the balance unit of a page, for its components. */
 
 import { createContext, useContext } from "hono/jsx";
 import { type Language, type Say, speakerOf } from "../messages.ts";
@@ -6,7 +6,7 @@ import { type Language, type Say, speakerOf } from "../messages.ts";
 interface Around {
   language: Language;
   say: Say;
-  /** The unit of balances: a currency's code, or any word. */
+  /** The unit of balances: a currency code, or any word. */
   unit: string;
 }
 

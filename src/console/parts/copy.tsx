@@ -1,9 +1,9 @@
-/** The button that copies; only script shows it. */
+/** The copy button; shown only with script. */
 
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 
-/** Copies the text of the element with the id `of`. `label` says what, where the word alone does not. */
+/** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough. */
 export const Copy = ({ of, label }: { of: string; label?: string }) => {
   const { say } = useAround();
   return (

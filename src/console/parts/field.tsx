@@ -1,4 +1,4 @@
-/** Fields of forms: label above, hint and error below, tied to the control. */
+/** Form fields: label above, hint and error below, linked to the control. */
 
 import type { Child } from "hono/jsx";
 import { maxPasswordLength, minPasswordLength } from "../password-hash.ts";
@@ -13,12 +13,12 @@ interface Around {
   opt?: Child;
   hint?: Child;
   error?: string | undefined;
-  /** Stands right of the label. */
+  /** Shown to the right of the label. */
   beside?: Child;
   children?: Child;
 }
 
-/** The attributes that tie a control to its hint and its error. */
+/** The attributes that link a control to its hint and its error. */
 const described = (id: string, { hint, error }: { hint?: unknown; error?: unknown }) => {
   const ids = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);
   return {
@@ -28,7 +28,7 @@ const described = (id: string, { hint, error }: { hint?: unknown; error?: unknow
   };
 };
 
-/** A control with all that stands around it. */
+/** A control with its label, hint and error. */
 const Field = ({ id, label, opt, hint, error, beside, children }: Around) => (
   <div class="field">
     <div class="row">
@@ -58,14 +58,14 @@ interface TextFieldProps extends Omit<Around, "children" | "id"> {
   [attribute: string]: unknown;
 }
 
-/** A line of text with its label. Other attributes go to the input. */
+/** A text input with its label. Other attributes are passed to the input. */
 export const TextField = ({ name, label, opt, hint, error, beside, type = "text", id = `f-${name}`, ...rest }: TextFieldProps) => (
   <Field id={id} label={label} opt={opt} hint={hint} error={error} beside={beside}>
     <input class="in" type={type} name={name} {...described(id, { hint, error })} {...rest} />
   </Field>
 );
 
-/** The field for a password that is new. */
+/** The field for a new password. */
 export const NewPassword = ({ label, name = "password", error }: { label: string; name?: string; error?: string | undefined }) => (
   <TextField
     label={label}

@@ -1,8 +1,8 @@
-/** Icons, from the one sprite. */
+/** Icons from the sprite. */
 
 import { pathOf } from "../static-files.ts";
 
-/** A drawing of 16 pixels, beside a word that says the same. */
+/** An icon of 16 pixels, beside a word with the same meaning. */
 export const Icon = ({ name }: { name: string }) => (
   <svg class="i" aria-hidden="true">
     <use href={`${pathOf("icons.svg")}#${name}`} />

@@ -1,4 +1,4 @@
-/** Ids as pages show them. */
+/** Shortened ids for display. */
 
-/** An id cut in its middle; what is copied and linked has all of it. */
+/** An id shortened in its middle; copying and links use the whole id. */
 export const cutId = (id: string) => (id.length > 18 ? `${id.slice(0, 10)}…${id.slice(-4)}` : id);

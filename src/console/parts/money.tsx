@@ -1,9 +1,9 @@
-/** Amounts on pages: to the cent, with the exact amount behind. */
+/** Amounts on pages: rounded to the cent, with the exact amount as the tooltip. */
 
 import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
 import { useAround } from "./context.ts";
 
-/** An amount in millionths; null is no limit. The exact one is in `title` and, for programs, in `value`. */
+/** An amount in millionths; null is no limit. The exact amount is in `title` and, for programs, in `value`. */
 export const Money = ({ millionths }: { millionths: number | null }) => {
   const { language, say, unit } = useAround();
   if (millionths === null) return <>{say("unlimited")}</>;

@@ -1,4 +1,4 @@
-/** Notes within a page: what went wrong with a form, what is to be known. */
+/** Notes within a page: form errors and information. */
 
 import type { Child } from "hono/jsx";
 import { Icon } from "./icon.tsx";
@@ -13,7 +13,7 @@ export const Note = ({ tone = "plain", role, children }: { tone?: keyof typeof i
   </div>
 );
 
-/** A sentence about what was wrong with a form; it takes the focus. */
+/** A form's error message; it takes the focus. */
 export const Problem = ({ text }: { text: string | undefined }) =>
   text === undefined ? null : (
     <div class="note bad" role="alert" tabindex={-1} data-focus>
@@ -25,12 +25,12 @@ export const Problem = ({ text }: { text: string | undefined }) =>
 export interface FieldProblem {
   /** The field's `name`. */
   field: string;
-  /** Its label as people read it. */
+  /** Its label as users read it. */
   label: string;
   text: string;
 }
 
-/** What is wrong with which fields, each with a link to it; it takes the focus. */
+/** The errors of a form, each with a link to its field; the list takes the focus. */
 export const FieldProblems = ({ problems }: { problems: FieldProblem[] }) =>
   problems.length === 0 ? null : (
     <div class="note bad" role="alert" tabindex={-1} data-focus>

@@ -1,15 +1,15 @@
-/** How a task stands, in a pill: icon, word and colour. */
+/** The status of a task as a pill: icon, word and colour. */
 
 import type { Say } from "../messages.ts";
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 
-/** A task's status as pages name it: one that was cancelled has not failed. */
+/** A task's status on pages: a cancelled task is not shown as failed. */
 export type ShownStatus = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
 
 interface HasStatus {
   status: Exclude<ShownStatus, "cancelled">;
-  /** The reason of a failure: its code, or an object with it. */
+  /** The reason of a failure: its code, or an object with the code. */
   error?: string | { code: string } | undefined;
 }
 
@@ -28,7 +28,7 @@ const looks = {
   cancelled: { icon: "ban", tone: "" },
 } as const;
 
-/** Any state in a word: grey waits, `run` works, `good` is done, `bad` failed, `warn` needs a look. */
+/** A state as a pill: grey is waiting, `run` is working, `good` is done, `bad` failed, `warn` needs attention. */
 export const Pill = ({ icon, tone = "", text }: { icon: string; tone?: "" | "run" | "good" | "bad" | "warn"; text: string }) => (
   <span class="pill" data-s={tone}>
     <Icon name={icon} />

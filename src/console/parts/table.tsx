@@ -1,12 +1,12 @@
-/** Tables, figures and facts. */
+/** Tables, key numbers and facts. */
 
 import type { Child } from "hono/jsx";
 
 export interface Column {
-  /** Empty above buttons and links. */
+  /** Empty for columns of buttons and links. */
   name: string;
   isNumber?: boolean;
-  /** Left out in narrow windows, in the head here and in each row by the class `hide-s`. */
+  /** Hidden in narrow windows, in the head here and in each row by the class `hide-s`. */
   isExtra?: boolean;
 }
 
@@ -23,7 +23,7 @@ interface TableProps {
 
 const classOf = ({ isNumber, isExtra }: Column) => [isNumber && "num", isExtra && "hide-s"].filter(Boolean).join(" ") || undefined;
 
-/** A table that scrolls by itself where it is too wide, also by keyboard. */
+/** A table that scrolls by itself if it is too wide, also by keyboard. */
 export const Table = ({ label, columns, class: name, id, children, foot }: TableProps) => (
   <div class="card flush">
     <div class="table" tabindex={0} role="region" aria-label={label}>
@@ -50,8 +50,8 @@ export const Table = ({ label, columns, class: name, id, children, foot }: Table
   </div>
 );
 
-/** Figures, large, each under its name and with a small line below. */
-export const Figures = ({ of }: { of: (readonly [name: Child, figure: Child, small?: Child])[] }) => (
+/** Large key numbers, each with its label and a small line below. */
+export const Stats = ({ of }: { of: (readonly [name: Child, figure: Child, small?: Child])[] }) => (
   <div class="stats">
     {of.map(([name, figure, small]) => (
       <dl class="stat">
@@ -65,7 +65,7 @@ export const Figures = ({ of }: { of: (readonly [name: Child, figure: Child, sma
   </div>
 );
 
-/** Names and values, one a line. `isReceipt` draws a line above the last one, the sum. */
+/** Labels and values, one per line. `isReceipt` draws a line above the last one, the sum. */
 export const Facts = ({ of, isReceipt }: { of: (readonly [name: Child, value: Child] | false | undefined)[]; isReceipt?: boolean }) => (
   <dl class={isReceipt ? "facts total" : "facts"}>
     {of.map(

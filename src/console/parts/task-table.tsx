@@ -1,13 +1,13 @@
-/** Tasks one a row, each with a link to its page. */
+/** A table of tasks, each with a link to its page. */
 
 import type { TaskData } from "../answers.ts";
 import { cutId } from "./ids.ts";
-import { Moment } from "./moment.tsx";
+import { DateTime } from "./date-time.tsx";
 import { StatusPill } from "./status.tsx";
 import { Table } from "./table.tsx";
 import { useAround } from "./context.ts";
 
-/** Tasks by their ids: what was asked for is not the reader's. `path` is where their pages are. */
+/** Tasks by their ids, because the reader may not see prompts. `path` is the path of their pages. */
 export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) => {
   const { say } = useAround();
   const columns = [say("task"), { name: say("model"), isExtra: true }, say("status"), { name: say("created"), isNumber: true }];
@@ -25,7 +25,7 @@ export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) 
             <StatusPill task={task} />
           </td>
           <td class="num">
-            <Moment ms={1000 * task.created_at} />
+            <DateTime ms={1000 * task.created_at} />
           </td>
         </tr>
       ))}

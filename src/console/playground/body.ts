@@ -1,4 +1,4 @@
-/** The JSON body that a filled form stands for, and what it will cost. Values that do not fit are left to the API, which says so best. Pure. */
+/** The JSON body of a filled form, and the amount it will reserve. Invalid values are passed on, because the API reports them best. Pure. */
 
 import type { ChatBody } from "../../catalog/chat-schema.ts";
 import { chatReservation } from "../../catalog/chat-tokens.ts";
@@ -9,13 +9,13 @@ import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
 import type { ImageFile } from "./image-file.ts";
 
-export type Pictures = Map<string, ImageFile[]>;
+export type Images = Map<string, ImageFile[]>;
 
-/** The body without `model`. Pictures that were given as files stand in it as they are. */
-export function bodyOf(fields: Field[], typed: Typed, pictures: Pictures): Record<string, unknown> {
+/** The body without `model`. Image files stay in it as `ImageFile`. */
+export function bodyOf(fields: Field[], typed: Typed, images: Images): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const field of fields) {
-    const value = valueOf(field, typed, pictures);
+    const value = valueOf(field, typed, images);
     if (value === undefined) continue;
     const { group, key } = field;
     if (group === undefined) body[key] = value;
@@ -25,7 +25,7 @@ export function bodyOf(fields: Field[], typed: Typed, pictures: Pictures): Recor
 }
 
 /** The value of one field; undefined leaves it out. */
-function valueOf(field: Field, typed: Typed, pictures: Pictures): unknown {
+function valueOf(field: Field, typed: Typed, images: Images): unknown {
   const { name } = field;
   // Browsers send lines of a text area with CR LF.
   const textAt = (at: string) => (typed.get(at)?.[0] ?? "").replaceAll("\r\n", "\n");
@@ -42,14 +42,14 @@ function valueOf(field: Field, typed: Typed, pictures: Pictures): unknown {
       return text === "" ? undefined : text;
     case "json":
       return text.trim() === "" ? undefined : jsonOf(text);
-    case "pictures": {
+    case "images": {
       const addresses = textAt(`${name}.url`).split("\n");
-      const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(pictures.get(name) ?? [])];
+      const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(images.get(name) ?? [])];
       return all.length === 0 ? undefined : all;
     }
     case "roles": {
       const rows = Array.from({ length: field.most }, (_, at) => ({
-        url: pictures.get(`${name}.${at}`)?.[0] ?? textAt(`${name}.${at}.url`).trim(),
+        url: images.get(`${name}.${at}`)?.[0] ?? textAt(`${name}.${at}.url`).trim(),
         role: textAt(`${name}.${at}.role`),
       })).filter(({ url }) => url !== "");
       return rows.length === 0 ? undefined : rows;
@@ -59,7 +59,7 @@ function valueOf(field: Field, typed: Typed, pictures: Pictures): unknown {
   }
 }
 
-/** The turns of a conversation that say something. */
+/** The messages of a conversation that are not empty. */
 export function messagesIn(name: string, typed: Typed): { role: string; content: string }[] {
   const messages = [];
   for (let at = 0; typed.has(`${name}.${at}.role`); at++) {
@@ -75,11 +75,11 @@ function jsonOf(text: string): unknown {
     const value: unknown = JSON.parse(text);
     return isDeeperThan(value, maxDepth) ? text : value;
   } catch {
-    return text; // a word where one may stand, else a mistake that the API names
+    return text; // a word where one is allowed, else an error that the API reports
   }
 }
 
-/** Millionths that a submission will hold; null while what is typed does not tell. */
+/** Millionths that a submission will reserve; null if the typed values do not determine it. */
 export function holdOf({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
   const price = priceFromShown(shown);
   if (action === "chat") {

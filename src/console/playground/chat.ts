@@ -1,4 +1,4 @@
-/** A chat's answer on the page, written as it comes: a browser shows a page while it arrives, without script. */
+/** A chat's answer on the page, written while it arrives: browsers render a page while it is received, without script. */
 
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
@@ -17,15 +17,15 @@ interface Chunk {
   usage?: { prompt_tokens: number; completion_tokens: number } | null;
 }
 
-/** How a chat is asked for here: streamed, with its tokens told at the end. */
+/** Requests are streamed, with the usage at the end. */
 export const asStream = { stream: true, stream_options: { include_usage: true } };
 
-/** Text between tags. */
+/** Escapes text for HTML. */
 const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /**
- * The page with the API's stream in it. What stands above the answer is sent at once; what stands below, the form among it,
- * goes on with the conversation and is made when the answer is whole.
+ * Streams the page with the API's answer in it. Everything above the answer is sent at once; the part below, including the form,
+ * continues the conversation and is rendered when the answer is complete.
  */
 export async function writtenPage(c: ConsoleContext, shown: Shown, upstream: ReadableStream<Uint8Array>): Promise<Response> {
   const mark = crypto.randomUUID();
@@ -47,7 +47,7 @@ export async function writtenPage(c: ConsoleContext, shown: Shown, upstream: Rea
         if (usage) used = usedOf(c, shown, usage);
       }
     } catch {
-      used = c.var.say("answer_broken"); // the API has told its log why
+      used = c.var.say("answer_broken"); // the API has logged the reason
     }
     yield (await around(answered(shown.typed, text), used))[1] ?? "";
   }
@@ -66,12 +66,12 @@ export async function writtenPage(c: ConsoleContext, shown: Shown, upstream: Rea
     },
     { highWaterMark: 0 },
   );
-  // Compressed on the way it would be held back until it is whole.
+  // A compressed page would be held back until it is complete.
   const headers = { "content-type": "text/html; charset=UTF-8", "content-encoding": "identity" };
   return c.body(page.pipeThrough(new TextEncoderStream()), 200, headers);
 }
 
-/** A model that calls a tool says its name and what it hands to it. */
+/** For a tool call, the tool's name and arguments are shown. */
 const saidIn = ({ content, tool_calls: calls = [] }: Delta) =>
   (content ?? "") + calls.map(({ function: called }) => `${called?.name ? `\n${called.name} ` : ""}${called?.arguments ?? ""}`).join("");
 
@@ -80,7 +80,7 @@ function usedOf(c: ConsoleContext, { choice }: Shown, { prompt_tokens: input, co
   return c.var.say("answer_used", { input, output, cost });
 }
 
-/** The conversation goes on: what was answered is part of it. */
+/** Continues the conversation: the answer becomes part of it. */
 function answered(typed: Typed, text: string): Typed {
   let at = 0;
   while (typed.has(`messages.${at}.role`)) at++;

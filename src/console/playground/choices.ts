@@ -1,4 +1,4 @@
-/** What can be chosen in the playground: the usable models, each with what it does, as `/v1/models` tells them. */
+/** The choices of the playground: the available models with their actions, from `/v1/models`. */
 
 import type { Action } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
@@ -6,17 +6,17 @@ import { readModels } from "../answers.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 
 export interface Choice {
-  /** `vidA-2`, and `vidA-2:character` for what else a model does. */
+  /** `vidA-2`, and `vidA-2:character` for another action of a model. */
   id: string;
   model: string;
   aliases: string[];
   action: Action;
   fields: Field[];
-  /** As `/v1/models` shows it. */
+  /** As in `/v1/models`. */
   price: Record<string, number>;
 }
 
-/** A remix is of a film that its path names; the schema speaks of the body. */
+/** The path of a remix names its source video; the schema only has the body. */
 const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_id", isRequired: true };
 
 /** The groups of the list, in its order. */
@@ -38,15 +38,15 @@ export async function choicesOf(c: ConsoleContext): Promise<Choice[]> {
   ]);
 }
 
-/** Where a request goes, and the rest of its body. */
+/** The path of a request, and the rest of its body. */
 export function requestOf({ model, action }: Choice, body: Record<string, unknown>): { path: string; body: Record<string, unknown> } {
-  const { video_id: film = "task_", ...rest } = body as { video_id?: string };
+  const { video_id: video = "task_", ...rest } = body as { video_id?: string };
   const paths: Record<Action, string> = {
     chat: "/v1/chat/completions",
     image: "/v1/images/generations",
     video: "/v1/videos/generations",
     character: "/v1/videos/generations",
-    remix: `/v1/videos/${encodeURIComponent(film)}/remix`,
+    remix: `/v1/videos/${encodeURIComponent(video)}/remix`,
   };
   return { path: paths[action], body: { model, ...rest } };
 }

@@ -1,6 +1,6 @@
-/** A form's fields out of the JSON Schema that `/v1/models` shows: what is asked for and its limits are written in the catalog alone. Pure. */
+/** A form's fields from the JSON Schema in `/v1/models`: fields and limits are defined only in the catalog. Pure. */
 
-/** What of a JSON Schema the catalog's have. */
+/** The part of JSON Schema that the catalog's schemas use. */
 export interface Schema {
   type?: string;
   properties?: Record<string, Schema>;
@@ -23,29 +23,29 @@ type Shape =
   | { as: "flag" }
   | { as: "number"; isWhole: boolean; minimum?: number | undefined; maximum?: number | undefined }
   | { as: "text"; most?: number | undefined; pattern?: string | undefined; isUrl: boolean }
-  | { as: "pictures"; most: number }
-  /** Pictures with a part to play each. */
+  | { as: "images"; most: number }
+  /** Images with a role each. */
   | { as: "roles"; most: number; roles: string[] }
-  /** Turns of a conversation. */
+  /** Messages of a conversation. */
   | { as: "messages"; roles: string[] }
-  /** Whatever has no better form: JSON. */
+  /** Fields without a better control: JSON. */
   | { as: "json" };
 
 export type Field = Shape & {
-  /** The path in the body, as errors name it: `metadata.style`. */
+  /** The path in the body, as in errors: `metadata.style`. */
   name: string;
-  /** The last part of it, by which a task's record and the labels know the field. */
+  /** The last part of the path, as in a task's record and in the labels. */
   key: string;
-  /** The object that the field is part of: `metadata`. */
+  /** The object that contains the field: `metadata`. */
   group?: string | undefined;
   isRequired: boolean;
   fallback?: unknown;
 };
 
-/** What stands in a form, by the names of its inputs. */
+/** The values of a form, by the names of its inputs. */
 export type Typed = Map<string, string[]>;
 
-/** How an answer travels is not what is asked for: the page shows it whole. `model` is chosen before. */
+/** Streaming is not part of the form: the page shows the whole answer. `model` is chosen before. */
 const notAsked = new Set(["model", "stream", "stream_options"]);
 
 /** The fields of a body, in the schema's order. */
@@ -77,19 +77,19 @@ function shapeOf(schema: Schema): Shape {
   }
 }
 
-/** The catalog's lists of texts are pictures, its lists of roles pictures with a role or a conversation. */
+/** The catalog's lists of texts are images, its lists of objects are images with roles or a conversation. */
 function listOf({ type, properties }: Schema, most: number): Shape {
-  if (type === "string") return { as: "pictures", most };
+  if (type === "string") return { as: "images", most };
   const roles = properties?.["role"]?.enum?.map(String);
   if (roles && properties?.["url"]) return { as: "roles", most, roles };
   return roles && properties?.["content"] ? { as: "messages", roles } : { as: "json" };
 }
 
-/** The field that an error's `param` is about: `images[1]` is about `images`. */
+/** The field of an error's `param`: `images[1]` belongs to `images`. */
 export const fieldAt = (fields: Field[], param: string) =>
   fields.find(({ name }) => param === name || param.startsWith(`${name}[`) || param.startsWith(`${name}.`));
 
-/** What the form shows for parameters as a task's record has them, and the defaults for all others. */
+/** The form's values for a task's recorded parameters, with defaults for the others. */
 export function typedOf(fields: Field[], parameters: Record<string, unknown> = {}): Typed {
   const typed: Typed = new Map();
   for (const field of fields) {
@@ -99,10 +99,10 @@ export function typedOf(fields: Field[], parameters: Record<string, unknown> = {
   return typed;
 }
 
-/** Words as they are, everything else as JSON. */
+/** Strings unchanged, everything else as JSON. */
 const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Uploaded pictures are not in a record: only those with an address come back. */
+/** Uploaded images are not in a record: only those with a URL are restored. */
 const isAddress = (text: unknown): text is string => typeof text === "string" && /^https?:/i.test(text);
 
 function textsOf(field: Field, value: unknown): [name: string, text: string][] {
@@ -110,7 +110,7 @@ function textsOf(field: Field, value: unknown): [name: string, text: string][] {
   switch (as) {
     case "flag":
       return value === true ? [[name, "on"]] : [];
-    case "pictures":
+    case "images":
       return [[`${name}.url`, (value as unknown[]).filter(isAddress).join("\n")]];
     case "roles":
       return (value as { url: string; role: string }[]).flatMap(({ url, role }, at): [string, string][] => [
@@ -130,7 +130,7 @@ function textsOf(field: Field, value: unknown): [name: string, text: string][] {
   }
 }
 
-/** What was typed into another model's form, as far as it fits into this one; defaults for the rest, also for the other's. */
+/** The values of another model's form that fit into this one; defaults for the rest, also where the other form had its default. */
 export function carriedOver(fields: Field[], typed: Typed, others: Field[] = []): Typed {
   const untouched = typedOf(others);
   const changed = [...typed].filter(([name, [text]]) => text !== untouched.get(name)?.[0]);

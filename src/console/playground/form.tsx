@@ -1,4 +1,4 @@
-/** A form's fields on the page: one control for each kind of field, what is wrong with it beside it. */
+/** The form's controls: one for each kind of field, with its errors beside it. */
 
 import type { Child } from "hono/jsx";
 import type { Action } from "../../catalog/models.ts";
@@ -13,19 +13,19 @@ export interface FormState {
   action: Action;
   fields: Field[];
   typed: Typed;
-  /** What the API found wrong, by the field's name. */
+  /** The API's errors by field name. */
   problems: Map<string, string[]>;
   language: Language;
   say: Say;
 }
 
-/** Long texts get an area, short ones a line. */
+/** Long texts get a text area, short ones a line. */
 const longText = 200;
 const pictureTypes = "image/png,image/jpeg,image/webp";
 
 const one = (typed: Typed, name: string) => typed.get(name)?.[0];
 
-/** What a control says of itself to who cannot see what is around it. */
+/** The ids that describe a control to screen readers. */
 const described = (name: string, { problems, language, action }: FormState) => {
   const ids = [hintOf(language, name, action) && `hint-${name}`, problems.has(name) && `problem-${name}`].filter(Boolean);
   return {
@@ -34,7 +34,7 @@ const described = (name: string, { problems, language, action }: FormState) => {
   };
 };
 
-function Below({ name, state: { problems, language, action } }: { name: string; state: FormState }) {
+function FieldHelp({ name, state: { problems, language, action } }: { name: string; state: FormState }) {
   const hint = hintOf(language, name, action);
   return (
     <>
@@ -63,8 +63,8 @@ const Options = ({ options, chosen, language }: { options: (string | number)[]; 
   </>
 );
 
-/** A picked file is shown and named by the script of this page; pictures may be dropped on the whole. */
-const PictureInput = ({ name, most, label, say }: { name: string; most: number; label: string; say: Say }) => (
+/** The script of this page shows chosen files; images may be dropped on the whole area. */
+const ImageInput = ({ name, most, label, say }: { name: string; most: number; label: string; say: Say }) => (
   <div class="drop" data-drop={say("drop_here")}>
     <input
       type="file"
@@ -74,8 +74,8 @@ const PictureInput = ({ name, most, label, say }: { name: string; most: number; 
       aria-label={label}
       data-most={most}
       data-max-bytes={maxImageBytes}
-      data-too-large={say("picture_too_large")}
-      data-too-many={say("too_many_pictures", { most })}
+      data-too-large={say("image_too_large")}
+      data-too-many={say("too_many_images", { most })}
     />
     <input type="hidden" name={`${name}.names`} />
     <div class="previews"></div>
@@ -123,7 +123,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
           maxlength={field.most}
           pattern={field.pattern}
           value={one(typed, name)}
-          list={["video_id", "from_task"].includes(name) ? "films" : undefined}
+          list={["video_id", "from_task"].includes(name) ? "videos" : undefined}
         />
       );
     case "json":
@@ -132,10 +132,10 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
           {one(typed, name)}
         </textarea>
       );
-    case "pictures":
+    case "images":
       return (
         <>
-          <PictureInput name={name} most={field.most} label={labelOf(language, name)} say={say} />
+          <ImageInput name={name} most={field.most} label={labelOf(language, name)} say={say} />
           <textarea
             class="in"
             name={`${name}.url`}
@@ -159,7 +159,7 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
             />
           </select>
           <div>
-            <PictureInput name={`${name}.${at}`} most={1} label={say("picture_of", { number: at + 1 })} say={say} />
+            <ImageInput name={`${name}.${at}`} most={1} label={say("image_of", { number: at + 1 })} say={say} />
             <input
               class="in"
               type="url"
@@ -194,8 +194,8 @@ function Control({ field, state }: { field: Field; state: FormState }): Child {
   }
 }
 
-/** Fields of several controls are a group with a name, others a label around their control. */
-const isGroup = ({ as }: Field) => as === "pictures" || as === "roles" || as === "messages";
+/** Fields with several controls are a named group, others a label around their control. */
+const isGroup = ({ as }: Field) => as === "images" || as === "roles" || as === "messages";
 
 function Labelled({ field, state }: { field: Field; state: FormState }) {
   const { name, as } = field;
@@ -205,7 +205,7 @@ function Labelled({ field, state }: { field: Field; state: FormState }) {
       <fieldset class="field" data-field={name}>
         <legend>{label}</legend>
         <Control field={field} state={state} />
-        <Below name={name} state={state} />
+        <FieldHelp name={name} state={state} />
       </fieldset>
     );
   return (
@@ -215,12 +215,12 @@ function Labelled({ field, state }: { field: Field; state: FormState }) {
         <Control field={field} state={state} />
         {as === "flag" ? label : null}
       </label>
-      <Below name={name} state={state} />
+      <FieldHelp name={name} state={state} />
     </div>
   );
 }
 
-/** Fields of the same object stand together. */
+/** Fields of the same object are grouped. */
 function Grouped({ fields, state }: { fields: Field[]; state: FormState }) {
   const groups = new Set(fields.flatMap(({ group }) => group ?? []));
   return (
@@ -236,7 +236,7 @@ function Grouped({ fields, state }: { fields: Field[]; state: FormState }) {
   );
 }
 
-/** More optional fields than these are folded away, unless something in them is set or wrong. */
+/** More optional fields than these are folded, unless one of them is set or wrong. */
 const mostInSight = 4;
 
 /** All fields of a form. */

@@ -1,4 +1,4 @@
-/** A picture given as a file; without content where only its name is known. */
+/** An image from a file; without content if only its name is known. */
 
 export class ImageFile {
   readonly name: string;
@@ -13,7 +13,7 @@ export class ImageFile {
     return this.content.reduce((bytes, chunk) => bytes + chunk.length, 0);
   }
 
-  /** The type that its name tells. The API looks at the bytes. */
+  /** The type by the file's extension. The API checks the bytes. */
   get type(): string {
     const ending = /\.(png|webp)$/i.exec(this.name)?.[1]?.toLowerCase();
     return `image/${ending ?? "jpeg"}`;

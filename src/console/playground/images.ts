@@ -1,4 +1,4 @@
-/** A form with pictures, read part by part, and its body as JSON written while it is sent: a picture is in memory once and never whole as text. */
+/** Reads a form with images part by part, and writes its body as JSON while it is sent: each image is in memory once and never as text. */
 
 import { getMultipartBoundary, MultipartParseError, parseMultipartStream } from "@remix-run/multipart-parser";
 import { boundedBody } from "../../net/bounded-body.ts";
@@ -8,29 +8,29 @@ import type { Typed } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
 
 const MiB = 1024 * 1024;
-/** What the API takes. */
+/** The API's limit. */
 export const maxImageBytes = 10 * MiB;
-/** Five such pictures, and room for what is typed. */
+/** Five such images, and room for the other values. */
 const maxFormBytes = 52 * MiB;
-/** Forms up to this size need no turn. */
+/** Forms up to this size need no permit. */
 const smallEnough = MiB;
 
 export interface Form {
   typed: Typed;
-  pictures: Map<string, ImageFile[]>;
+  images: Map<string, ImageFile[]>;
 }
 
-/** Pictures of a form that only names them: what is shown while somebody types sends no files. */
+/** Fields with only the names of images: the preview during typing sends no files. */
 const namesEnding = ".names";
-/** More than a field has room for; the page writes each of them into three programs. */
+/** More than a field allows; the page writes each of them into three code examples. */
 const mostNames = 50;
 
-/** Browsers write what would end a file's name in the form this way. */
+/** Decodes the characters that browsers escape in a file's name. */
 const nameOf = (filename: string) => filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Reads a form. `too_large` and `broken` say why it could not be. */
+/** Reads a form. `too_large` and `broken` are the reasons of a failure. */
 export async function readForm(request: Request): Promise<Form | "too_large" | "broken"> {
-  const form: Form = { typed: new Map(), pictures: new Map() };
+  const form: Form = { typed: new Map(), images: new Map() };
   const add = <T>(map: Map<string, T[]>, name: string, value: T) => {
     const list = map.get(name);
     if (list) list.push(value);
@@ -48,35 +48,35 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
       for await (const part of parseMultipartStream(body, { boundary, maxFileSize: maxFormBytes, maxTotalSize: maxFormBytes })) {
         const { name = "", filename } = part;
         if (filename === undefined) add(form.typed, name, part.text);
-        else if (filename !== "") add(form.pictures, name, new ImageFile(nameOf(filename), part.content));
+        else if (filename !== "") add(form.images, name, new ImageFile(nameOf(filename), part.content));
       }
   } catch (error) {
     if (error instanceof NetError) return error.reason === "too_large" ? "too_large" : "broken";
-    if (error instanceof MultipartParseError || error instanceof TypeError) return "broken"; // bytes that are no text, too
+    if (error instanceof MultipartParseError || error instanceof TypeError) return "broken"; // also bytes that are not text
     throw error;
   }
   for (const [name, [names = ""]] of isMultipart ? [] : form.typed)
     if (name.endsWith(namesEnding))
       for (const line of names.split(/\r?\n/, mostNames).filter(Boolean))
-        add(form.pictures, name.slice(0, -namesEnding.length), new ImageFile(line));
+        add(form.images, name.slice(0, -namesEnding.length), new ImageFile(line));
   return form;
 }
 
-/** JSON text of a body; pictures in it become data URIs as it is read. */
+/** JSON text of a body; images in it become data URIs while it is read. */
 export function jsonOf(body: object): string | ReadableStream<Uint8Array> {
-  const pictures: ImageFile[] = [];
+  const images: ImageFile[] = [];
   const mark = crypto.randomUUID();
-  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (pictures.push(value), mark) : value));
-  if (pictures.length === 0) return text;
+  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (images.push(value), mark) : value));
+  if (images.length === 0) return text;
   const encoder = new TextEncoder();
   const pieces = text.split(mark);
   function* written() {
     for (const [at, piece] of pieces.entries()) {
       yield encoder.encode(piece);
-      const picture = pictures[at];
-      if (!picture) continue;
-      yield encoder.encode(`data:${picture.type};base64,`);
-      for (const base64 of base64Of(picture.content)) yield encoder.encode(base64);
+      const image = images[at];
+      if (!image) continue;
+      yield encoder.encode(`data:${image.type};base64,`);
+      for (const base64 of base64Of(image.content)) yield encoder.encode(base64);
     }
   }
   const parts = written();
@@ -92,7 +92,7 @@ export function jsonOf(body: object): string | ReadableStream<Uint8Array> {
   );
 }
 
-/** Base64 of bytes that come in chunks: groups of three stay together. */
+/** Base64 of bytes in chunks, without splitting groups of three. */
 function* base64Of(chunks: Uint8Array[]): Generator<string> {
   let rest: Uint8Array = new Uint8Array();
   for (const chunk of chunks) {
@@ -108,7 +108,7 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
 
 const turns = new Semaphore({ mostAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
 
-/** Does what a form asks for, large forms one after the other: an isolate has 128 MB. Throws what `busy` makes when that takes too long. */
+/** Runs the work of a form, large forms one at a time: an isolate has 128 MB. Throws the error that `busy` creates if the wait is too long. */
 export function inTurn<T>(request: Request, work: () => Promise<T>, busy: () => Error): Promise<T> {
   const length = request.headers.get("content-length");
   return length !== null && Number(length) <= smallEnough ? work() : turns.take(work, busy);

@@ -1,9 +1,9 @@
-/** The playground's page: the choice of a model, its form, what it will cost, the same request as programs. */
+/** The playground's page: the choice of a model, its form, its price, the same request as code. */
 
 import { remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../members.ts";
+import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
-import { bodyOf, holdOf, type Pictures } from "./body.ts";
+import { bodyOf, holdOf, type Images } from "./body.ts";
 import { type Choice, groups, requestOf } from "./choices.ts";
 import type { Typed } from "./fields.ts";
 import { Fields } from "./form.tsx";
@@ -13,34 +13,34 @@ import { Copy } from "../parts/copy.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { pathOf } from "../static-files.ts";
-import { Figures } from "../parts/table.tsx";
+import { Stats } from "../parts/table.tsx";
 
 export interface Shown {
   choices: Choice[];
   choice: Choice;
   typed: Typed;
-  pictures?: Pictures | undefined;
-  /** Of the form as a whole. */
+  images?: Images | undefined;
+  /** Of the whole form. */
   problem?: string | undefined;
   /** By field. */
   problems?: Map<string, string[]>;
-  /** Pictures were lost on the way to this page. */
-  lostPictures?: boolean;
+  /** Images were lost on the way to this page. */
+  lostImages?: boolean;
   answer?: { text: string; used: string } | undefined;
-  /** The account's films, newest first, where one is asked for. */
-  films?: string[];
+  /** The account's videos, newest first, for forms that need one. */
+  videos?: string[];
 }
 
-/** Everything that is typed, but no file: what is asked while somebody types. */
+/** All typed values without files: sent for the preview during typing. */
 const texts = "textarea, select, input:not([type=file])";
 const code = { curl: "curl", javascript: "JavaScript", python: "Python" } as const;
 const codeIds = Object.keys(code).map((language) => `#code-${language}`);
 
 export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Parameters<typeof page>[3] = 200) {
   const { say, language } = c.var;
-  const { choices, choice, typed, pictures = new Map(), problem, problems = new Map<string, string[]>(), answer, films = [] } = shown;
-  const left = remaining(await balanceOf(c.env.DB, c.get("account").id));
-  const body = bodyOf(choice.fields, typed, pictures);
+  const { choices, choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), answer, videos = [] } = shown;
+  const left = remaining(await balanceOf(c, c.get("account").id));
+  const body = bodyOf(choice.fields, typed, images);
   const request = requestOf(choice, body);
   const snippets = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
   return page(
@@ -91,14 +91,14 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
       <div id="work" class="gap">
         <form class="stack narrow" id="request" method="post" action="/console/playground" enctype="multipart/form-data" data-once>
           <Problem text={problem} />
-          {shown.lostPictures && <p role="status">{say("add_pictures_again")}</p>}
+          {shown.lostImages && <p role="status">{say("add_images_again")}</p>}
           <input type="hidden" name="model" value={choice.id} />
           <input type="hidden" name="shown" value={choice.id} autocomplete="off" />
           <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
           <Fields action={choice.action} fields={choice.fields} typed={typed} problems={problems} language={language} say={say} />
-          {films.length > 0 && (
-            <datalist id="films">
-              {films.map((id) => (
+          {videos.length > 0 && (
+            <datalist id="videos">
+              {videos.map((id) => (
                 <option value={id} />
               ))}
             </datalist>
@@ -151,13 +151,13 @@ export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Pa
   );
 }
 
-/** What it will cost, beside what is left. */
+/** The price, beside the remaining balance. */
 function Cost({ c, choice, amount, left }: { c: ConsoleContext; choice: Choice; amount: number | null; left: number | null }) {
   const { say } = c.var;
   const units = (name: string) => amountOf(c, Math.round((choice.price[name] ?? 0) * 1e6));
   return (
     <div id="cost">
-      <Figures
+      <Stats
         of={[
           [
             say(choice.action === "chat" ? "price_at_most" : "price"),

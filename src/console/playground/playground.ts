@@ -1,4 +1,4 @@
-/** The playground: a form for each model, sent to the gateway's own API in the name of who is signed in. */
+/** The playground: a form for each model, submitted to the gateway's own API as the signed-in user. */
 
 import { Hono } from "hono";
 import { sha256Hex } from "../../ids.ts";
@@ -14,17 +14,17 @@ import { type Form, inTurn, jsonOf, readForm } from "./images.ts";
 /** Too many large forms are being read. */
 class Busy extends Error {}
 
-/** Films of the account that a character or a remix can be made from. */
-async function filmsOf(c: ConsoleContext, { action }: Choice): Promise<string[]> {
+/** Videos of the account that a character or a remix can be made from. */
+async function videosOf(c: ConsoleContext, { action }: Choice): Promise<string[]> {
   if (action !== "character" && action !== "remix") return [];
   const answer = await askGateway(c, "/v1/tasks?kind=video&status=completed&limit=20");
   return answer.ok ? (await readTasks(answer)).data.map(({ id }) => id) : [];
 }
 
-const show = async (c: ConsoleContext, shown: Omit<Shown, "films">, status?: Parameters<typeof page>[3]) =>
-  playgroundPage(c, { ...shown, films: await filmsOf(c, shown.choice) }, status);
+const show = async (c: ConsoleContext, shown: Omit<Shown, "videos">, status?: Parameters<typeof page>[3]) =>
+  playgroundPage(c, { ...shown, videos: await videosOf(c, shown.choice) }, status);
 
-/** The page with a form to fill: of the model that is asked for, as the task `from` was made, with what else the query names. */
+/** The page with a form: for the requested model, prefilled from the task `from` and the query. */
 async function open(c: ConsoleContext): Promise<Response> {
   const { say } = c.var;
   const choices = await choicesOf(c);
@@ -42,17 +42,17 @@ async function open(c: ConsoleContext): Promise<Response> {
   const typed = task
     ? typedOf(choice.fields, { ...parameters, ...(kind === "remix" && { video_id: source?.taskId }) })
     : carriedOver(choice.fields, asked);
-  const lostPictures = JSON.stringify([parameters?.images, parameters?.image_with_roles]).includes('"inline"');
-  return show(c, { choices, choice, typed, lostPictures });
+  const lostImages = JSON.stringify([parameters?.images, parameters?.image_with_roles]).includes('"inline"');
+  return show(c, { choices, choice, typed, lostImages });
 }
 
-/** What a form asks for: another model's form, its price and programs, or to be run. */
+/** Handles a form: shows another model's form, the price and code, or runs it. */
 async function answer(c: ConsoleContext): Promise<Response> {
   const { say } = c.var;
   const form = await readForm(c.req.raw);
   if (form === "too_large") return page(c, say("form_too_large"), null, 413);
   if (form === "broken") return page(c, say("form_broken"), null, 400);
-  const { typed, pictures } = form;
+  const { typed, images } = form;
   const choices = await choicesOf(c);
   const choice = choices.find(({ id }) => id === typed.get("model")?.[0]);
   if (!choice) return nothingHere(c);
@@ -64,31 +64,31 @@ async function answer(c: ConsoleContext): Promise<Response> {
     case "run":
       return run(c, choices, choice, form);
     default:
-      return show(c, { choices, choice, typed, pictures, lostPictures: pictures.size > 0 });
+      return show(c, { choices, choice, typed, images, lostImages: images.size > 0 });
   }
 }
 
-async function run(c: ConsoleContext, choices: Choice[], choice: Choice, { typed, pictures }: Form): Promise<Response> {
-  const { path, body } = requestOf(choice, bodyOf(choice.fields, typed, pictures));
+async function run(c: ConsoleContext, choices: Choice[], choice: Choice, { typed, images }: Form): Promise<Response> {
+  const { path, body } = requestOf(choice, bodyOf(choice.fields, typed, images));
   const isChat = choice.action === "chat";
   const response = await askGateway(c, path, {
     method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": await keyOf(typed, pictures) },
+    headers: { "content-type": "application/json", "idempotency-key": await keyOf(typed, images) },
     body: jsonOf({ ...body, ...(isChat && asStream) }),
   });
-  if (!response.ok) return refused(c, { choices, choice, typed, pictures }, response);
+  if (!response.ok) return refused(c, { choices, choice, typed, images }, response);
   if (isChat && response.body) return writtenPage(c, { choices, choice, typed }, response.body);
   return c.redirect(`/console/tasks/${await readTaskId(response)}`, 303);
 }
 
 /**
- * The same form sent twice is one task: its key is of the page and of what is in it, for who goes back and changes
- * something wants another one.
+ * The same form sent twice is one task: the idempotency key is derived from the page's key and the values, because a user who goes
+ * back and changes a value wants another task.
  */
-const keyOf = (typed: Typed, pictures: Form["pictures"]) =>
-  sha256Hex(JSON.stringify([[...typed], [...pictures].map(([name, list]) => [name, list.map((one) => [one.name, one.size])])]));
+const keyOf = (typed: Typed, images: Form["images"]) =>
+  sha256Hex(JSON.stringify([[...typed], [...images].map(([name, list]) => [name, list.map((one) => [one.name, one.size])])]));
 
-/** The form as it was sent, with what the API said beside the fields it is about. */
+/** The form as it was sent, with the API's errors beside their fields. */
 async function refused(c: ConsoleContext, shown: Shown, response: Response): Promise<Response> {
   const error = await readError(response);
   const problems = new Map<string, string[]>();
@@ -101,7 +101,7 @@ async function refused(c: ConsoleContext, shown: Shown, response: Response): Pro
   }
   const problem = others.length > 0 ? others.join(" · ") : problems.size === 0 ? error.message : undefined;
   const status = response.status as Parameters<typeof page>[3];
-  return show(c, { ...shown, problem, problems, lostPictures: Boolean(shown.pictures?.size) }, status);
+  return show(c, { ...shown, problem, problems, lostImages: Boolean(shown.images?.size) }, status);
 }
 
 export const playground = new Hono<ConsoleEnvironment>()

@@ -1,32 +1,32 @@
-/** A request as whole programs that get the result: curl in a shell, JavaScript, Python. Whatever is typed stays a value there. Pure. */
+/** A request as complete programs that print the result: curl in a shell, JavaScript, Python. Typed text is always quoted as a value. Pure. */
 
 import { ImageFile } from "./image-file.ts";
 
 export interface Program {
-  /** The gateway's address, without a slash at the end. */
+  /** The gateway's URL without a trailing slash. */
   base: string;
   path: string;
   body: Record<string, unknown>;
-  /** The answer is the result; others answer with a task. */
+  /** True if the answer is the result; otherwise the answer is a task. */
   isChat: boolean;
 }
 
 export type Language = "curl" | "javascript" | "python";
 
-/** The programs. They take the key from `API_KEY` and print the result as JSON, a chat's as text. */
+/** The programs. They read the key from `API_KEY` and print the result as JSON, a chat's as text. */
 export const snippetsOf = (program: Program): Record<Language, string> => ({
   curl: curl(program),
   javascript: javascript(program),
   python: python(program),
 });
 
-/** A literal of JSON's kinds, indented: pictures and words as the language writes them. */
+/** A literal of a JSON value, indented: images and words in the language's own syntax. */
 function literal(
   value: unknown,
-  words: { picture(picture: ImageFile): string; true: string; false: string; null: string },
+  words: { image(image: ImageFile): string; true: string; false: string; null: string },
   indent = "",
 ): string {
-  if (value instanceof ImageFile) return words.picture(value);
+  if (value instanceof ImageFile) return words.image(value);
   if (value === null || typeof value === "boolean") return words[String(value) as "true" | "false" | "null"];
   if (typeof value !== "object") return JSON.stringify(value);
   const deeper = `${indent}  `;
@@ -40,10 +40,10 @@ function literal(
 
 const json = { true: "true", false: "false", null: "null" };
 
-const picturesIn = (value: unknown): boolean =>
-  value instanceof ImageFile || (typeof value === "object" && value !== null && Object.values(value).some(picturesIn));
+const imagesIn = (value: unknown): boolean =>
+  value instanceof ImageFile || (typeof value === "object" && value !== null && Object.values(value).some(imagesIn));
 
-/** Between single quotes a shell takes everything as it is but them. */
+/** Within single quotes a shell takes every other character literally. */
 export const shellQuoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 const start = "# export API_KEY=sk-...\n";
@@ -51,19 +51,19 @@ const start = "# export API_KEY=sk-...\n";
 function curl({ base, path, body, isChat }: Program): string {
   const headers = `-H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json'`;
   const mark = crypto.randomUUID();
-  const pictures: ImageFile[] = [];
-  const text = literal(body, { ...json, picture: (picture) => (pictures.push(picture), mark) });
-  // A picture is longer than an argument may be: the body is written to curl.
+  const images: ImageFile[] = [];
+  const text = literal(body, { ...json, image: (image) => (images.push(image), mark) });
+  // An image is longer than an argument may be: the body is piped to curl.
   const written = text
     .split(mark)
     .map((piece, at) => {
-      const picture = pictures[at];
+      const image = images[at];
       const before = at === 0 ? "" : `"`;
-      if (!picture) return `  printf %s ${shellQuoted(before + piece)}\n`;
-      return `  printf %s ${shellQuoted(`${before}${piece}"data:${picture.type};base64,`)}\n  base64 < ${shellQuoted(picture.name)} | tr -d '\\n'\n`;
+      if (!image) return `  printf %s ${shellQuoted(before + piece)}\n`;
+      return `  printf %s ${shellQuoted(`${before}${piece}"data:${image.type};base64,`)}\n  base64 < ${shellQuoted(image.name)} | tr -d '\\n'\n`;
     })
     .join("");
-  const [feed, data] = pictures.length === 0 ? ["", `-d ${shellQuoted(text)}`] : [`{\n${written}} | `, "--data-binary @-"];
+  const [feed, data] = images.length === 0 ? ["", `-d ${shellQuoted(text)}`] : [`{\n${written}} | `, "--data-binary @-"];
   const ask = `${feed}curl -sS --fail-with-body "$BASE"${shellQuoted(path)} ${headers} ${data}`;
   if (isChat) return `${start}BASE=${shellQuoted(base)}\n${ask}\n`;
   return `${start}BASE=${shellQuoted(base)}
@@ -81,12 +81,12 @@ printf '%s\\n' "$answer"
 }
 
 function javascript({ base, path, body, isChat }: Program): string {
-  const hasPictures = picturesIn(body);
-  const call = literal(body, { ...json, picture: ({ name, type }) => `await dataUri(${JSON.stringify(name)}, ${JSON.stringify(type)})` });
+  const hasImages = imagesIn(body);
+  const call = literal(body, { ...json, image: ({ name, type }) => `await dataUri(${JSON.stringify(name)}, ${JSON.stringify(type)})` });
   return `// API_KEY=sk-... node generate.mjs
-${hasPictures ? `import { readFile } from "node:fs/promises";\n\n` : ""}const base = ${JSON.stringify(base)};
+${hasImages ? `import { readFile } from "node:fs/promises";\n\n` : ""}const base = ${JSON.stringify(base)};
 const headers = { "Authorization": \`Bearer \${process.env.API_KEY}\`, "Content-Type": "application/json" };
-${hasPictures ? 'const dataUri = async (path, type) => `data:${type};base64,${(await readFile(path)).toString("base64")}`;\n' : ""}
+${hasImages ? 'const dataUri = async (path, type) => `data:${type};base64,${(await readFile(path)).toString("base64")}`;\n' : ""}
 async function ask(path, body) {
   const response = await fetch(base + path, body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers });
   const answer = await response.json();
@@ -108,15 +108,15 @@ console.log(JSON.stringify(task.result, null, 2));
 }
 
 function python({ base, path, body, isChat }: Program): string {
-  const hasPictures = picturesIn(body);
+  const hasImages = imagesIn(body);
   const call = literal(body, {
     true: "True",
     false: "False",
     null: "None",
-    picture: ({ name, type }) => `data_uri(${JSON.stringify(name)}, ${JSON.stringify(type)})`,
+    image: ({ name, type }) => `data_uri(${JSON.stringify(name)}, ${JSON.stringify(type)})`,
   });
   return `# API_KEY=sk-... python3 generate.py
-${hasPictures ? "import base64\n" : ""}import json
+${hasImages ? "import base64\n" : ""}import json
 import os
 import urllib.error
 import urllib.request
@@ -124,7 +124,7 @@ import urllib.request
 base = ${JSON.stringify(base)}
 headers = {"Authorization": "Bearer " + os.environ["API_KEY"], "Content-Type": "application/json"}
 
-${hasPictures ? `\ndef data_uri(path, type):\n    with open(path, "rb") as file:\n        return f"data:{type};base64," + base64.b64encode(file.read()).decode()\n\n` : ""}
+${hasImages ? `\ndef data_uri(path, type):\n    with open(path, "rb") as file:\n        return f"data:{type};base64," + base64.b64encode(file.read()).decode()\n\n` : ""}
 def ask(path, body=None):
     data = None if body is None else json.dumps(body).encode()
     try:

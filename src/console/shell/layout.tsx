@@ -1,4 +1,4 @@
-/** What every page has: its head, and around its content either the shell of who is signed in or the gate of everybody else. */
+/** The frame of every page: its head, and either the shell of signed-in users or the public layout. */
 
 import type { Child } from "hono/jsx";
 import type { Language, Say } from "../messages.ts";
@@ -9,15 +9,15 @@ import { pathOf } from "../static-files.ts";
 import { Languages, type Member, Sidebar } from "./sidebar.tsx";
 import type { Theme } from "./theme.ts";
 
-/** How a page arranges itself. */
+/** The layout of a page. */
 export interface Arrangement {
-  /** Right of the title. */
+  /** Shown to the right of the title. */
   actions?: Child;
   /** One sentence below the title. */
   lead?: Child;
   /** `slim` for steps and single forms, `bare` without padding and title. */
   width?: "slim" | "wide" | "bare";
-  /** What was just done, shown for some seconds. */
+  /** A message about the last action, shown for some seconds. */
   toast?: string | undefined;
 }
 
@@ -27,9 +27,9 @@ interface Page extends Arrangement {
   language: Language;
   say: Say;
   theme: Theme;
-  /** Who is signed in. */
+  /** The signed-in user. */
   member: Member | undefined;
-  /** An answer to a form: nobody comes back to its address in another language. */
+  /** True for an answer to a form, which cannot be reloaded in another language. */
   isAnswer: boolean;
   children?: Child;
 }
@@ -104,7 +104,7 @@ const Shell = ({ member, ...page }: Page & { member: Member }) => {
   );
 };
 
-/** For those who are not signed in: the page left, an image right. */
+/** For visitors: the page on the left, an image on the right. */
 const Gate = ({ title, lead, language, say, isAnswer, toast, children }: Page) => (
   <body>
     <main class="gate" id="main">

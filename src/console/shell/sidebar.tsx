@@ -1,4 +1,4 @@
-/** The sidebar: where one can go, the current place marked, and the account with its menu. On phones it is a drawer. */
+/** The sidebar: the navigation with the current page marked, and the account with its menu. On phones it is a drawer. */
 
 import { exactAmount } from "../amounts.ts";
 import type { Language, Say } from "../messages.ts";
@@ -9,13 +9,13 @@ import { useAround } from "../parts/context.ts";
 import type { Theme } from "./theme.ts";
 import { themes } from "./theme.ts";
 
-/** Who is signed in. Amounts in millionths; `remaining` null is no limit. */
+/** The signed-in user. Amounts in millionths; `remaining` null is no limit. */
 export interface Member {
   email: string;
   isAdmin: boolean;
   remaining: number | null;
   reserved: number;
-  /** Of the amounts. */
+  /** The unit of the amounts. */
   unit: string;
 }
 
@@ -34,6 +34,7 @@ const groups = [
     places: [
       { path: "/console/models", name: "models", icon: "cube" },
       { path: "/console/keys", name: "api_keys", icon: "key" },
+      { path: "/docs", name: "docs", icon: "book" },
     ],
   },
   {
@@ -46,7 +47,7 @@ const groups = [
   },
 ] as const;
 
-/** The place in the navigation that a path is in. */
+/** The navigation entry of a path. */
 const isAt = (path: string, place: string) => path === place || (place !== "/console" && path.startsWith(`${place}/`));
 
 const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
@@ -81,7 +82,7 @@ const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
 interface ChoiceProps {
   language: Language;
   say: Say;
-  /** An answer to a form: nobody comes back to its address. */
+  /** True for an answer to a form, which cannot be reloaded. */
   isAnswer: boolean;
 }
 

@@ -1,9 +1,9 @@
-/** Light, dark, or as the system has it: kept in a cookie. */
+/** The theme: light, dark, or the system's, stored in a cookie. */
 
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
 export const themeCookie = "gateway_theme";
 
-/** The theme that a cookie or a query names; any other text is the system's. */
+/** The theme of a cookie or query; any other text means the system's. */
 export const themeOf = (name: string | undefined): Theme => themes.find((theme) => theme === name) ?? "system";

@@ -1,17 +1,17 @@
-/** `/openapi.json`: the description of the API that `npm run openapi` writes. The platform compresses it for whoever takes that. */
+/** `/openapi.json`: the description of the API that `npm run openapi` writes. The platform compresses it for clients that accept that. */
 
 import { createHash } from "node:crypto";
 import description from "./openapi.json";
 
 let made: { text: string; etag: string } | undefined;
 
-/** The text that is sent, and what stands for it; made once, when the description is first asked for. */
+/** The text and its ETag; created once, at the first request. */
 function make(): { text: string; etag: string } {
   const text = JSON.stringify(description);
   return { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
 }
 
-/** Answers a request for the description: to every origin, 304 to whoever has it already. */
+/** Answers a request for the description: for every origin, 304 if the client already has it. */
 export function describeApi({ headers: asked }: Request): Response {
   made ??= make();
   // Weak, for what is compressed on the way has other bytes.

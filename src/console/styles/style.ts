@@ -1,4 +1,4 @@
-/** The one stylesheet, of its files in their order. */
+/** The stylesheet, from its files in order. */
 
 import base from "./base.css";
 import buttons from "./buttons.css";
@@ -7,6 +7,7 @@ import chat from "./chat.css";
 import choices from "./choices.css";
 import codeTabs from "./code-tabs.css";
 import common from "./common.css";
+import docs from "./docs.css";
 import fields from "./fields.css";
 import gallery from "./gallery.css";
 import lists from "./lists.css";
@@ -24,9 +25,9 @@ import task from "./task.css";
 import tokens from "./tokens.css";
 
 const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
-const pages = [playground, chat, gallery, task, charts, steps, publicPages, helpers, narrow];
+const pages = [playground, chat, gallery, task, charts, steps, publicPages, docs, helpers, narrow];
 
-/** The whole stylesheet. `pathOf` gives the path of a served file: fonts stand in it as `url("name")`. */
+/** The whole stylesheet. `pathOf` gives the path of a served file: fonts are `url("name")` in it. */
 export const style = (pathOf: (name: string) => string): string =>
   [tokens, base, ...parts, ...pages]
     .join("\n")

@@ -1,26 +1,26 @@
-/** Tasks as the gateway's API tells of them, and what it says when it refuses something. */
+/** Tasks in the gateway API's answers, and its refusals. */
 
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { type ModelEntry, readError, readModels, type TaskData } from "../answers.ts";
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
-/** Whether its files have expired. */
+/** True if its files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
 
-/** The models that can be asked for now. */
+/** The available models. */
 export async function usableModels(c: ConsoleContext): Promise<ModelEntry[]> {
   const answer = await askGateway(c, "/v1/models");
   return answer.ok ? readModels(answer) : [];
 }
 
-/** What the API refused, in its own words and the person's language. */
+/** A refusal of the API, with its message in the user's language. */
 export interface Refusal {
   text: string;
   status: 400 | 404 | 429 | 500;
 }
 
-/** Reads an answer that is no success. Every violation is told, not only the first. */
+/** Reads an error answer. All violations are shown, not only the first. */
 export async function refusalOf(answer: Response): Promise<Refusal> {
   const { message, details = [] } = await readError(answer);
   const text = details.length > 1 ? details.map(({ param, message }) => `${param}: ${message}`).join("; ") : message;

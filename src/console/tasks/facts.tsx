@@ -1,4 +1,4 @@
-/** The facts of a task in tables: what was asked for, what it cost, and when what happened. */
+/** Tables of a task's facts: its parameters, cost and times. */
 
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
@@ -6,7 +6,7 @@ import type { ConsoleContext } from "../frame.tsx";
 import type { TaskData } from "../answers.ts";
 import { isGone } from "./answers.ts";
 import { Money } from "../parts/money.tsx";
-import { ClockTime } from "../parts/moment.tsx";
+import { ClockTime } from "../parts/date-time.tsx";
 import { Facts } from "../parts/table.tsx";
 
 type Row = readonly [name: Child, value: Child] | false | undefined;
@@ -26,7 +26,7 @@ const TaskLink = ({ id }: { id: string }) => (
   </a>
 );
 
-/** A parameter's value: addresses are links, other tasks lead to their pages, inline pictures are only named. */
+/** A parameter's value: URLs are links, other tasks link to their pages, inline images are only mentioned. */
 function Value({ name, value, inline }: { name: string; value: unknown; inline: string }): Child {
   if (Array.isArray(value))
     return (
@@ -77,7 +77,7 @@ export function Parameters({ c, task, record }: { c: ConsoleContext; task: TaskD
           )),
         ],
         ...Object.entries(parameters).map(
-          ([name, value]) => [<code>{name}</code>, <Value name={name} value={value} inline={say("inline_picture")} />] as const,
+          ([name, value]) => [<code>{name}</code>, <Value name={name} value={value} inline={say("inline_image")} />] as const,
         ),
       ]}
     />

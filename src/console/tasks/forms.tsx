@@ -1,4 +1,4 @@
-/** What can be done with a task: cancelled while it runs, run again, its film remixed or made a character of. */
+/** The actions on a task: cancel it while it runs, run it again, remix its video or create a character from it. */
 
 import type { Child } from "hono/jsx";
 import type { Say } from "../messages.ts";
@@ -9,7 +9,7 @@ import { isRepeatable } from "./request.ts";
 
 export type FormName = "again" | "cancel" | "remix" | "character";
 
-/** A form that was refused: why, and what had been typed. */
+/** A refused form: the message, and the typed values. */
 export interface Refused {
   form: FormName;
   refusal: Refusal;
@@ -19,9 +19,9 @@ export interface Refused {
 interface FormsProps {
   task: TaskData;
   submission: Submission;
-  /** The models that can be asked for now; looked at for films alone. */
+  /** The available models; needed only for videos. */
   models: ModelEntry[];
-  /** An amount in balance units as people read it. */
+  /** An amount in balance units, formatted. */
   amount: (units: number) => string;
   refused: Refused | undefined;
   say: Say;
@@ -35,10 +35,10 @@ const Form = ({ task, name, children }: { task: TaskData; name: FormName; childr
   </form>
 );
 
-/** Whether its film is still there for a remix or a character. Private films are not remixed. */
-const filmIn = (task: TaskData) => (isGone(task) ? undefined : videoOf(task));
+/** True if its video still exists for a remix or a character. Private videos cannot be remixed. */
+const videoIn = (task: TaskData) => (isGone(task) ? undefined : videoOf(task));
 
-/** The models, each with its seconds and what they cost: which seconds there are depends on the model. */
+/** The models with their durations and prices: the durations depend on the model. */
 function Remix({ task, models, amount, refused, say }: FormsProps) {
   const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
     (actions?.remix?.properties?.["duration"]?.enum ?? []).map((seconds) => ({
@@ -47,7 +47,7 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
     })),
   );
   const schema = models.find(({ id }) => id === task.model)?.actions?.remix?.properties;
-  if (!schema || !filmIn(task) || task.metadata["private"]) return null;
+  if (!schema || !videoIn(task) || task.metadata["private"]) return null;
   const typed = (name: string) => (refused?.form === "remix" ? refused.typed(name) : undefined);
   const size = typed("size") ?? task.metadata["size"];
   const choice = typed("choice") ?? `${task.model}/${Number(schema["duration"]?.default)}`;
@@ -91,10 +91,10 @@ function Remix({ task, models, amount, refused, say }: FormsProps) {
 
 function Character({ task, models, amount, refused, say }: FormsProps) {
   const { actions, price } = models.find(({ id }) => id === task.model) ?? {};
-  const film = filmIn(task);
-  if (!actions?.character || !film) return null;
+  const video = videoIn(task);
+  if (!actions?.character || !video) return null;
   const typed = (name: string, otherwise: number) => (refused?.form === "character" ? refused.typed(name) : otherwise);
-  const { duration } = film;
+  const { duration } = video;
   const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
   return (
     <article class="card stack">
@@ -119,7 +119,7 @@ function Character({ task, models, amount, refused, say }: FormsProps) {
   );
 }
 
-/** Runs it again as it was, or leads to where it can be changed first. */
+/** Runs it again unchanged, or links to the playground to change it first. */
 function Again({ task, submission, amount, say }: FormsProps) {
   const playground = (
     <a href={`/console/playground?from=${task.id}`} role="button" class="btn">
@@ -129,7 +129,7 @@ function Again({ task, submission, amount, say }: FormsProps) {
   if (!isRepeatable(submission))
     return (
       <>
-        <p>{say("pictures_deleted")}</p>
+        <p>{say("images_deleted")}</p>
         <p>{playground}</p>
       </>
     );
@@ -143,7 +143,7 @@ function Again({ task, submission, amount, say }: FormsProps) {
   );
 }
 
-/** Everything that can be done with the task as it is now. */
+/** All actions on the task in its current state. */
 export const Forms = (props: FormsProps) =>
   isOpen(props.task) ? (
     <Form task={props.task} name="cancel">

@@ -1,4 +1,4 @@
-/** The account's tasks as cards: filtered, page by page, renewed while one of them runs. */
+/** The account's tasks as cards: filtered, in pages, refreshed while one of them runs. */
 
 import { allModels } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext, page } from "../frame.tsx";
@@ -6,14 +6,14 @@ import type { Say } from "../messages.ts";
 import { characterOf, imagesOf, promptOf, readTasks, type TaskData, videoOf } from "../answers.ts";
 import { isGone, isOpen, refusalOf } from "./answers.ts";
 import { live } from "./live.ts";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 
 const kinds = ["image", "video", "character", "remix"] as const;
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 
-/** How far it is, in a bar with its number beside it. */
+/** The progress as a bar with its number. */
 export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (
   <>
     <progress value={task.progress} max={100} aria-label={say("task_progress")} /> <span class="meta num">{task.progress} %</span>
@@ -22,7 +22,7 @@ export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (
 
 const longestTitle = /^[^]{0,120}/u;
 
-/** What a task is called where there is little room. */
+/** The title of a task in one line. */
 function titleOf(task: TaskData, say: Say): string {
   const character = characterOf(task);
   const text = promptOf(task) ?? (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
@@ -30,19 +30,19 @@ function titleOf(task: TaskData, say: Say): string {
   return title.length < text.length ? `${title}…` : title;
 }
 
-/** Its first picture or film, or why there is none. */
+/** Its first image or video, or the reason why there is none. */
 function Preview({ task, say }: { task: TaskData; say: Say }) {
   const { result, error } = task;
   if (error) return <span class="preview">{error.message}</span>;
   if (!result) return <span class="preview">{statusWord(say, shownStatus(task))}</span>;
   if (isGone(task)) return <span class="preview">{say("files_gone")}</span>;
-  const film = videoOf(task);
-  const picture = film ? film.thumbnail : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
-  // A film without a thumbnail shows its first frame.
-  return picture === undefined ? (
-    <video class="preview" src={`${film?.url[0]}#t=0.1`} preload="metadata" muted playsinline />
+  const video = videoOf(task);
+  const image = video ? video.thumbnail : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
+  // A video without a thumbnail shows its first frame.
+  return image === undefined ? (
+    <video class="preview" src={`${video?.url[0]}#t=0.1`} preload="metadata" muted playsinline />
   ) : (
-    <img class="preview" src={picture} alt="" loading="lazy" />
+    <img class="preview" src={image} alt="" loading="lazy" />
   );
 }
 
@@ -60,7 +60,7 @@ const Card = ({ task, say }: { task: TaskData; say: Say }) => (
         <StatusPill task={task} /> {isOpen(task) && <Progress task={task} say={say} />}
       </p>
       <small class="meta">
-        <Moment ms={1000 * task.created_at} />
+        <DateTime ms={1000 * task.created_at} />
       </small>
     </article>
   </li>

@@ -1,6 +1,6 @@
-/** Parts of a page that renew themselves: the page is asked for again, and the part of it put where the old one was. */
+/** Parts of a page that refresh themselves: the page is requested again, and its part replaces the old one. */
 
-/** Attributes of the element `id`; without them the next time round it has come to rest. A page that cannot be had changes nothing. */
+/** The refresh attributes of the element `id`; a part rendered without them stops refreshing. A failed request changes nothing. */
 export const live = (path: string, id: string, trigger: "every 2s" | "every 3s" | "expired") => ({
   id,
   "hx-get": path,

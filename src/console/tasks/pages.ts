@@ -1,4 +1,4 @@
-/** `/console/tasks`: the gallery, each task's page, and what its forms do. */
+/** `/console/tasks`: the gallery, each task's page, and its forms. */
 
 import { Hono } from "hono";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn, nothingHere } from "../frame.tsx";
@@ -11,8 +11,8 @@ import { taskPage } from "./task.tsx";
 import type { Task } from "../../tasks/record.ts";
 
 /**
- * A form of a task of the account: `ask` asks the API what it wants. Leads to the task that the answer tells of; what was
- * refused is said on the page that the form stands on.
+ * Handles a form of a task of the account: `ask` calls the API. Redirects to the task in the answer; a
+ * refusal is shown on the page of the form.
  */
 const form =
   (name: FormName, ask: (c: ConsoleContext, task: Task, field: (name: string) => string) => Promise<Response>) =>

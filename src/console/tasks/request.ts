@@ -1,4 +1,4 @@
-/** The request behind a task, made again from its record, and sent so that a double click runs it once. */
+/** Rebuilds a task's request from its record, and submits it so that a double click runs it once. */
 
 import { sha256Hex } from "../../ids.ts";
 import type { Submission } from "../../tasks/record.ts";
@@ -11,11 +11,11 @@ interface ApiRequest {
   body: object;
 }
 
-/** Whether all of the request is still there: inline pictures are deleted when a task ends, and the record says `inline` in their place. */
+/** True if the whole request still exists: inline images are deleted when a task ends, and the record has `inline` in their place. */
 export const isRepeatable = ({ parameters: { images = [], image_with_roles = [] } }: Submission) =>
   ![...images, ...image_with_roles.map(({ url }) => url)].includes("inline");
 
-/** What was asked for, as the API takes it. Records have the fields of a body's `metadata` beside the others; the model's schema says which those are. */
+/** The request body for the API. Records have the fields of `metadata` on the same level as others; the model's schema says which these are. */
 export async function requestOf(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
   if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { model, ...parameters } };
   const entry = (await usableModels(c)).find(({ id }) => id === model);
@@ -24,7 +24,7 @@ export async function requestOf(c: ConsoleContext, { kind, model, parameters, so
 
 function nested(parameters: object, entry: ModelEntry | undefined): object {
   const within = entry?.parameters.properties?.["metadata"]?.properties ?? {};
-  // `auto` is what a size that was not given resolves to.
+  // `auto` is the resolved value of a missing size.
   const fields = Object.entries(parameters).filter(([name, value]) => name !== "size" || value !== "auto");
   const metadata = fields.filter(([name]) => name in within);
   return {
@@ -33,7 +33,7 @@ function nested(parameters: object, entry: ModelEntry | undefined): object {
   };
 }
 
-/** Submits. The same form with the same fields is one task, however often it is sent; a form that was changed is another. */
+/** Submits. The same form with the same values is one task, however often it is sent; a changed form is another. */
 export async function submitOnce(c: ConsoleContext, formKey: string, { path, body }: ApiRequest): Promise<Response> {
   const text = JSON.stringify(body);
   const key = await sha256Hex(`${formKey}\n${path}\n${text}`);

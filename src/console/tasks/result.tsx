@@ -1,4 +1,4 @@
-/** What came of a task: its pictures, its film or its character, with links to keep them. */
+/** The result of a task: its images, its video or its character, with download links. */
 
 import type { Asset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
@@ -8,14 +8,14 @@ import { isGone } from "./answers.ts";
 
 interface Props {
   task: TaskData;
-  /** The record's own result: it knows the files' types and sizes. */
+  /** The record's own result, which has the files' types and sizes. */
   result: Task["result"];
   say: Say;
 }
 
 const typeNames: Record<string, string> = { "image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "video/mp4": "MP4" };
 
-/** A file's link, which says what will be downloaded. Its name is the task's, and its number where there are several. */
+/** A download link of a file. Its name contains the task's id, and a number if there are several. */
 function Download({ url, asset, name, say }: { url: string | undefined; asset: Asset; name: string; say: Say }) {
   const extension = asset.key.slice(asset.key.lastIndexOf("."));
   const size = asset.bytes < 1e6 ? `${Math.ceil(asset.bytes / 1e3)} KB` : `${(asset.bytes / 1e6).toFixed(1)} MB`;
@@ -48,13 +48,13 @@ export function Result({ task, result, say }: Props) {
         </div>
       );
     case "video": {
-      const film = videoOf(task);
-      if (!film) return null;
+      const video = videoOf(task);
+      if (!video) return null;
       return (
         <figure class="hero stack">
           <video
-            src={film.url[0]}
-            poster={film.thumbnail}
+            src={video.url[0]}
+            poster={video.thumbnail}
             width={result.width}
             height={result.height}
             controls
@@ -63,11 +63,12 @@ export function Result({ task, result, say }: Props) {
             aria-label={prompt}
           />
           <figcaption>
-            {film.size}, {film.duration} s · <Download url={film.url[0]} asset={result.video} name={task.id} say={say} />
+            {video.size}, {video.duration} s · <Download url={video.url[0]} asset={result.video} name={task.id} say={say} />
             {result.thumbnail && (
               <>
                 {" · "}
-                {say("film_thumbnail")}: <Download url={film.thumbnail} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
+                {say("video_thumbnail")}:{" "}
+                <Download url={video.thumbnail} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
               </>
             )}
           </figcaption>

@@ -1,6 +1,6 @@
-/** One task's page: what came of it, what can be done with it, what was asked for; it renews itself while the task runs. */
+/** One task's page: its result, actions and request; it refreshes itself while the task runs. */
 
-import { readCost } from "../../db/ledger-reports.ts";
+import { costOf } from "../ledger.ts";
 import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
 import { readTask } from "../answers.ts";
 import { isGone, isOpen, refusalOf, usableModels } from "./answers.ts";
@@ -15,7 +15,7 @@ import { Copy } from "../parts/copy.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { pathOf } from "../static-files.ts";
 
-/** `GET /console/tasks/{id}`, and the answer to a form of that page that was refused. */
+/** `GET /console/tasks/{id}`, and the answer to a refused form of that page. */
 export async function taskPage(c: ConsoleContext, id: string, refused?: Refused) {
   const { say } = c.var;
   const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
@@ -24,13 +24,13 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
     return page(c, text, null, status);
   }
   const task = await readTask(answer);
-  // Read second, so that what the answer calls final is final in the record.
+  // Read after the answer, so that a task that is final in the answer is final in the record.
   const record = await c.env.API.record(c.get("account").id, task.id);
   if (!record) return nothingHere(c);
   const models = record.result?.kind === "video" ? await usableModels(c) : [];
-  const cost = await readCost(c.env.DB, c.get("account").id, task.id);
+  const cost = await costOf(c, c.get("account").id, task.id);
   const path = `/console/tasks/${task.id}`;
-  // A page at rest is renewed when its files expire.
+  // The page of a final task is refreshed when its files expire.
   const renewal = isOpen(task) ? "every 2s" : task.expires_at !== undefined && !isGone(task) ? "expired" : undefined;
   return page(
     c,

@@ -1,15 +1,15 @@
-/** What was charged by day and model: the chart, its numbers by model as the legend, and by day. */
+/** Charges by day and model: the chart, a table by model as its legend, and a table by day. */
 
 import type { Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
-import { dateText } from "../parts/moment.tsx";
+import { dateText } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 import { Chart, type Series, seriesOf } from "./chart.tsx";
 
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
-/** Days without a charge have no row; the chart has them. */
+/** Days without a charge have no row; the chart includes them. */
 export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; days: number }) => {
   const { say, unit } = useAround();
   if (spent.length === 0) return <p class="muted">{say("usage_nothing")}</p>;
@@ -32,7 +32,7 @@ export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; d
   );
 };
 
-/** The legend: each model with its colour, its share and its sum. */
+/** The legend: each model with its colour, share and sum. */
 const ByModel = ({ series }: { series: Series[] }) => {
   const { say, language } = useAround();
   const total = series.reduce((all, { charged }) => all + charged, 0);
@@ -72,7 +72,7 @@ const ByModel = ({ series }: { series: Series[] }) => {
   );
 };
 
-/** Every day with a charge, every model a column. */
+/** Every day with a charge, with a column for each model. */
 const Days = ({ spent }: { spent: Spent[] }) => {
   const { say, language } = useAround();
   const models = [...new Set(spent.map(({ model }) => model))].sort();

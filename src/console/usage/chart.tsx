@@ -1,17 +1,17 @@
-/** What was charged by day and model, as stacked bars: a drawing, its words beside it. */
+/** Charges by day and model as stacked bars. */
 
 import type { Spent } from "../../db/ledger-reports.ts";
 import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/moment.tsx";
+import { dateText } from "../parts/date-time.tsx";
 
 const dayMs = 86_400_000;
 const height = 200;
-/** Of a day's ten units, its bar has eight. */
+/** Of the ten units of a day, its bar takes eight. */
 const dayWidth = 10;
 const barWidth = 8;
 
-/** Models with a colour of their own, the dearest first; the rest share the last colour. */
+/** The models with the highest charges have a colour each; the rest share the last colour. */
 const ownColours = 5;
 
 export interface Series {
@@ -25,7 +25,7 @@ export interface Series {
 
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
-/** The series of a chart, the dearest model first, "others" last. */
+/** The series of a chart, the highest sum first, "others" last. */
 export function seriesOf(spent: Spent[]): Series[] {
   const models = [...Map.groupBy(spent, ({ model }) => model)]
     .map(([model, of]) => ({ model, of, charged: sum(of) }))
@@ -38,7 +38,7 @@ export function seriesOf(spent: Spent[]): Series[] {
   ];
 }
 
-/** The smallest round number that is not below an amount: 1, 2, 2.5 or 5 times a power of ten, four lines of it. */
+/** The smallest round number that is not below an amount: 1, 2, 2.5 or 5 times a power of ten, with four grid lines. */
 function roundUp(millionths: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(millionths, 1)));
   return ([1, 2, 4, 8].find((factor) => factor * power >= millionths) ?? 10) * power;
@@ -87,7 +87,7 @@ interface BarProps {
   amount: (millionths: number) => string;
 }
 
-/** One day: each model on top of the one before, its amount shown under the pointer. */
+/** One day: each model on top of the previous one, its amount as the tooltip. */
 const Bar = ({ day, x, series, top, amount }: BarProps) => {
   const { language, say } = useAround();
   let below = 0;

@@ -1,6 +1,6 @@
-/** The ledger as a file for spreadsheets (RFC 4180), read a part at a time while it is sent. */
+/** The ledger as a CSV file for spreadsheets (RFC 4180), read in parts while it is sent. */
 
-import { type Entry, listEntries, type Place } from "../../db/ledger-reports.ts";
+import type { Entry, Place } from "../../db/ledger-reports.ts";
 import { decimal } from "../amounts.ts";
 
 const rowsAtOnce = 600;
@@ -18,7 +18,7 @@ const columns: Record<string, (entry: Entry) => string> = {
   outcome: ({ outcome }) => outcome ?? "",
 };
 
-/** A field that no spreadsheet takes for a formula, in quotes where it needs them. */
+/** A field that spreadsheets do not interpret as a formula, quoted where necessary. */
 function field(text: string): string {
   const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -26,17 +26,20 @@ function field(text: string): string {
 
 const line = (fields: string[]) => `${fields.map(field).join(",")}\r\n`;
 
-/** All of an account's entries since `since` (milliseconds), newest first. What breaks while it is read breaks the download: no file is silently short. */
-export function csv(db: Env["DB"], accountId: string, since: number): ReadableStream<Uint8Array> {
+/** All entries that `read` pages through since `since` (milliseconds), newest first. What breaks while it is read breaks the download: no file is silently short. */
+export function csv(
+  read: (page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>,
+  since: number,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let after: Place | undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      // Excel takes a file without this mark for one of its own older encodings.
+      // Without this mark Excel reads a file in an old encoding.
       controller.enqueue(encoder.encode(`\ufeff${line(Object.keys(columns))}`));
     },
     async pull(controller) {
-      const entries = await listEntries(db, accountId, { since, after, limit: rowsAtOnce });
+      const entries = await read({ since, after, limit: rowsAtOnce });
       after = entries.at(-1);
       const rows = entries.map((entry) => line(Object.values(columns).map((text) => text(entry))));
       if (rows.length > 0) controller.enqueue(encoder.encode(rows.join("")));

@@ -4,7 +4,7 @@ import type { Entry } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Pill, StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -22,7 +22,7 @@ const Outcome = ({ outcome }: { outcome: string | null }) => {
   );
 };
 
-/** An amount, or a dash for what is not known yet. */
+/** An amount, or a dash if it is not known yet. */
 const Amount = ({ of }: { of: number | null }) => (of === null ? <>–</> : <Money millionths={of} />);
 
 export const Ledger = ({ entries }: { entries: Entry[] }) => {
@@ -59,7 +59,7 @@ const Row = ({ entry }: { entry: Entry }) => {
   return (
     <tr>
       <th scope="row">
-        <Moment ms={entry.at} />
+        <DateTime ms={entry.at} />
       </th>
       <td class="hide-s">{kind ? say(`usage_${kind}`) : entry.kind}</td>
       <td>{model}</td>

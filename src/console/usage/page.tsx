@@ -1,24 +1,24 @@
-/** The usage page: what is left, what was charged by day and model, and the ledger one by one. */
+/** The usage page: balance, charges by day and model, and the ledger's entries. */
 
 import { Hono } from "hono";
-import { listEntries, type Place, spentByDay, startOfDays } from "../../db/ledger-reports.ts";
+import { type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../members.ts";
+import { balanceOf, entriesOf, spentOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Figures } from "../parts/table.tsx";
+import { Stats } from "../parts/table.tsx";
 
 const periods = [7, 30, 90];
 const rowsOnPage = 50;
 
-/** The days that are asked for, today included: one of the periods. */
+/** The number of requested days, including today: one of the periods. */
 const daysOf = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
 
-/** `{milliseconds}_{task}`, as the link to older entries has it. */
+/** The position `{milliseconds}_{task}` in the link to older entries. */
 function placeOf(text = ""): Place | undefined {
   const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
   return at && taskId ? { at: Number(at), taskId } : undefined;
@@ -29,11 +29,8 @@ async function usagePage(c: ConsoleContext) {
   const days = daysOf(c);
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
-  const [balance, spent, entries] = await Promise.all([
-    balanceOf(c.env.DB, account.id),
-    spentByDay(c.env.DB, account.id, since),
-    listEntries(c.env.DB, account.id, { since, after, limit: rowsOnPage + 1 }),
-  ]);
+  const [balance, spent, read] = await Promise.all([balanceOf(c, account.id), spentOf(c, account.id, since), entriesOf(c, account.id)]);
+  const entries = await read({ since, after, limit: rowsOnPage + 1 });
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
   const total = spent.reduce((sum, { charged }) => sum + charged, 0);
@@ -42,7 +39,7 @@ async function usagePage(c: ConsoleContext) {
     say("usage"),
     <>
       <section>
-        <Figures
+        <Stats
           of={[
             [say("usage_spent_in", { days }), <Money millionths={total} />],
             [say("remaining"), <Money millionths={remaining(balance)} />],
@@ -80,7 +77,7 @@ async function usagePage(c: ConsoleContext) {
   );
 }
 
-/** The choice of the period, and everything in it as a file. */
+/** The choice of the period, and the download of its entries. */
 const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; hasEntries: boolean }) => {
   const { say } = c.var;
   return (
@@ -102,12 +99,12 @@ const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; has
   );
 };
 
-/** Every entry of the period, as a file. */
-function download(c: ConsoleContext) {
+/** Downloads every entry of the period. */
+async function download(c: ConsoleContext) {
   const now = Date.now();
   const since = startOfDays(daysOf(c), now);
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  return c.body(csv(c.env.DB, c.var.account.id, since), 200, {
+  return c.body(csv(await entriesOf(c, c.var.account.id), since), 200, {
     "content-type": "text/csv; charset=utf-8; header=present",
     "content-disposition": `attachment; filename="charges-${day(since)}-${day(now)}.csv"`,
   });

@@ -1,4 +1,4 @@
-/** Replicate's predictions: created by model name, polled, cancelled; makeSeveral images are makeSeveral predictions. */
+/** Replicate's predictions: created by model name, polled, cancelled; several images are several predictions. */
 
 import { ask, toFault, readJson, laterFault, outputAt, toOutput, makeSeveral } from "../shared/http.ts";
 import { toInput, unsupportedField } from "./inputs.ts";

@@ -28,7 +28,7 @@ export const toFault = ({ status, headers }: { status: number; headers: Headers 
     }),
   });
 
-/** Turns a fault into one after the work was accepted: it stays accepted, and credentials may be mended. `isRetryable` defaults to the fault's own. */
+/** Turns a fault into one after acceptance: the work stays accepted, and the operator may still fix the credentials. `isRetryable` defaults to the fault's own. */
 export const laterFault = (
   { message, retryable, account, retryAfterMs, cause }: ProviderError,
   isRetryable = retryable || account,

@@ -6,15 +6,15 @@ import type { JsonPath } from "../../media/json-scanner.ts";
 import { type Job, type Output, ProviderError } from "../provider.ts";
 
 const limits = { maxBytes: 768 * 1024 * 1024, maxRest: 4 * 1024 * 1024, maxDepth: 64 };
-/** Of four characters each: pieces can be decoded by themselves. */
+/** Length of a Base64 chunk: a multiple of four, so that each chunk can be decoded separately. */
 const pieceCharacters = 64 * 1024;
 
 export interface KeptAnswer<T> {
-  /** What the answer says; undefined when it is no JSON, or broke off after a file. Where a file was stands what `outputOf` knows it by. */
+  /** The parsed answer, in which a placeholder for `outputOf` replaces each file; undefined if it is not JSON, or broke off after a file. */
   value: T | undefined;
-  /** The files that were kept on the way, in their order. */
+  /** The files that were stored while reading, in their order. */
   kept: Output[];
-  /** The file in a string of the value. */
+  /** Opens the file of a placeholder in `value`. */
   outputOf: (text: string) => Promise<Output>;
 }
 

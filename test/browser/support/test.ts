@@ -15,7 +15,7 @@ export interface Person {
 }
 
 /** A new user without an account. */
-export const somebody = (): Person => ({ name: "Ann Example", email: `ann-${randomUUID()}@example.com`, password: randomUUID() });
+export const newPerson = (): Person => ({ name: "Ann Example", email: `ann-${randomUUID()}@example.com`, password: randomUUID() });
 
 export const test = base
   .extend("gateway", () => inject("gateway"))
@@ -55,14 +55,18 @@ export const test = base
     };
   })
   /** The same with a new user signed up and in, on the overview. */
-  .extend("signedIn", ({ visitor, gateway }) => async (options: BrowserContextOptions = {}, person: Person = somebody()): Promise<Page> => {
-    const page = await visitor(options);
-    const form = { name: person.name, email: person.email, password: person.password };
-    const answer = await page.request.post("/console/sign-up", { form, headers: { origin: gateway.baseUrl }, maxRedirects: 0 });
-    expect(answer.status()).toBe(303);
-    await page.goto("/console");
-    return page;
-  })
+  .extend(
+    "signedIn",
+    ({ visitor, gateway }) =>
+      async (options: BrowserContextOptions = {}, person: Person = newPerson()): Promise<Page> => {
+        const page = await visitor(options);
+        const form = { name: person.name, email: person.email, password: person.password };
+        const answer = await page.request.post("/console/sign-up", { form, headers: { origin: gateway.baseUrl }, maxRedirects: 0 });
+        expect(answer.status()).toBe(303);
+        await page.goto("/console");
+        return page;
+      },
+  )
   /** A page of another host with this HTML; it is not watched. */
   .extend("elsewhere", ({ browser }, { onCleanup }) => async (html = "<!doctype html><title>Elsewhere</title>"): Promise<Page> => {
     const server = createServer((_, response) => response.setHeader("content-type", "text/html").end(html)).listen(0, "127.0.0.1");

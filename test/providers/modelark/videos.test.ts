@@ -146,7 +146,7 @@ test("a character is named by its display name, and its image is a reference of 
     handle: null,
   };
   await env.ASSETS.put(`characters/${character.id}`, Uint8Array.fromBase64(inlineImage.split(",")[1]!));
-  await insertCharacter(env.DB, { ...character, accountId: account.id, model: "vidA-2", createdAt: Date.now() }).run();
+  await insertCharacter(env.DB, { ...character, accountId: account.id, model: "vidA-2", createdAt: Date.now() });
   const body = { model: "vidA-2", prompt: `${prompt} @Ann.1 sings` };
   const made = await call(videos, { key: account.key, body, vars: { ROUTES: routes } });
   expect(made.status, JSON.stringify(made.body)).toBe(200);

@@ -1,0 +1,95 @@
+/** The gateway's HTTP API as the models use it: submissions that are made once, waiting, files. */
+
+import { APICallError, type SharedV4ProviderOptions } from "@ai-sdk/provider";
+
+/** What a call of a model brings along. */
+export interface CallOptions {
+  abortSignal?: AbortSignal | undefined;
+  headers?: Record<string, string | undefined> | undefined;
+}
+
+export interface Task {
+  id: string;
+  model: string;
+  status: "queued" | "in_progress" | "completed" | "failed";
+  cost: { reserved: number; charged?: number };
+  result?: { images?: { url: string[] }[]; videos?: { url: string[]; duration: number; size: string }[] };
+  error?: { code: string; message: string };
+}
+
+const attempts = 6;
+
+export class GatewayApi {
+  constructor(
+    readonly origin: string,
+    private readonly apiKey: string,
+    private readonly fetch: typeof globalThis.fetch,
+  ) {}
+
+  /** Submits once, however often it has to be sent: a key stands for the call unless the caller's headers bring one. Returns the task's id. */
+  async submit(path: string, body: object, options: CallOptions): Promise<string> {
+    const headers = { "content-type": "application/json", "idempotency-key": crypto.randomUUID(), ...lowerCased(options.headers) };
+    const { id } = await this.ask<{ id: string }>(path, { method: "POST", headers, body: JSON.stringify(body) }, options.abortSignal);
+    return id;
+  }
+
+  /** A task as it is, or as it is when it has ended or `wait` seconds have passed. */
+  async task(id: string, { abortSignal, headers }: CallOptions, wait = 0): Promise<Task> {
+    const query = wait > 0 ? `?wait=${wait}` : "";
+    return (await this.ask<{ data: Task }>(`/v1/tasks/${encodeURIComponent(id)}${query}`, { headers: lowerCased(headers) }, abortSignal))
+      .data;
+  }
+
+  async file(url: string, abortSignal?: AbortSignal): Promise<Uint8Array> {
+    const response = await this.fetch(url, { signal: abortSignal ?? null });
+    if (!response.ok) throw await this.toError(url, {}, response);
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  /** Asks again, after growing waits, when the gateway cannot be reached or is busy: a retry of the SDK would be another submission. */
+  private async ask<T>(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<T> {
+    const url = this.origin + path;
+    const headers = { authorization: `Bearer ${this.apiKey}`, ...(init.headers as Record<string, string>) };
+    for (let attempt = 1; ; attempt++) {
+      const response = await this.fetch(url, { ...init, headers, signal: signal ?? null }).catch((error: unknown) => {
+        if (attempt === attempts || signal?.aborted) throw error;
+        return undefined;
+      });
+      if (response?.ok) return (await response.json()) as T;
+      if (response && (attempt === attempts || (response.status !== 429 && response.status < 500)))
+        throw await this.toError(url, init.body, response);
+      const seconds = Number(response?.headers.get("retry-after")) || 2 ** attempt / 4;
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      signal?.throwIfAborted();
+    }
+  }
+
+  private async toError(url: string, requestBodyValues: unknown, response: Response): Promise<APICallError> {
+    const responseBody = await response.text();
+    let message = `HTTP ${response.status}`;
+    try {
+      message = (JSON.parse(responseBody) as { error: { message: string } }).error.message;
+    } catch {
+      // Not an answer of the gateway: the status says what there is to say.
+    }
+    return new APICallError({ message, url, requestBodyValues, statusCode: response.status, responseBody, isRetryable: false });
+  }
+}
+
+const lowerCased = (headers: Record<string, string | undefined> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name.toLowerCase(), value]])));
+
+/** Fields of the gateway's own that a call gives in `providerOptions.generationGateway`: `quality`, `metadata`, `max_cost`, `reference` ... */
+export const ownFields = (options: SharedV4ProviderOptions): object => options["generationGateway"] ?? {};
+
+/** An image of a call as the gateway takes it: a URL or a data URI. */
+export function toImage(file: { type: "url"; url: string } | { type: "file"; mediaType: string; data: string | Uint8Array }): string {
+  if (file.type === "url") return file.url;
+  const base64 = typeof file.data === "string" ? file.data : btoa(Array.from(file.data, (byte) => String.fromCharCode(byte)).join(""));
+  return `data:${file.mediaType};base64,${base64}`;
+}
+
+export const toResponse = (modelId: string) => ({ timestamp: new Date(), modelId, headers: undefined });
+
+/** The error of a task that failed: asking again is the caller's decision. */
+export const failure = ({ error }: Task) => `${error?.code}: ${error?.message}`;

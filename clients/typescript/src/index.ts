@@ -1,0 +1,6 @@
+/** The whole API as generated functions and types, and the few that use them together. */
+
+export * from "./generated/index.js";
+export { createClient } from "./generated/client/index.js";
+export { connect, download, GatewayError, type GatewayFile, submitAndWait, type SubmitOptions, TaskFailed, waitForTask } from "./tasks.js";
+export { verifyCallback, verifyReceipt } from "./verify.js";

@@ -1,0 +1,36 @@
+/** `npm run packages`: builds the clients into `clients/dist`: two npm packages and a wheel, each from the description of the API. */
+
+import { execFile } from "node:child_process";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "./support/wrangler.ts";
+
+const run = promisify(execFile);
+const folder = (...names: string[]) => join(root, "clients", ...names);
+const dist = folder("dist");
+const isWindows = process.platform === "win32";
+
+/** Runs a command in a client's folder. Throws with what it printed when it fails. */
+async function build(client: string, command: string, ...args: string[]): Promise<void> {
+  await run(command, args, { cwd: folder(client), maxBuffer: 64 * 1024 * 1024, shell: isWindows });
+}
+
+async function npmPackage(client: string): Promise<void> {
+  await build(client, "npm", "ci", "--no-audit", "--no-fund");
+  // Its `prepack` builds it.
+  await build(client, "npm", "pack", "--pack-destination", dist);
+}
+
+async function wheel(): Promise<void> {
+  const bin = (name: string) => folder("python", ".venv", isWindows ? "Scripts" : "bin", name);
+  await build("python", process.env["PYTHON"] ?? "python3", "-m", "venv", ".venv");
+  await build("python", bin("python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt");
+  const source = ["--path", "../../src/console/site/openapi.json", "--output-path", "src/generation_gateway/generated", "--overwrite"];
+  await build("python", bin("openapi-python-client"), "generate", ...source, "--meta", "none", "--config", "generator.yml");
+  await build("python", bin("python"), "-m", "build", "--wheel", "--no-isolation", "--outdir", dist);
+}
+
+await rm(dist, { recursive: true, force: true });
+await mkdir(dist, { recursive: true });
+await Promise.all([npmPackage("typescript"), npmPackage("ai-sdk"), wheel()]);

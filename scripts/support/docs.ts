@@ -1,0 +1,179 @@
+/** The documentation's Markdown as HTML in the console's own parts: code with language tabs, tables that scroll, notes, links within the site. */
+
+import { readFile } from "node:fs/promises";
+import hljs from "highlight.js/lib/core";
+import bash from "highlight.js/lib/languages/bash";
+import javascript from "highlight.js/lib/languages/javascript";
+import json from "highlight.js/lib/languages/json";
+import python from "highlight.js/lib/languages/python";
+import { Marked, type Token, type Tokens } from "marked";
+import { docPath, pageNames } from "../../src/console/site/contents.ts";
+
+hljs.registerLanguage("sh", bash);
+hljs.registerLanguage("js", javascript);
+hljs.registerLanguage("python", python);
+hljs.registerLanguage("json", json);
+
+/** A rendered page. In `html`, `{{icons}}` stands for the path of the icons. */
+export interface RenderedDoc {
+  name: string;
+  title: string;
+  /** The first paragraph, as text. */
+  description: string;
+  html: string;
+  /** Its headings of the second level. */
+  sections: { id: string; title: string }[];
+}
+
+const docsFolder = new URL("../../src/console/site/docs/", import.meta.url);
+
+const read = (name: string) => readFile(new URL(`${name}.md`, docsFolder), "utf8");
+
+/** Every page, in order, and the request that the landing page shows. */
+export async function renderDocs(): Promise<{ pages: RenderedDoc[]; landing: string }> {
+  const pages = await Promise.all(pageNames.map(async (name) => renderDoc(name, await read(name))));
+  const { html } = renderDoc("landing", await read("landing"));
+  return { pages, landing: html.slice(html.indexOf('<div class="code"')) };
+}
+
+/** A program of a page: to be run in the order of the page, or a file that others use. */
+export interface Sample {
+  language: "sh" | "python" | "js";
+  file: string | undefined;
+  code: string;
+}
+
+/** Every program of a page, in order. Blocks of other languages are to be read. */
+export async function readSamples(name: string): Promise<Sample[]> {
+  const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
+  return fences.flatMap((block) => {
+    const { language, file } = fence(block);
+    return language === "sh" || language === "python" || language === "js" ? [{ language, file, code: block.text }] : [];
+  });
+}
+
+const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
+
+const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+
+/** The words of a fence after its language: `js receiver.mjs` is a file of that name. */
+const fence = ({ lang = "" }: Tokens.Code) => {
+  const [language = "", file] = lang.split(" ");
+  return { language, file };
+};
+
+/** The colours of the design: words of the language, strings and comments; all other marks are dropped. */
+const classes: Record<string, string> = { keyword: "k", built_in: "k", attr: "k", string: "s", comment: "c" };
+
+/** Code as HTML with those classes. */
+function highlight(code: string, language: string): string {
+  if (!hljs.getLanguage(language)) return escape(code);
+  const open: boolean[] = [];
+  return hljs.highlight(code, { language }).value.replace(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (mark, name?: string) => {
+    if (mark === "</span>") return open.pop() ? mark : "";
+    const found = classes[name ?? ""];
+    open.push(found !== undefined);
+    return found === undefined ? "" : `<span class="${found}">`;
+  });
+}
+
+const copyButton = (id: string, title: string) =>
+  `<button type="button" class="btn sm" hidden data-copy="${id}" data-copied="Copied" aria-label="Copy: ${escape(title)}"><svg class="i" aria-hidden="true"><use href="{{icons}}#copy"/></svg>Copy</button>`;
+
+/** The same request in several languages, one shown at a time: radios, so that it works without script. */
+function codeTabs(blocks: Tokens.Code[], id: string): string {
+  const titles = blocks.map((block) => {
+    const { language, file } = fence(block);
+    return file ?? languageTitles[language] ?? language;
+  });
+  const tabs = blocks.map((block, at) => {
+    const code = `${id}-${fence(block).language}`;
+    const title = escape(titles.at(at) ?? "");
+    return `<label class="lang"><input type="radio" name="${id}" value="${fence(block).language}"${at === 0 ? " checked" : ""}>${title}</label><div class="panel">${copyButton(code, title)}<pre tabindex="0" aria-label="${title}"><code id="${code}">${highlight(block.text, fence(block).language)}</code></pre></div>`;
+  });
+  return `<div class="code" role="group" aria-label="${escape(`The request in ${titles.join(", ")}`)}">${tabs.join("")}</div>\n`;
+}
+
+/** Something that is read and not run: an answer, an error, a header. */
+const sheet = (block: Tokens.Code) =>
+  `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlight(block.text, fence(block).language)}</code></pre></div>\n`;
+
+const textOf = (tokens: Token[]): string =>
+  tokens.map((token) => ("tokens" in token && token.tokens ? textOf(token.tokens) : "text" in token ? String(token.text) : "")).join("");
+
+const slug = (title: string) =>
+  title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
+
+/** Puts fences of several languages that follow each other into one block: marked gives each to the renderer alone. */
+function joinFences(tokens: Token[]): Token[] {
+  const joined: Token[] = [];
+  for (const token of tokens) {
+    if (token.type === "space") continue;
+    const last = joined.at(-1);
+    if (token.type === "code" && languageTitles[fence(token as Tokens.Code).language]) {
+      const isNext = last?.type === "tabs" && !(last["blocks"] as Tokens.Code[]).some(({ lang }) => lang === token["lang"]);
+      if (isNext) (last["blocks"] as Token[]).push(token);
+      else joined.push({ type: "tabs", raw: "", blocks: [token] });
+    } else joined.push(token);
+  }
+  return joined;
+}
+
+/** Renders one page. Throws for a page without a title or a first paragraph. */
+function renderDoc(name: string, markdown: string): RenderedDoc {
+  const sections: RenderedDoc["sections"] = [];
+  let boxes = 0;
+  let heading = "";
+  const marked = new Marked({
+    extensions: [
+      {
+        name: "tabs",
+        renderer: (token) => codeTabs((token as unknown as { blocks: Tokens.Code[] }).blocks, `code-${++boxes}`),
+      },
+    ],
+    renderer: {
+      heading({ tokens, depth }) {
+        heading = textOf(tokens);
+        const id = slug(heading);
+        if (depth === 2) sections.push({ id, title: heading });
+        const content = this.parser.parseInline(tokens);
+        return depth === 1 ? `<h1>${content}</h1>\n` : `<h${depth} id="${id}">${content}</h${depth}>\n`;
+      },
+      code: (block) => sheet(block),
+      codespan: ({ text }) => `<code>${escape(text)}</code>`,
+      blockquote({ tokens }) {
+        return `<div class="note"><svg class="i" aria-hidden="true"><use href="{{icons}}#info"/></svg><div>${this.parser.parse(tokens)}</div></div>\n`;
+      },
+      list({ ordered, items }) {
+        const tag = ordered ? "ol" : "ul";
+        return `<${tag} class="${ordered ? "listed" : "dot"}">${items.map((item) => this.listitem(item)).join("")}</${tag}>\n`;
+      },
+      table({ header, rows }) {
+        const cells = (tag: string, row: Tokens.TableCell[]) =>
+          row
+            .map((cell, at) => {
+              const [open, close] = tag === "th" ? ['th scope="col"', "th"] : at === 0 ? ['th scope="row"', "th"] : ["td", "td"];
+              return `<${open} class="wrap">${this.parser.parseInline(cell.tokens)}</${close}>`;
+            })
+            .join("");
+        const body = rows.map((row) => `<tr>${cells("td", row)}</tr>`).join("");
+        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${textOf(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
+      },
+      link({ href, tokens }) {
+        const [file = "", anchor] = href.split("#");
+        const isPage = file.endsWith(".md");
+        const to = isPage ? docPath(file.slice(0, -".md".length)) + (anchor ? `#${anchor}` : "") : href;
+        return `<a href="${escape(to)}">${this.parser.parseInline(tokens)}</a>`;
+      },
+    },
+  });
+  const tokens = marked.lexer(markdown);
+  const title = tokens.find((token) => token.type === "heading" && token["depth"] === 1);
+  const first = tokens.find((token) => token.type === "paragraph");
+  if (!title || !first) throw new Error(`${name}.md needs a title and a first paragraph`);
+  const html = marked.parser(joinFences(tokens));
+  return { name, title: textOf((title as Tokens.Heading).tokens), description: textOf((first as Tokens.Paragraph).tokens), html, sections };
+}

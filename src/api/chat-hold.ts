@@ -1,0 +1,38 @@
+/** The money of a chat: held in its account's wallet before any upstream is asked, settled when it has ended. */
+
+import type { Charge } from "../db/ledger.ts";
+import { ApiError, budgetExceeded } from "../errors.ts";
+import { alert } from "../log.ts";
+import { retry } from "../retry.ts";
+
+/** No chat takes longer. */
+export const chatDeadlineMs = 600_000;
+/** When the wallet gives back what is still held: the Worker that answered is gone by then. */
+const graceMs = 60_000;
+
+export interface ChatHold {
+  /** Ends the hold: `charged` (millionths), or undefined for a chat that failed and costs nothing. */
+  settle(charged: number | undefined): Promise<void>;
+}
+
+/** Holds `amount` (millionths). Throws an `ApiError` when it cannot be held; nothing is held then. */
+export async function holdForChat(env: Env, charge: Charge, amount: number): Promise<ChatHold> {
+  // A new stub each time: one that threw may stay broken.
+  const wallet = () => env.WALLETS.getByName(charge.accountId);
+  const settle = (charged: number | undefined) =>
+    retry("settle", charge.taskId, () =>
+      wallet().settle(charge, charged ?? 0, charged === undefined ? "provider_error" : "completed", amount),
+    );
+  const deadline = Date.now() + chatDeadlineMs + graceMs;
+  try {
+    const held = await retry("reserve", charge.taskId, () => wallet().reserve(charge, amount, { deadline }));
+    if (held.answer === "reserved") return { settle };
+    if (held.answer === "budget") throw budgetExceeded(held.until);
+    throw new ApiError(held.answer === "insufficient" ? "insufficient_quota" : "unavailable");
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    // It may be held or not: this ends it, or its deadline does.
+    await settle(undefined).catch((fault: unknown) => alert("settle", { task: charge.taskId, outcome: "fault" }, fault));
+    throw new ApiError("unavailable", { cause: error });
+  }
+}

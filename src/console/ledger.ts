@@ -1,0 +1,97 @@
+/** Money as the pages show it: what D1 has, joined with what the account's wallet object has and D1 does not. The wallet is asked first. */
+
+import { listKeys } from "../db/api-keys.ts";
+import {
+  type Entry,
+  listEntries,
+  listGrantedAccounts,
+  listOpenTasks,
+  type ModelUse,
+  type OpenTask,
+  type Place,
+  readCost,
+  type Spent,
+  spentByDay,
+  usesByModel,
+} from "../db/ledger-reports.ts";
+import { readWallets } from "../db/ledger.ts";
+import { openTasksOf, withEntries, withSpending, withUses } from "../tasks/unwritten.ts";
+import type { WalletEntry } from "../tasks/wallet-book.ts";
+import type { WalletView } from "../tasks/wallet-limits.ts";
+import type { ConsoleContext } from "./frame.tsx";
+
+/** The balance of an account, or of one of its keys by its wallet. */
+export async function balanceOf(c: ConsoleContext, accountId: string, walletId = accountId): Promise<WalletView> {
+  const { [walletId]: balance } = await c.env.API.balances(accountId, walletId === accountId ? [] : [walletId]);
+  if (!balance) throw new Error("the wallet does not exist");
+  return balance;
+}
+
+/** Keys' balances by their wallets, with when something was last reserved on each (milliseconds; null is never). */
+export async function walletsOf(
+  c: ConsoleContext,
+  accountId: string,
+  walletIds: string[],
+): Promise<Map<string, WalletView & { reservedAt: number | null }>> {
+  const [balances, unwritten] = await Promise.all([c.env.API.balances(accountId, walletIds), c.env.API.unwritten(accountId)]);
+  const written = await readWallets(c.env.DB, walletIds);
+  return new Map(
+    walletIds.flatMap((id) => {
+      const balance = balances[id];
+      if (!balance) return [];
+      const times = unwritten.flatMap(({ keyId, at }) => (keyId === id ? [at] : []));
+      const reservedAt = Math.max(written.get(id)?.reservedAt ?? -Infinity, ...times);
+      return [[id, { ...balance, reservedAt: reservedAt === -Infinity ? null : reservedAt }] as const];
+    }),
+  );
+}
+
+/** What an account was charged since `since` (milliseconds), by day and model. */
+export async function spentOf(c: ConsoleContext, accountId: string, since: number): Promise<Spent[]> {
+  const unwritten = await c.env.API.unwritten(accountId);
+  return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since), since);
+}
+
+/** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model. */
+export async function usesOf(c: ConsoleContext, accountId: string, since: number): Promise<ModelUse[]> {
+  const unwritten = await c.env.API.unwritten(accountId);
+  return withUses(unwritten, await usesByModel(c.env.DB, accountId, since), since);
+}
+
+/** Reads pages of an account's entries, newest first. What the wallet has is asked for once. */
+export async function entriesOf(
+  c: ConsoleContext,
+  accountId: string,
+): Promise<(page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>> {
+  const unwritten = await c.env.API.unwritten(accountId);
+  const names = unwritten.length === 0 ? [] : await listKeys(c.env.DB, accountId);
+  const keyNames = new Map(names.map(({ walletId, name }) => [walletId, name]));
+  return async (page) => withEntries(unwritten, await listEntries(c.env.DB, accountId, page), page, keyNames);
+}
+
+/** What a task of the account holds or cost, or undefined. */
+export async function costOf(
+  c: ConsoleContext,
+  accountId: string,
+  taskId: string,
+): Promise<{ held: number; charged: number | null } | undefined> {
+  const own = (await c.env.API.unwritten(accountId)).find((entry) => entry.taskId === taskId);
+  return own ? { held: own.held, charged: own.end?.charged ?? null } : readCost(c.env.DB, accountId, taskId);
+}
+
+/** Accounts whose wallets are asked for their open tasks: others are shown on the next look. */
+const maxWallets = 200;
+
+/** A page of the open tasks of all accounts, oldest first: those reserved after `since` (milliseconds), after the one at `after`. */
+export async function openTasks(
+  c: ConsoleContext,
+  page: { since: number; limit: number; after?: { at: number; taskId: string } | undefined },
+): Promise<OpenTask[]> {
+  const accounts = await listGrantedAccounts(c.env.DB, maxWallets);
+  const unwritten = await Promise.all(accounts.map(async (id): Promise<[string, WalletEntry[]]> => [id, await c.env.API.unwritten(id)]));
+  const own = unwritten.flatMap(([id, entries]) => openTasksOf(id, entries)).filter(({ at }) => at > page.since);
+  const isAfter = ({ at, taskId }: OpenTask) => !page.after || at > page.after.at || (at === page.after.at && taskId > page.after.taskId);
+  return [...own.filter(isAfter), ...(await listOpenTasks(c.env.DB, page))]
+    .sort((a, b) => a.at - b.at || (a.taskId < b.taskId ? -1 : 1))
+    .slice(0, page.limit);
+}

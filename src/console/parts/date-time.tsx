@@ -1,0 +1,49 @@
+/** Dates and times: relative within a day, otherwise the date; the exact time is the tooltip. */
+
+import type { Language } from "../messages.ts";
+import { useAround } from "./context.ts";
+
+const dayMs = 86_400_000;
+/** Date formats with the day before the month. */
+const localeOf = (language: Language) => (language === "en" ? "en-GB" : language);
+
+/** `2026-11-22 01:02:03 UTC` */
+const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+
+/** `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. */
+function relativeTime(language: Language, ms: number, now: number): string {
+  const away = ms - now;
+  const locale = localeOf(language);
+  if (Math.abs(away) < dayMs) {
+    const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
+    const minutes = Math.trunc(away / 60_000);
+    if (minutes === 0) return format.format(0, "second");
+    return Math.abs(minutes) < 60 ? format.format(minutes, "minute") : format.format(Math.trunc(minutes / 60), "hour");
+  }
+  return dateText(language, ms, now);
+}
+
+/** `3 Oct`, or `3 Oct 2025` if it is another year. UTC. */
+export function dateText(language: Language, ms: number, now = Date.now()): string {
+  const isThisYear = new Date(ms).getUTCFullYear() === new Date(now).getUTCFullYear();
+  return new Intl.DateTimeFormat(localeOf(language), {
+    day: "numeric",
+    month: "short",
+    ...(!isThisYear && { year: "numeric" }),
+    timeZone: "UTC",
+  }).format(ms);
+}
+
+/** A relative time or date; the pages' script keeps it up to date and in the user's time zone. */
+export const DateTime = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()} title={exactTime(ms)} data-relative>
+    {relativeTime(useAround().language, ms, Date.now())}
+  </time>
+);
+
+/** A clock time, for logs, receipts and timelines. */
+export const ClockTime = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()} title={exactTime(ms)}>
+    {exactTime(ms)}
+  </time>
+);

@@ -1,0 +1,27 @@
+/** The models that can be asked for, as the public pages show them: from the gateway's own `/v1/models`, kept for a minute. */
+
+import { modelNamed } from "../../catalog/models.ts";
+import { alert } from "../../log.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import { type Choice, choicesOf } from "../playground/choices.ts";
+
+/** What routes are usable changes with a deployment alone. */
+const believedMs = 60_000;
+let known: { choices: Choice[]; until: number } | undefined;
+
+/** Every usable model and what it does; none where the gateway does not answer, for the rest of a page is good without. */
+export async function shownModels(c: ConsoleContext): Promise<Choice[]> {
+  if (known && known.until > Date.now()) return known.choices;
+  // The models are everybody's: this name stands in for a caller's where reads are counted.
+  c.set("caller", { accountId: "visitors", keyId: "visitors" });
+  try {
+    known = { choices: await choicesOf(c), until: Date.now() + believedMs };
+    return known.choices;
+  } catch (error) {
+    alert("console", { outcome: "models_unknown" }, error);
+    return [];
+  }
+}
+
+/** Seconds that a model usually takes. */
+export const typicalSeconds = (choice: Choice): number => modelNamed(choice.model)!.typicalSeconds;

@@ -1,0 +1,28 @@
+/** The order of the documentation: groups of pages, each a file of `docs/`. `index` is the first page, at `/docs` itself. */
+
+export const contents = [
+  { name: "docs_start", pages: ["index", "keys"] },
+  { name: "docs_make", pages: ["chat", "images", "videos", "characters"] },
+  {
+    name: "docs_guides",
+    pages: [
+      "tasks",
+      "idempotency",
+      "money",
+      "receipts",
+      "errors",
+      "limits",
+      "languages",
+      "callbacks",
+      "browser-tokens",
+      "openai",
+      "agents",
+    ],
+  },
+] as const;
+
+/** Every page's name, in order. */
+export const pageNames: readonly string[] = contents.flatMap(({ pages }) => [...pages]);
+
+/** Where a page is served. */
+export const docPath = (name: string) => (name === "index" ? "/docs" : `/docs/${name}`);

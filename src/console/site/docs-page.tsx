@@ -1,0 +1,159 @@
+/** A page of the documentation: contents left, text, what is on it right, and the ways on below. */
+
+import type { Child } from "hono/jsx";
+import type { ConsoleContext } from "../frame.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { contents, docPath } from "./contents.ts";
+import { type Doc, docs } from "./docs.ts";
+import { Html } from "./html.tsx";
+import { publicPage } from "./layout.tsx";
+import { tagPath, tags, tagTitle } from "./openapi.ts";
+
+interface Place {
+  path: string;
+  title: string;
+}
+
+interface Group {
+  title: string;
+  places: Place[];
+}
+
+const titleOf = (name: string) => docs.find((doc) => doc.name === name)!.title;
+
+/** Every page of the documentation in its group, in order. */
+function groups(c: ConsoleContext): Group[] {
+  const { say } = c.var;
+  return [
+    ...contents.map(({ name, pages }) => ({
+      title: say(name),
+      places: pages.map((page) => ({ path: docPath(page), title: titleOf(page) })),
+    })),
+    { title: say("models"), places: [{ path: "/docs/models", title: say("models") }] },
+    {
+      title: say("docs_reference"),
+      places: [
+        { path: "/docs/reference", title: "API reference" },
+        ...tags.map(({ name }) => ({ path: tagPath(name), title: tagTitle(name) })),
+      ],
+    },
+  ];
+}
+
+/** Whether a place is the page that is shown, or the one above it. */
+const isCurrent = (path: string, place: Place) =>
+  path === place.path || (place.path === "/docs/models" && path.startsWith("/docs/models/"));
+
+const Contents = ({ path, of }: { path: string; of: Group[] }) => (
+  <>
+    {of.map(({ title, places }) => (
+      <>
+        <h2>{title}</h2>
+        <ul>
+          {places.map((place) => (
+            <li>
+              <a href={place.path} lang="en" aria-current={isCurrent(path, place) ? "page" : undefined}>
+                {place.title}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </>
+    ))}
+  </>
+);
+
+const Pager = ({ c, previous, next }: { c: ConsoleContext; previous: Place | undefined; next: Place | undefined }) => (
+  <nav class="pager" aria-label={c.var.say("docs_pages")}>
+    {previous ? (
+      <a class="btn ghost" href={previous.path} rel="prev">
+        <Icon name="left" />
+        {previous.title}
+      </a>
+    ) : (
+      <span />
+    )}
+    {next && (
+      <a class="btn ghost" href={next.path} rel="next">
+        {next.title}
+        <Icon name="right" />
+      </a>
+    )}
+  </nav>
+);
+
+interface DocsPage extends Omit<Doc, "html" | "name"> {
+  /** The name of its group, above the title. */
+  group: string;
+  /** What is not translated is English. */
+  isTranslated?: boolean;
+  /** Address of the same page as Markdown. */
+  markdown?: string;
+  children?: Child;
+}
+
+/** Answers a page of the documentation. The text is English, whatever the language around it. */
+export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 200): Response | Promise<Response> {
+  const { group, isTranslated, title, description, sections, markdown, children } = page;
+  const { say } = c.var;
+  const path = c.req.path;
+  const all = groups(c);
+  const places = all.flatMap((one) => one.places);
+  const at = places.findIndex((place) => isCurrent(path, place));
+  const frame = {
+    title,
+    description,
+    ...(markdown !== undefined && { markdown }),
+    children: (
+      <div class="docs">
+        <nav class="nav" aria-label={say("docs_nav")}>
+          <Contents path={path} of={all} />
+        </nav>
+        <main id="main">
+          <details class="menu-s">
+            <summary>
+              <Icon name="menu" />
+              {say("docs_menu")}
+            </summary>
+            <nav class="nav" aria-label={say("docs_menu")}>
+              <Contents path={path} of={all} />
+            </nav>
+          </details>
+          <article lang={isTranslated ? undefined : "en"}>
+            <p class="meta">{group}</p>
+            {children}
+          </article>
+          <Pager c={c} previous={places[at - 1]} next={places[at + 1]} />
+        </main>
+        <nav class="nav" aria-label={say("docs_toc")}>
+          {sections.length > 0 && <h2>{say("docs_toc")}</h2>}
+          <ul>
+            {sections.map(({ id, title }) => (
+              <li>
+                <a href={`#${id}`}>{title}</a>
+              </li>
+            ))}
+          </ul>
+          {markdown !== undefined && (
+            <a class="quiet" href={markdown}>
+              <Icon name="list" />
+              {say("docs_as_markdown")}
+            </a>
+          )}
+        </nav>
+      </div>
+    ),
+  };
+  return publicPage(c, frame, status);
+}
+
+/** Answers a page that was written in Markdown. */
+export function writtenPage(c: ConsoleContext, doc: Doc) {
+  const group = contents.find(({ pages }) => (pages as readonly string[]).includes(doc.name))!;
+  return docsPage(c, {
+    ...doc,
+    group: c.var.say(group.name),
+    markdown: `/docs/${doc.name}.md`,
+    children: <Html html={doc.html} />,
+  });
+}

@@ -1,0 +1,33 @@
+/** The documentation as it was rendered by `npm run site`, with this gateway's own address in every sample. */
+
+import type { ConsoleContext } from "../frame.tsx";
+import { pathOf } from "../static-files.ts";
+import rendered from "./docs.json";
+
+/** A page, rendered. */
+export interface Doc {
+  name: string;
+  title: string;
+  description: string;
+  html: string;
+  sections: { id: string; title: string }[];
+}
+
+/** The address that samples are written with. */
+const writtenBase = "https://gateway.example";
+
+/** Text of the repository with the address by which this gateway was reached. */
+export const withBase = (c: ConsoleContext, text: string) => text.replaceAll(writtenBase, new URL(c.req.url).origin);
+
+const atHome = (c: ConsoleContext, html: string) => withBase(c, html).replaceAll("{{icons}}", pathOf("icons.svg"));
+
+export const docs: readonly Doc[] = rendered.pages;
+
+/** A page by its name, in HTML for this gateway. */
+export function docNamed(c: ConsoleContext, name: string): Doc | undefined {
+  const doc = docs.find((one) => one.name === name);
+  return doc && { ...doc, html: atHome(c, doc.html) };
+}
+
+/** The request that the landing page shows, in three languages. */
+export const landingSample = (c: ConsoleContext) => atHome(c, rendered.landing);

@@ -1,0 +1,125 @@
+/** The landing page: one sentence, what was made, the request that makes it, and what it costs. */
+
+import type { ConsoleContext } from "../frame.tsx";
+import { amountOf } from "../amounts.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Pill } from "../parts/status.tsx";
+import type { Choice } from "../playground/choices.ts";
+import { pathOf } from "../static-files.ts";
+import { shownModels } from "./catalog.ts";
+import { landingSample } from "./docs.ts";
+import { Html } from "./html.tsx";
+import { AccountButton, publicPage } from "./layout.tsx";
+import { PriceTable } from "./price-table.tsx";
+import { Video } from "./video.tsx";
+
+/** How large each image of the wall is: tall, wide or plain. */
+const tiles = ["t", "w", "t", "", "", "w", "", "", "", ""];
+
+const Lead = ({ c }: { c: ConsoleContext }) => (
+  <section class="lead">
+    <h1>{c.var.say("site_title")}</h1>
+    <p>{c.var.say("site_lead")}</p>
+    <div class="row">
+      <AccountButton c={c} />
+      <a class="btn" href="/docs">
+        {c.var.say("read_docs")}
+      </a>
+    </div>
+  </section>
+);
+
+const Wall = ({ c }: { c: ConsoleContext }) => (
+  <section class="band top0" aria-label={c.var.say("site_wall")}>
+    <ul class="samples">
+      <li class="b">
+        <Video c={c} />
+      </li>
+      {tiles.map((size, at) => (
+        <li class={size}>
+          <img src={pathOf(`wall-${at + 1}.webp`)} alt="" loading="lazy" />
+        </li>
+      ))}
+    </ul>
+    <p class="meta pt">{c.var.say("site_sandbox")}</p>
+  </section>
+);
+
+/** What so many images of a model cost: empty where nobody can ask for it. */
+const costOf = (c: ConsoleContext, choices: Choice[], model: string, count: number) => {
+  const units = choices.find(({ id }) => id === model)?.price["image"];
+  return units === undefined ? "" : ` · ${amountOf(c, Math.round(units * count * 1e6))}`;
+};
+
+const Demo = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
+  const { say } = c.var;
+  return (
+    <section class="band">
+      <h2>{say("site_steps")}</h2>
+      <p>{say("site_steps_lead")}</p>
+      <div class="demo">
+        <Html html={landingSample(c)} />
+        <div class="stack tight">
+          <ul>
+            {[1, 2, 3, 4].map((at) => (
+              <li>
+                <img src={pathOf(`lighthouse-${at}.webp`)} alt="A lighthouse at dawn" width={680} height={389} loading="lazy" />
+              </li>
+            ))}
+          </ul>
+          <p class="row">
+            <Pill icon="ok" tone="good" text={say("completed")} />
+            <span class="meta num">{say("site_made_images") + costOf(c, choices, "imgA-4", 4)}</span>
+          </p>
+        </div>
+      </div>
+    </section>
+  );
+};
+
+const reasons = [
+  ["shield", "site_lost"],
+  ["bars", "site_money"],
+  ["again", "site_routes"],
+  ["globe", "site_languages"],
+] as const;
+
+const Reasons = ({ c }: { c: ConsoleContext }) => (
+  <section class="band">
+    <h2>{c.var.say("site_alone")}</h2>
+    <div class="cols four pt">
+      {reasons.map(([icon, name]) => (
+        <div class="card">
+          <Icon name={icon} />
+          <h3 class="pt">{c.var.say(name)}</h3>
+          <p class="muted">{c.var.say(`${name}_text`)}</p>
+        </div>
+      ))}
+    </div>
+  </section>
+);
+
+/** Answers the landing page. */
+export async function landing(c: ConsoleContext): Promise<Response> {
+  const { say } = c.var;
+  const choices = await shownModels(c);
+  return publicPage(c, {
+    title: say("site_title"),
+    description: say("site_description"),
+    children: (
+      <main id="main">
+        <Lead c={c} />
+        <Wall c={c} />
+        <Demo c={c} choices={choices} />
+        <Reasons c={c} />
+        {choices.length > 0 && (
+          <section class="band" id="prices">
+            <h2>{say("prices")}</h2>
+            <p>{say("site_prices_lead")}</p>
+            <PriceTable c={c} choices={choices} />
+          </section>
+        )}
+      </main>
+    ),
+  });
+}

@@ -1,0 +1,92 @@
+/** The frame of the public pages: head, bar with the places of the site, foot with the languages. */
+
+import type { Child } from "hono/jsx";
+import { getCookie } from "hono/cookie";
+import type { ConsoleContext } from "../frame.tsx";
+import { AroundContext } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { balanceUnit, signup } from "../settings.ts";
+import { Languages } from "../shell/sidebar.tsx";
+import { themeCookie, themeOf } from "../shell/theme.ts";
+import { pathOf } from "../static-files.ts";
+
+interface PublicPage {
+  title: string;
+  /** One sentence for search engines and previews. */
+  description: string;
+  /** Address of the same page as Markdown. */
+  markdown?: string;
+  children?: Child;
+}
+
+const Head = ({ title, description, markdown, brand }: PublicPage & { brand: string }) => (
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>{`${title} · ${brand}`}</title>
+    <meta name="description" content={description} />
+    <link rel="icon" href="/favicon.svg" />
+    {markdown !== undefined && <link rel="alternate" type="text/markdown" href={markdown} />}
+    <link rel="preload" href={pathOf("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="stylesheet" href={pathOf("console.css")} />
+    <script src={pathOf("console.js")} type="module" />
+  </head>
+);
+
+const Bar = ({ c }: { c: ConsoleContext }) => {
+  const { say } = c.var;
+  return (
+    <header class="pub">
+      <a class="brand" href="/">
+        <Icon name="gate" />
+        {say("brand")}
+      </a>
+      <nav aria-label={say("site_nav")}>
+        <a href="/docs">{say("docs")}</a>
+        <a href="/docs/models">{say("models")}</a>
+        {c.req.path === "/" && <a href="#prices">{say("prices")}</a>}
+      </nav>
+      <a class="btn ghost push" href="/console/sign-in">
+        {say("sign_in")}
+      </a>
+      <AccountButton c={c} />
+    </header>
+  );
+};
+
+/** Where nobody may sign up by themselves, the console is the place to go. */
+export const AccountButton = ({ c }: { c: ConsoleContext }) => (
+  <a class="btn primary" href={signup(c.env) === "open" ? "/console/sign-up" : "/console"}>
+    {c.var.say(signup(c.env) === "open" ? "create_account" : "console_link")}
+  </a>
+);
+
+/** Answers a whole public page. It differs by language, theme and deployment, so browsers ask for it again. */
+export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 404 = 200): Response | Promise<Response> {
+  const { say, language } = c.var;
+  const theme = themeOf(getCookie(c, themeCookie));
+  const html = (
+    <html lang={language} data-theme={theme === "system" ? undefined : theme}>
+      <AroundContext.Provider value={{ language, say, unit: balanceUnit(c.env) }}>
+        <Head {...page} brand={say("brand")} />
+        <body>
+          <a class="skip" href="#main">
+            {say("skip")}
+          </a>
+          <Bar c={c} />
+          {page.children}
+          <footer class="foot">
+            <span>{say("brand")}</span>
+            <a href="/docs">{say("docs")}</a>
+            <a href="/docs/reference">{say("docs_reference")}</a>
+            <a href="/llms.txt">llms.txt</a>
+            <Languages class="row push" language={language} say={say} isAnswer={false} />
+          </footer>
+          <div class="toasts" aria-live="polite" />
+        </body>
+      </AroundContext.Provider>
+    </html>
+  );
+  return c.html(`<!doctype html>${String(html)}`, status);
+}

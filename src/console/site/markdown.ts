@@ -1,0 +1,40 @@
+/** The documentation as it was written, for programs: Markdown by the names of its pages. */
+
+import index from "./docs/index.md";
+import keys from "./docs/keys.md";
+import chat from "./docs/chat.md";
+import images from "./docs/images.md";
+import videos from "./docs/videos.md";
+import characters from "./docs/characters.md";
+import tasks from "./docs/tasks.md";
+import idempotency from "./docs/idempotency.md";
+import money from "./docs/money.md";
+import receipts from "./docs/receipts.md";
+import errors from "./docs/errors.md";
+import limits from "./docs/limits.md";
+import languages from "./docs/languages.md";
+import callbacks from "./docs/callbacks.md";
+import browserTokens from "./docs/browser-tokens.md";
+import openai from "./docs/openai.md";
+import agents from "./docs/agents.md";
+
+/** Every page of `contents.ts`. */
+export const markdown: Readonly<Record<string, string>> = {
+  index,
+  keys,
+  chat,
+  images,
+  videos,
+  characters,
+  tasks,
+  idempotency,
+  money,
+  receipts,
+  errors,
+  limits,
+  languages,
+  callbacks,
+  "browser-tokens": browserTokens,
+  openai,
+  agents,
+};

@@ -1,0 +1,92 @@
+/** The models for everybody: all with their prices, and each with its fields, programs and a sample. */
+
+import type { ConsoleContext } from "../frame.tsx";
+import { ActionSection, otherActions } from "../models/page.tsx";
+import { pricesOf } from "../models/prices.ts";
+import { Facts } from "../parts/table.tsx";
+import type { Choice } from "../playground/choices.ts";
+import { pathOf } from "../static-files.ts";
+import { shownModels, typicalSeconds } from "./catalog.ts";
+import { docsPage } from "./docs-page.tsx";
+import { PriceTable } from "./price-table.tsx";
+import { Video } from "./video.tsx";
+
+/** Answers the list of models. */
+export async function modelList(c: ConsoleContext): Promise<Response> {
+  const { say } = c.var;
+  const choices = await shownModels(c);
+  return docsPage(c, {
+    title: say("models"),
+    description: say("models_lead"),
+    group: say("models"),
+    isTranslated: true,
+    sections: [],
+    children: (
+      <>
+        <h1>{say("models")}</h1>
+        <p>{say("models_lead")}</p>
+        {choices.length === 0 ? <p>{say("no_models")}</p> : <PriceTable c={c} choices={choices} />}
+      </>
+    ),
+  });
+}
+
+/** What the sandbox made of an image model. */
+const images: Record<string, string> = {
+  "imgA-4": "lighthouse-2.webp",
+  "imgB-4o-image": "sample-imgB-4o-image.webp",
+  "imgC-3-pro-image-preview": "sample-imgC-3-pro-image-preview.webp",
+};
+
+/** A sample of what a model makes; nothing for text. */
+const Sample = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
+  const image = images[choice.model];
+  const shown =
+    image !== undefined ? (
+      <img src={pathOf(image)} alt="" width={680} height={389} />
+    ) : choice.action === "video" ? (
+      <Video c={c} />
+    ) : undefined;
+  return shown === undefined ? null : (
+    <figure class="sample">
+      {shown}
+      <figcaption class="meta">{c.var.say("site_sandbox")}</figcaption>
+    </figure>
+  );
+};
+
+/** Answers the page of one model, also by another of its names; undefined for a model that cannot be asked for. */
+export async function modelPage(c: ConsoleContext, name: string): Promise<Response | undefined> {
+  const { say } = c.var;
+  const choices = await shownModels(c);
+  const choice = choices.find(({ id, model, aliases }) => id === model && (id === name || aliases.includes(name)));
+  if (!choice) return undefined;
+  const actions = [choice, ...otherActions(choices, choice.model)];
+  return docsPage(c, {
+    title: choice.model,
+    description: `${choice.model}: ${pricesOf(c, choice)
+      .map(([what, amount]) => `${what} ${amount}`)
+      .join(", ")}`,
+    group: say("models"),
+    isTranslated: true,
+    sections: [],
+    children: (
+      <>
+        <h1>{choice.model}</h1>
+        <Sample c={c} choice={choice} />
+        <div class="card">
+          <Facts
+            of={[
+              [say("usual_time"), say("about_seconds", { seconds: typicalSeconds(choice) })],
+              ...pricesOf(c, choice),
+              choice.aliases.length > 0 && [say("other_names"), choice.aliases.join(", ")],
+            ]}
+          />
+        </div>
+        {actions.map((action) => (
+          <ActionSection c={c} choice={action} />
+        ))}
+      </>
+    ),
+  });
+}

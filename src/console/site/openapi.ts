@@ -1,0 +1,161 @@
+/** The description of the API, read for its pages: operations by tag, and schemas as rows of fields. Pure. */
+
+import description from "./openapi.json";
+
+/** A JSON Schema, as far as the description uses it. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  description?: string;
+  format?: string;
+  const?: unknown;
+  enum?: unknown[];
+  default?: unknown;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  additionalProperties?: Schema | boolean;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+}
+
+interface Content {
+  schema?: Schema;
+  examples?: Record<string, { value?: unknown; $ref?: string }>;
+}
+
+interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+}
+
+export interface Answer {
+  $ref?: string;
+  description: string;
+  content?: Record<string, Content>;
+}
+
+interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  parameters?: Parameter[];
+  requestBody?: { description?: string; content: Record<string, Content> };
+  responses: Record<string, Answer>;
+}
+
+interface Description {
+  info: { description: string };
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Operation }>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+const document = description as unknown as Description;
+
+/** What the description says of itself, in Markdown. */
+export const about = document.info.description;
+
+/** The groups of operations, in order. */
+export const { tags } = document;
+
+/** Where a group's page is. */
+export const tagPath = (name: string) => `/docs/reference/${name}`;
+
+/** A group's name as a title. */
+export const tagTitle = (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1);
+
+export interface Place {
+  /** `GET`, or `webhook` for what the gateway sends. */
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
+const asked: Place[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+);
+const sent: Place[] = Object.entries(document.webhooks).map(([path, { post }]) => ({ method: "webhook", path, operation: post }));
+
+/** Every operation with a tag: what is asked first, then what is sent. */
+export const operationsOf = (tag: string): Place[] => [...asked, ...sent].filter(({ operation }) => operation.tags.includes(tag));
+
+/** A value, or what its reference names. */
+export function resolve<Value extends { $ref?: string }>(value: Value): Value {
+  if (value.$ref === undefined) return value;
+  const [section = "", name = ""] = value.$ref.replace("#/components/", "").split("/");
+  return document.components[section]?.[name] as Value;
+}
+
+/** The last part of a reference: `VidCRequest`. */
+export const nameOf = ({ $ref }: Schema): string | undefined => $ref?.slice($ref.lastIndexOf("/") + 1);
+
+/** Alternatives of a schema that are objects of their own; none where it is one. */
+export const variants = (schema: Schema): Schema[] => {
+  const { anyOf, oneOf } = resolve(schema);
+  const all = anyOf ?? oneOf ?? [];
+  return all.length > 0 && all.every((one) => resolve(one).properties !== undefined || variants(one).length > 0) ? all : [];
+};
+
+export interface Field {
+  /** Dotted and indexed: `metadata.style`, `images[].url`. */
+  name: string;
+  schema: Schema;
+  isRequired: boolean;
+}
+
+const maxDepth = 3;
+
+/** The fields of an object, those of objects within it under dotted names. */
+export function fieldsOf(schema: Schema, prefix = "", depth = 0): Field[] {
+  const { properties = {}, required = [] } = resolve(schema);
+  return Object.entries(properties).flatMap(([key, property]) => {
+    const name = prefix + key;
+    const found = resolve(property);
+    const description = property.description ?? found.description ?? found.items?.description;
+    const shown = { ...found, ...(description !== undefined && { description }) };
+    const field = { name, schema: shown, isRequired: required.includes(key) };
+    if (depth >= maxDepth) return [field];
+    const inner = found.items ? resolve(found.items) : found;
+    const below = fieldsOf(inner, found.items ? `${name}[].` : `${name}.`, depth + 1);
+    return [field, ...below];
+  });
+}
+
+const range = (min: number | undefined, max: number | undefined) =>
+  min === undefined && max === undefined ? "" : min === max ? String(min) : max === undefined ? `at least ${min}` : `${min ?? 0}–${max}`;
+
+/** What a value may be, in words: `integer, 1–4`. */
+export function words(schema: Schema): string {
+  const one = resolve(schema);
+  if (one.const !== undefined) return JSON.stringify(one.const);
+  if (one.enum) return one.enum.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(", ");
+  const all = one.anyOf ?? one.oneOf;
+  if (all) return [...new Set(all.map(words))].join(" or ");
+  const type = Array.isArray(one.type) ? one.type.join(" or ") : (one.type ?? "any");
+  if (type === "array")
+    return [`list of ${one.items ? words(one.items) : "any"}`, range(one.minItems, one.maxItems)].filter(Boolean).join(", ");
+  const size = range(one.minLength, one.maxLength);
+  const characters = size && `${size} characters`;
+  const maximum = one.maximum !== undefined && one.maximum >= Number.MAX_SAFE_INTEGER ? undefined : one.maximum;
+  return [type, one.format, characters, range(one.minimum, maximum)].filter(Boolean).join(", ");
+}
+
+/** Examples of a body as JSON text, or as they are where they are text. */
+export const examplesOf = ({ examples = {} }: Content): string[] =>
+  Object.values(examples)
+    .map((example) => resolve(example).value)
+    .filter((value) => value !== undefined)
+    .map((value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2)));

@@ -1,0 +1,49 @@
+/** What programs read: llms.txt (llmstxt.org), robots.txt, the documentation as Markdown. */
+
+import type { ConsoleContext } from "../frame.tsx";
+import { contents } from "./contents.ts";
+import { docs, withBase } from "./docs.ts";
+import { markdown } from "./markdown.ts";
+
+const english: Record<(typeof contents)[number]["name"], string> = { docs_start: "Start", docs_make: "Make", docs_guides: "Guides" };
+
+/** Answers the list of pages for language models, each with its Markdown. */
+export function llmsText(c: ConsoleContext): Response {
+  const { origin } = new URL(c.req.url);
+  const groups = contents.map(({ name, pages }) => {
+    const lines = pages.map((page) => {
+      const { title, description } = docs.find((doc) => doc.name === page)!;
+      return `- [${title}](${origin}/docs/${page}.md): ${description}`;
+    });
+    return `## ${english[name]}\n\n${lines.join("\n")}`;
+  });
+  return c.text(`# Gateway
+
+> One HTTP API for text, images, video, characters and remix. Slow work runs as tasks: submit, wait, download. The price is reserved first, and a failed task costs nothing.
+
+The API begins at ${origin}/v1. Every request carries \`Authorization: Bearer <API key>\`; keys are made at ${origin}/console. Bodies are JSON.
+Errors are \`{"error": {"message", "type", "code", "param", "details"}}\`.
+
+${groups.join("\n\n")}
+
+## Reference
+
+- [OpenAPI 3.1 description](${origin}/openapi.json): every path, body, answer and error, with examples
+- [Models](${origin}/docs/models): fields, prices and typical times of each model; for programs \`GET ${origin}/v1/models\`
+
+## Optional
+
+- [Reference pages](${origin}/docs/reference): the description as pages for people
+- [Agents](${origin}/mcp): the same tools by the Model Context Protocol
+`);
+}
+
+/** Answers which pages search engines may read. Files are signed and short-lived, and the console is for people who are signed in. */
+export const robotsText = (c: ConsoleContext): Response =>
+  c.text("User-agent: *\nAllow: /\nDisallow: /admin\nDisallow: /assets\nDisallow: /characters\nDisallow: /console\nDisallow: /v1\n");
+
+/** A page as Markdown, with this gateway's address in its samples; undefined for unknown names. */
+export function markdownPage(c: ConsoleContext, name: string): Response | undefined {
+  const text = Object.hasOwn(markdown, name) ? markdown[name] : undefined;
+  return text === undefined ? undefined : c.body(withBase(c, text), 200, { "content-type": "text/markdown; charset=utf-8" });
+}

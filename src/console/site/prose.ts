@@ -1,0 +1,24 @@
+/** Sentences of the description as HTML: paragraphs, code and bold, nothing else. */
+
+const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+
+const inline = (text: string) =>
+  escape(text)
+    .replace(/`([^`]+)`/g, "<code>$1</code>")
+    .replace(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>");
+
+/** Text with blank lines between paragraphs. */
+export const paragraphs = (text: string): string =>
+  text
+    .split("\n\n")
+    .map((part) => `<p>${inline(part)}</p>`)
+    .join("");
+
+/** One sentence within a cell. */
+export const sentence = inline;
+
+/** JSON with the colours of code: names, then texts. */
+export const colouredJson = (json: string): string =>
+  escape(json).replace(/&#34;(?:[^&\\]|\\.|&(?!#34;))*&#34;(\s*:)?/g, (text, colon?: string) =>
+    colon === undefined ? `<span class="s">${text}</span>` : `<span class="k">${text.slice(0, -colon.length)}</span>${colon}`,
+  );

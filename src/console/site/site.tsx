@@ -1,0 +1,77 @@
+/** The public pages: landing page, documentation, models, reference, and what programs read of them. */
+
+import { Hono, type MiddlewareHandler } from "hono";
+import { getCookie } from "hono/cookie";
+import gate from "../files/gate.svg";
+import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize, startAuth } from "../frame.tsx";
+import { chooseLanguage, speakerOf } from "../messages.ts";
+import { describeApi } from "./description.ts";
+import { docNamed } from "./docs.ts";
+import { docsPage, writtenPage } from "./docs-page.tsx";
+import { landing } from "./landing.tsx";
+import { modelList, modelPage } from "./models.tsx";
+import { referenceIndex, referencePage } from "./reference.tsx";
+import { llmsText, markdownPage, robotsText } from "./plain.ts";
+
+/** The language. Pages differ by language, theme and deployment: browsers ask again each time. */
+const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+  const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
+  c.set("language", language);
+  c.set("say", speakerOf(language));
+  await next();
+  c.header("cache-control", "no-cache");
+  c.header("vary", "Accept, Accept-Language, Cookie");
+};
+
+/** People who are signed in go to the overview. */
+async function home(c: ConsoleContext): Promise<Response> {
+  if (c.req.header("cookie")?.includes("session_token=")) {
+    startAuth(c);
+    await recognize(c);
+    if (c.get("user") !== undefined) return c.redirect("/console", 303);
+  }
+  return landing(c);
+}
+
+const missing = (c: ConsoleContext) =>
+  docsPage(
+    c,
+    {
+      title: c.var.say("not_found"),
+      description: c.var.say("not_found"),
+      group: c.var.say("docs"),
+      isTranslated: true,
+      sections: [],
+      children: <h1>{c.var.say("not_found")}</h1>,
+    },
+    404,
+  );
+
+/** A page of the documentation by its name, or with `.md` its Markdown. */
+function written(c: ConsoleContext): Response | Promise<Response> {
+  const name = c.req.param("name") ?? "index";
+  if (name.endsWith(".md")) return markdownPage(c, name.slice(0, -".md".length)) ?? missing(c);
+  const doc = name === "index" && c.req.param("name") !== undefined ? undefined : docNamed(c, name);
+  return doc ? writtenPage(c, doc) : missing(c);
+}
+
+/** A trailing slash is the same page. */
+function elsewhere(c: ConsoleContext): Response | Promise<Response> {
+  const { pathname, search } = new URL(c.req.url);
+  return pathname.endsWith("/") ? c.redirect(pathname.replace(/\/+$/, "") + search, 301) : missing(c);
+}
+
+export const site = new Hono<ConsoleEnvironment>()
+  .get("/", publicFrame, home)
+  .get("/favicon.svg", (c) => c.body(gate, 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }))
+  .get("/robots.txt", robotsText)
+  .get("/llms.txt", llmsText)
+  .get("/openapi.json", (c) => describeApi(c.req.raw))
+  .get("/docs/*", publicFrame)
+  .get("/docs", written)
+  .get("/docs/models", modelList)
+  .get("/docs/models/:model", async (c) => (await modelPage(c, c.req.param("model"))) ?? missing(c))
+  .get("/docs/reference", referenceIndex)
+  .get("/docs/reference/:tag", (c) => referencePage(c, c.req.param("tag")) ?? missing(c))
+  .get("/docs/:name", written)
+  .get("/docs/*", elsewhere);

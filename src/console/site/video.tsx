@@ -1,0 +1,17 @@
+/** The video that the sandbox made, with the player of the browser. */
+
+import type { ConsoleContext } from "../frame.tsx";
+import { pathOf } from "../static-files.ts";
+
+export const Video = ({ c }: { c: ConsoleContext }) => (
+  <video
+    controls
+    preload="none"
+    playsinline
+    width={854}
+    height={480}
+    poster={pathOf("waves.webp")}
+    src={pathOf("waves.mp4")}
+    aria-label={c.var.say("site_video")}
+  />
+);

@@ -1,0 +1,223 @@
+/** What wallet objects ask of D1: grants from an account's quota, settled entries in batches, quotas and budgets. Amounts in millionths. */
+
+export interface Budget {
+  amount: number;
+  window: "day" | "month";
+}
+
+/** An account's or a key's row. */
+export interface WalletRow {
+  id: string;
+  /** null is unlimited */
+  quota: number | null;
+  /** Held for open tasks by the D1 ledger alone, from before there were wallet objects, and for accounts what is granted to the object. */
+  reserved: number;
+  used: number;
+  granted: number;
+  /** How many times the object wrote the account's row. */
+  revision: number;
+  budget: Budget | null;
+}
+
+/** A settled task or chat, as D1 keeps it. */
+export interface SettledEntry {
+  taskId: string;
+  keyId: string;
+  kind: string;
+  model: string;
+  held: number;
+  charged: number;
+  outcome: string;
+  /** When it was reserved and settled, milliseconds. */
+  at: number;
+  closedAt: number;
+}
+
+type StoredRow = Omit<WalletRow, "budget"> & { budget: number | null; budgetWindow: Budget["window"] | null };
+
+const columns = "id, quota, reserved, used, granted, revision, budget, budget_window AS budgetWindow";
+const toRow = ({ budget, budgetWindow, ...row }: StoredRow): WalletRow => ({
+  ...row,
+  budget: budget === null || budgetWindow === null ? null : { amount: budget, window: budgetWindow },
+});
+const rowsOf = (result: D1Result | undefined): WalletRow[] => ((result?.results ?? []) as StoredRow[]).map(toRow);
+
+const select = (db: D1Database, ids: string[]) =>
+  db.prepare(`SELECT ${columns} FROM wallet WHERE id IN (SELECT value FROM json_each(?1))`).bind(JSON.stringify(ids));
+
+/** The rows of these accounts and keys; those that do not exist are missing. */
+export const readRows = async (db: D1Database, ids: string[]): Promise<WalletRow[]> => rowsOf(await select(db, ids).run());
+
+/** Whether the object's write took effect, and the account's row after it; undefined when there is no such account. */
+export interface Written {
+  isDone: boolean;
+  row: WalletRow | undefined;
+}
+
+/** A write that takes effect only at the revision that the object knows: a repeat, or one that lands late, changes nothing. */
+async function writeAt(
+  db: D1Database,
+  accountId: string,
+  revision: number,
+  set: string,
+  when: string,
+  values: (number | null)[],
+): Promise<Written> {
+  const [written, read] = await db.batch([
+    db
+      .prepare(`UPDATE wallet SET ${set}, revision = revision + 1 WHERE id = ?1 AND revision = ?2 AND ${when} RETURNING id`)
+      .bind(accountId, revision, ...values),
+    select(db, [accountId]),
+  ]);
+  return { isDone: written!.results.length === 1, row: rowsOf(read)[0] };
+}
+
+/**
+ * Grants the object `missing` at least, and up to `block` where that is at most a tenth of what remains, so that a small quota
+ * stays exact. Not done when less than `missing` remains or the revision is another one.
+ */
+export function grant(db: D1Database, accountId: string, revision: number, missing: number, block: number): Promise<Written> {
+  const left = "(quota - reserved - used)";
+  const amount = `max(CAST(?3 AS INTEGER), iif(quota IS NULL, CAST(?4 AS INTEGER), min(CAST(?4 AS INTEGER), ${left} / 10)))`;
+  return writeAt(
+    db,
+    accountId,
+    revision,
+    `granted = granted + ${amount}, reserved = reserved + ${amount}`,
+    `(quota IS NULL OR ${left} >= ?3)`,
+    [missing, block],
+  );
+}
+
+/** Takes back what the object does not need. */
+export const giveBack = (db: D1Database, accountId: string, revision: number, amount: number): Promise<Written> =>
+  writeAt(db, accountId, revision, "granted = granted - ?3, reserved = reserved - ?3", "granted >= ?3", [amount]);
+
+/** Sets the account's quota and, in the same write, what is granted. Not done when less than what is granted, reserved and used would remain. */
+export const setAccountQuota = (
+  db: D1Database,
+  accountId: string,
+  revision: number,
+  quota: number | null,
+  granted: number,
+): Promise<Written> =>
+  writeAt(
+    db,
+    accountId,
+    revision,
+    "quota = ?3, reserved = reserved - granted + ?4, granted = ?4",
+    "(?3 IS NULL OR ?3 >= reserved - granted + ?4 + used)",
+    [quota, granted],
+  );
+
+/** Makes every earlier write that may still be under way take no effect, and answers the row as it is then. */
+export async function fence(db: D1Database, accountId: string): Promise<WalletRow | undefined> {
+  return rowsOf(await db.prepare(`UPDATE wallet SET revision = revision + 1 WHERE id = ?1 RETURNING ${columns}`).bind(accountId).run())[0];
+}
+
+/** Sets a key's quota. undefined when less than what D1 has used and reserved of it would remain. */
+export const setKeyQuota = async (db: D1Database, keyId: string, quota: number | null): Promise<WalletRow | undefined> =>
+  rowsOf(
+    await db
+      .prepare(`UPDATE wallet SET quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= reserved + used) RETURNING ${columns}`)
+      .bind(keyId, quota)
+      .run(),
+  )[0];
+
+/** Sets the budget of an account or a key; null removes it. */
+export const setBudget = async (db: D1Database, id: string, budget: Budget | null): Promise<WalletRow | undefined> =>
+  rowsOf(
+    await db
+      .prepare(`UPDATE wallet SET budget = ?2, budget_window = ?3 WHERE id = ?1 RETURNING ${columns}`)
+      .bind(id, budget?.amount ?? null, budget?.window ?? null)
+      .run(),
+  )[0];
+
+/** What D1 knows to be charged since `since` (the first millisecond of a day), for the account and for each of its keys. */
+export async function readSpentSince(db: D1Database, accountId: string, since: number): Promise<Map<string, number>> {
+  const { results } = await db
+    .prepare("SELECT key_id AS id, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day >= ?2 GROUP BY 1")
+    .bind(accountId, since)
+    .run<{ id: string; charged: number }>();
+  const spent = new Map(results.map(({ id, charged }) => [id, charged]));
+  return spent.set(
+    accountId,
+    results.reduce((sum, { charged }) => sum + charged, 0),
+  );
+}
+
+const fresh = `fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at) AS (
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8 FROM json_each(?2)
+  WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0 AND step = 'reserve'))`;
+
+/**
+ * Writes settled entries, in one transaction: those that D1 does not have yet, what they were charged from the grant to used,
+ * and the sums by day. A repeat changes nothing. Not done when the row's revision is lower than the object's: the database was
+ * restored. `isGranted` is false for entries that a restored database lost: what was granted for them is not there any more.
+ */
+export async function writeEntries(
+  db: D1Database,
+  accountId: string,
+  revision: number,
+  entries: readonly SettledEntry[],
+  isGranted = true,
+): Promise<{ isDone: boolean; account: WalletRow | undefined; keys: WalletRow[] }> {
+  const rows = JSON.stringify(entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt]));
+  const statement = (sql: string) => db.prepare(`WITH ${fresh} ${sql}`).bind(accountId, rows, revision);
+  // The first statement raises the revision: the others see by that whether it was done.
+  const isDone = "(SELECT revision FROM wallet WHERE id = ?1) > ?3";
+  const results = await db.batch([
+    statement(
+      `UPDATE wallet SET granted = granted - ${isGranted ? "d.charged" : "0"}, reserved = reserved - ${isGranted ? "d.charged" : "0"},
+         used = used + d.charged, reserved_at = max(coalesce(reserved_at, 0), d.at), revision = revision + 1
+       FROM (SELECT coalesce(sum(charged), 0) AS charged, coalesce(max(at), 0) AS at FROM fresh) d
+       WHERE id = ?1 AND revision >= ?3 RETURNING ${columns}`,
+    ),
+    statement(
+      // A Worker from before there were wallet objects may have reserved beside the object for a moment: the key's limit gives way, not the charge.
+      `UPDATE wallet SET used = used + d.charged, reserved_at = max(coalesce(reserved_at, 0), d.at),
+         quota = iif(quota < reserved + used + d.charged, reserved + used + d.charged, quota)
+       FROM (SELECT key_id, sum(charged) AS charged, max(at) AS at FROM fresh GROUP BY 1) d
+       WHERE id = d.key_id AND ${isDone}`,
+    ),
+    statement(
+      `INSERT INTO spending
+       SELECT ?1, at / 86400000 * 86400000, model, key_id, sum(charged), sum(held - charged), sum(outcome = 'completed'), sum(outcome <> 'completed')
+       FROM fresh WHERE ${isDone} GROUP BY 2, 3, 4
+       ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
+         completed = completed + excluded.completed, failed = failed + excluded.failed`,
+    ),
+    statement(
+      `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+       SELECT task_id, 'reserve', ?1, key_id, kind, model, held, charged, outcome, at, closed_at FROM fresh WHERE ${isDone}
+       ON CONFLICT DO NOTHING`,
+    ),
+    select(db, [...new Set(entries.map(({ keyId }) => keyId))]),
+  ]);
+  const [row] = rowsOf(results[0]);
+  return { isDone: row !== undefined, account: row, keys: rowsOf(results.at(-1)) };
+}
+
+/** Brings the row of a restored database to what the object knows, without any grant: entries that it lost can be written after that. */
+export const beginRestore = async (db: D1Database, accountId: string, revision: number, quota: number | null): Promise<void> => {
+  await db
+    .prepare(
+      `UPDATE wallet SET reserved = reserved - granted, granted = 0, revision = max(revision, ?2) + 1,
+         quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + used)) WHERE id = ?1`,
+    )
+    .bind(accountId, revision, quota)
+    .run();
+};
+
+/** Gives the object its grant again once the lost entries are written. */
+export async function endRestore(db: D1Database, accountId: string, granted: number, quota: number | null): Promise<WalletRow | undefined> {
+  return rowsOf(
+    await db
+      .prepare(
+        `UPDATE wallet SET reserved = reserved - granted + ?2, granted = ?2, revision = revision + 1,
+           quota = iif(?3 IS NULL, NULL, max(?3, reserved - granted + ?2 + used)) WHERE id = ?1 RETURNING ${columns}`,
+      )
+      .bind(accountId, granted, quota)
+      .run(),
+  )[0];
+}

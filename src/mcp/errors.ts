@@ -1,0 +1,40 @@
+/** Errors of the HTTP API as sentences for a model: what was wrong, where, what is allowed, and what to do. */
+
+interface ApiError {
+  message: string;
+  code: string;
+  details?: { param: string; message: string; allowed?: unknown }[];
+}
+
+/** What a model should do about an error, beside correcting the fields that it names. */
+const advice: Record<string, string> = {
+  cost_limit_exceeded: "Raise max_cost to at least this price, or choose a cheaper model, fewer images or a shorter duration.",
+  insufficient_quota: "Nothing was charged. The tool balance shows what is left, the tool estimate what a request costs.",
+  budget_exceeded: "Nothing was charged. The API key's budget for this time is used up.",
+  key_scope: "The API key may not be used for this. Use another model or kind, or ask the user for another key.",
+  task_not_found: "Use a task_id that a tool returned; list_tasks shows the account's tasks.",
+  model_not_found: "The tool list_models shows the models.",
+  model_not_available: "The tool list_models shows the models that are available.",
+  content_policy_violation: "Nothing was charged. Change the prompt.",
+  task_already_final: "It cannot be cancelled any more. The tool get_task shows its result.",
+  idempotency_conflict: "Give the argument variation another value.",
+};
+
+/** The message for an error answer of any family of the API. `retryAfter` is the answer's header, in seconds. */
+export function describeError(body: unknown, retryAfter: string | null): string {
+  const { error, message } = body as { error?: ApiError; message?: string };
+  if (!error) return message ?? "The gateway answered with an error.";
+  const fields = (error.details ?? []).map((detail) => {
+    const allowed = detail.allowed === undefined ? "" : ` (allowed: ${JSON.stringify(detail.allowed)})`;
+    return `- ${toArgument(detail.param)}: ${detail.message}${allowed}`;
+  });
+  return [
+    `${error.code}: ${toArgument(error.message)}`,
+    ...fields,
+    ...(error.code in advice ? [advice[error.code]!] : []),
+    ...(retryAfter === null ? [] : [`Try again in ${retryAfter} seconds.`]),
+  ].join("\n");
+}
+
+/** A remix's source stands in the API's path as `video_id`, and is an argument of a tool as `task_id`. */
+const toArgument = (text: string) => text.replace(/^video_id\b/, "task_id");

@@ -1,0 +1,94 @@
+/** The models as `/v1/models` lists them, and one input schema for all models that a tool can name. */
+
+import { BoundedCache } from "../bounded-cache.ts";
+import { sha256Hex } from "../ids.ts";
+import type { ApiClient } from "./api-client.ts";
+
+export interface Schema {
+  properties?: Record<string, Schema>;
+  required?: string[];
+  [keyword: string]: unknown;
+}
+
+export interface ModelEntry {
+  id: string;
+  kind: "chat" | "image" | "video";
+  aliases: string[];
+  parameters: Schema;
+  actions?: { character?: Schema; remix?: Schema };
+  price: Record<string, number>;
+}
+
+export type Action = "image" | "video" | "remix" | "character";
+
+/** Deleted keys are refused within ten seconds, as everywhere. */
+const knownMs = 10_000;
+const known = new BoundedCache<{ list: List; until: number }>(1024 * 1024);
+/** The newest list: callers who get the same one share it. */
+let newest: List | undefined;
+
+interface List {
+  etag: string | null;
+  models: ModelEntry[];
+}
+
+/**
+ * The models that the caller may use, or the gateway's refusal of the caller: 401 without a good key, 429, 503. Asked again after ten
+ * seconds.
+ */
+export async function readModels(client: ApiClient, authorization: string | null): Promise<ModelEntry[] | Response> {
+  const key = await sha256Hex(authorization ?? "");
+  const kept = known.get(key);
+  if (kept && kept.until > Date.now()) return kept.list.models;
+  const response = await client.send("/v1/models");
+  if (!response.ok) return response;
+  const etag = response.headers.get("etag");
+  const { data } = await response.json<{ data: ModelEntry[] }>();
+  if (!newest || newest.etag !== etag) newest = { etag, models: data };
+  known.set(key, { list: newest, until: Date.now() + knownMs }, 100);
+  return newest.models;
+}
+
+const schemaFor = (model: ModelEntry, action: Action): Schema | undefined =>
+  action === "remix" || action === "character" ? model.actions?.[action] : model.kind === action ? model.parameters : undefined;
+
+/** The model of a name or alias. */
+export const modelNamed = (models: ModelEntry[], name: unknown) =>
+  models.find(({ id, aliases }) => id === name || aliases.includes(name as string));
+
+/**
+ * The properties of an action's body for all models together. Where models differ, a property has one form for each group of
+ * models, which its description names: language models ignore conditions between properties.
+ */
+export function mergedProperties(models: ModelEntry[], action: Action): { properties: Record<string, Schema>; required: string[] } {
+  const able = models.map((model) => ({ id: model.id, schema: schemaFor(model, action) })).filter(hasSchema);
+  const names = [...new Set(able.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))].filter((name) => name !== "model");
+  const properties = names.map((name) => {
+    const forms = new Map<string, string[]>();
+    for (const { id, schema } of able) {
+      const form = schema.properties?.[name] && JSON.stringify(schema.properties[name]);
+      if (form) forms.set(form, [...(forms.get(form) ?? []), id]);
+    }
+    const [[form, ids] = ["{}", []]] = forms;
+    return [name, ids.length === able.length ? (JSON.parse(form) as Schema) : eachForm(forms)] as const;
+  });
+  return {
+    properties: {
+      model: { type: "string", enum: able.flatMap(({ schema }) => schema.properties?.["model"]?.["enum"] ?? []) },
+      ...Object.fromEntries(properties),
+    },
+    required: names.filter((name) => able.every(({ schema }) => schema.required?.includes(name))),
+  };
+}
+
+const hasSchema = (model: { id: string; schema: Schema | undefined }): model is { id: string; schema: Schema } =>
+  model.schema !== undefined;
+
+/** One property in its forms, each with the models that take it. */
+function eachForm(byText: Map<string, string[]>): Schema {
+  const forms = [...byText].map(([text, models]) => {
+    const { description, ...form } = JSON.parse(text) as Schema;
+    return { description: `${models.join(", ")}${typeof description === "string" ? `: ${description}` : ""}`, ...form };
+  });
+  return forms.length === 1 ? forms[0]! : { anyOf: forms };
+}

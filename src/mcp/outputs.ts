@@ -1,0 +1,57 @@
+/** The shapes of what tools answer, as JSON Schema. They name what is always there and what agents read; more fields may come. */
+
+const object = (properties: object, required: string[] = Object.keys(properties)) => ({ type: "object" as const, properties, required });
+const text = { type: "string" };
+const number = { type: "number" };
+const list = (items: object) => ({ type: "array", items });
+
+const record = object(
+  {
+    task_id: text,
+    status: { type: "string", enum: ["queued", "in_progress", "completed", "failed"] },
+    progress: { type: "integer", minimum: 0, maximum: 100 },
+    model: text,
+    created_at: { type: "integer", description: "Unix seconds" },
+    completed_at: { type: "integer", description: "Unix seconds" },
+    estimated_time: { type: "integer", description: "Seconds still expected" },
+    expires_at: { type: "integer", description: "When the links expire, Unix seconds" },
+    reference: text,
+    metadata: { type: "object", description: "The resolved parameters" },
+    cost: object({ reserved: number, charged: number, returned: number }, ["reserved"]),
+    result: {
+      type: "object",
+      description: "When completed",
+      properties: {
+        images: list(object({ url: list(text) })),
+        videos: list(object({ url: list(text), thumbnail: text, duration: number, size: text }, ["url"])),
+        data: object({ characters: list(object({ id: text, username: text, display_name: text, profile_picture_url: text })) }),
+      },
+    },
+    error: object({ code: text, message: text }),
+  },
+  ["task_id", "status", "progress", "model", "created_at", "metadata", "cost"],
+);
+
+const balance = {
+  success: { type: "boolean" },
+  remain_balance: { type: "number", description: "-1 when unlimited" },
+  used_balance: number,
+  unlimited_quota: { type: "boolean" },
+};
+
+export const outputs = {
+  task: record,
+  tasks: object({ data: list(record), has_more: { type: "boolean" } }),
+  models: object({
+    data: list(object({ id: text, kind: text, aliases: list(text), parameters: { type: "object" }, price: { type: "object" } })),
+  }),
+  estimate: object({
+    kind: text,
+    model: text,
+    price: number,
+    remaining_after: { type: "number", description: "-1 when unlimited" },
+    estimated_time: number,
+    metadata: { type: "object" },
+  }),
+  balance: object({ ...balance, account: object(balance) }),
+};

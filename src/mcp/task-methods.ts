@@ -1,0 +1,75 @@
+/** The tasks extension of the protocol (SEP-2663): a generation is a task there as it is one here, by the same id. */
+
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ClientCapabilities,
+  type Server,
+} from "@modelcontextprotocol/server";
+import * as z from "zod/mini";
+import { ApiRefusal } from "./api-client.ts";
+import { isFinal, type TaskData, taskResult } from "./results.ts";
+import type { Caller } from "./context.ts";
+
+export const tasksExtension = "io.modelcontextprotocol/tasks";
+
+/** How long a record is kept at least, from its creation on. */
+const ttlMs = 7 * 86_400_000;
+const pollIntervalMs = 3_000;
+
+/** Whether the client declared, for this request, that it takes a task in place of a result. */
+export function wantsTask(envelope: object | undefined): boolean {
+  const capabilities = (envelope as Record<string, ClientCapabilities> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
+  const extensions = capabilities?.extensions;
+  return extensions !== undefined && Object.hasOwn(extensions, tasksExtension);
+}
+
+const statuses = { queued: "working", in_progress: "working", completed: "completed", failed: "completed" };
+
+/** A task as the extension shows it. One that failed has completed there, with a result that is an error. */
+export function protocolTask({ id, status, progress, created_at, completed_at, error }: TaskData) {
+  const at = (seconds: number) => new Date(seconds * 1000).toISOString();
+  return {
+    taskId: id,
+    status: error?.code === "cancelled" ? "cancelled" : statuses[status],
+    statusMessage: error?.message ?? `${status}, ${progress} %`,
+    createdAt: at(created_at),
+    lastUpdatedAt: completed_at === undefined ? new Date().toISOString() : at(completed_at),
+    ttlMs,
+    pollIntervalMs,
+  };
+}
+
+const params = z.looseObject({ taskId: z.string() });
+
+/** Answers `tasks/get`, `tasks/cancel` and `tasks/update` with the API's own tasks. */
+export function addTaskMethods(server: Server, { client }: Caller): void {
+  const ask = async (taskId: string, rest: string, method?: "POST") => {
+    try {
+      return (await client.ask<{ data: TaskData }>(`/v1/tasks/${encodeURIComponent(taskId)}${rest}`, { ...(method && { method }) })).body
+        .data;
+    } catch (error) {
+      if (error instanceof ApiRefusal) throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message);
+      throw error;
+    }
+  };
+  server.setRequestHandler("tasks/get", { params }, async ({ taskId }) => {
+    const data = await ask(taskId, "");
+    const task = protocolTask(data);
+    return {
+      ...task,
+      ...(isFinal(data) && task.status === "completed" && { result: { resultType: "complete", ...(await taskResult(client, data)) } }),
+    };
+  });
+  server.setRequestHandler("tasks/cancel", { params }, async ({ taskId }) => {
+    // In the extension, cancelling a task that has ended changes nothing and is not an error.
+    if (!isFinal(await ask(taskId, ""))) await ask(taskId, "/cancel", "POST");
+    return {};
+  });
+  // Tasks of the gateway ask for no input, so there is none to take.
+  server.setRequestHandler("tasks/update", { params }, async ({ taskId }) => {
+    await ask(taskId, "");
+    return {};
+  });
+}

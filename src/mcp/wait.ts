@@ -1,0 +1,25 @@
+/** Waits for a task and reports its progress on the way. */
+
+import { isFinal, type TaskData } from "./results.ts";
+import type { Context } from "./context.ts";
+
+/** The longest wait of one tool call: clients of the official SDKs give up after 60 seconds. */
+export const maxWaitSeconds = 50;
+/** How often a client that asked for progress hears of it. */
+const reportSeconds = 3;
+
+/** The task when it is final, or as it is after `seconds`. Throws `ApiRefusal` when there is no such task. */
+export async function waitFor(taskId: string, seconds: number, { client, report, isCancelled }: Context): Promise<TaskData> {
+  const until = Date.now() + seconds * 1000;
+  let last = -1;
+  for (;;) {
+    const left = Math.ceil((until - Date.now()) / 1000);
+    const wait = Math.min(left, report ? reportSeconds : maxWaitSeconds);
+    const query = wait > 0 && !(report && last === -1) ? `?wait=${wait}` : "";
+    const { data } = (await client.ask<{ data: TaskData }>(`/v1/tasks/${encodeURIComponent(taskId)}${query}`)).body;
+    if (isFinal(data) || left <= 0 || isCancelled()) return data;
+    // The protocol wants each report to be higher than the one before.
+    if (report && data.progress > last) await report(data.progress, `${data.metadata.kind}: ${data.status}, ${data.progress} %`);
+    last = Math.max(last, data.progress);
+  }
+}

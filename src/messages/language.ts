@@ -1,0 +1,23 @@
+/** The languages of sentences, and which of them a caller wants. */
+
+const languages = ["en", "zh", "ko", "ja"] as const;
+export type Language = (typeof languages)[number];
+
+const isLanguage = (text: string): text is Language => languages.includes(text as Language);
+
+/** `?language=`, else the best of `Accept-Language`, else English. */
+export function chooseLanguage(query: string | undefined, acceptLanguage: string | undefined): Language {
+  if (query !== undefined && isLanguage(query)) return query;
+  if (!acceptLanguage) return "en";
+  const ranked = acceptLanguage
+    .slice(0, 500)
+    .split(",")
+    .map((item) => {
+      const [tag = "", ...parameters] = item.trim().toLowerCase().split(";");
+      const q = parameters.find((parameter) => parameter.trim().startsWith("q="));
+      return { language: tag.split("-")[0]!, weight: q ? Number(q.trim().slice(2)) || 0 : 1 };
+    })
+    .filter(({ language, weight }) => weight > 0 && isLanguage(language))
+    .sort((a, b) => b.weight - a.weight);
+  return (ranked[0]?.language as Language | undefined) ?? "en";
+}

@@ -1,0 +1,23 @@
+/** Server-sent events: the data of one stream becomes the text of another. */
+
+/** Puts `onData`'s text in the place of each event with one data line. Comments, which keep connections alive, pass. */
+export function translateEvents(onData: (data: string) => string): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let rest = "";
+  const translate = (line: string) => {
+    if (line.startsWith("data:")) return onData(line.slice(5).trim());
+    return line.startsWith(":") ? `${line}\n\n` : "";
+  };
+  return new TransformStream({
+    transform(bytes, controller) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/);
+      rest = lines.pop() ?? "";
+      const text = lines.map(translate).join("");
+      if (text) controller.enqueue(encoder.encode(text));
+    },
+    flush(controller) {
+      controller.enqueue(encoder.encode(translate(rest)));
+    },
+  });
+}

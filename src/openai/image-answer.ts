@@ -1,0 +1,41 @@
+/** `{created, data, usage}`: with URLs, or with the files in Base64, which are streamed: four large ones are more than an isolate should hold. */
+
+import { openFile } from "./ask.ts";
+import { Base64 } from "./base64.ts";
+import type { AppContext } from "./paths.ts";
+
+/** Images are paid by the piece: no tokens are counted. */
+const usage = {
+  total_tokens: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  input_tokens_details: { text_tokens: 0, image_tokens: 0 },
+};
+
+export async function answerImages(
+  c: AppContext,
+  { created, urls }: { created: number; urls: string[] },
+  format: "url" | "b64_json",
+): Promise<Response> {
+  if (format === "url") return c.json({ created, data: urls.map((url) => ({ url })), usage });
+  // Opened before the answer begins: a missing file is still an error, and the gateway's API is at hand until then alone.
+  const files = await Promise.all(urls.map((url) => openFile(c, url)));
+  const { readable, writable } = new IdentityTransformStream();
+  const writer = writable.getWriter();
+  const encoder = new TextEncoder();
+  const write = (text: string) => writer.write(encoder.encode(text));
+  const run = async () => {
+    await write(`{"created":${created},"data":[`);
+    for (const [at, file] of files.entries()) {
+      await write(`${at > 0 ? "," : ""}{"b64_json":"`);
+      const text = new Base64();
+      for await (const bytes of file.body ?? []) await write(text.push(bytes));
+      await write(`${text.end()}"}`);
+    }
+    await write(`],"usage":${JSON.stringify(usage)}}`);
+    await writer.close();
+  };
+  // A caller who has gone takes no more, and a file that breaks off must not look whole.
+  c.executionCtx.waitUntil(run().catch((error: unknown) => writer.abort(error).catch(() => undefined)));
+  return c.body(readable, 200, { "content-type": "application/json" });
+}

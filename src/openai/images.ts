@@ -1,0 +1,153 @@
+/** `images/generations` and `images/edits`: submits, waits until the images are there, and answers with their URLs or their bytes. */
+
+import { imagePixels } from "../catalog/fields.ts";
+import { type NamedModel, resolveModel } from "./aliases.ts";
+import { ask } from "./ask.ts";
+import { refuseField, renameField } from "./errors.ts";
+import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
+import { answerImages } from "./image-answer.ts";
+import { once } from "./once.ts";
+import type { AppContext } from "./paths.ts";
+import { awaitTask, tellDropped } from "./task.ts";
+
+const submissions = "/v1/images/generations";
+
+/** By pixels, as OpenAI names sizes, the ratio with these reference pixels. */
+const ratios = new Map(Object.entries(imagePixels).map(([ratio, [width, height]]) => [`${width}x${height}`, ratio]));
+const qualities: Record<string, string> = {
+  standard: "standard",
+  hd: "hd",
+  low: "standard",
+  medium: "standard",
+  auto: "standard",
+  high: "hd",
+};
+/** Fields that say how something is made and change no price: they are taken and named in `x-dropped-params`. */
+const dropped = new Set(["user", "style", "moderation", "safety_identifier", "input_fidelity"]);
+/** What else OpenAI takes, with the values that ask for nothing. */
+const neutral: Record<string, unknown[]> = {
+  background: ["auto", "opaque"],
+  output_format: ["png"],
+  output_compression: [100],
+  partial_images: [0],
+  stream: [false],
+  mask: [],
+};
+
+/** What was asked for, beside the submission. */
+interface Asked {
+  body: Fields;
+  format: "url" | "b64_json";
+}
+
+/** Reads a request's fields into a submission's. Throws 400. */
+function toSubmission(c: AppContext, fields: Fields): Asked {
+  const word = (name: string, words: readonly string[]) => {
+    const value = fields[name];
+    if (value !== undefined && !(typeof value === "string" && words.includes(value)))
+      throw refuseField(c, name, "not_one_of", { allowed: words.join(", ") });
+    return value;
+  };
+  for (const [name, values] of Object.entries(neutral))
+    if (fields[name] !== undefined && !values.includes(fields[name])) throw refuseField(c, name, "not_supported");
+  const model = named(c, fields);
+  const size = word("size", [...ratios.keys(), "auto"]);
+  const quality = word("quality", Object.keys(qualities));
+  const format = word("response_format", ["url", "b64_json"]);
+  const reference = c.req.header("x-client-request-id");
+  return {
+    body: {
+      model: model.model,
+      prompt: fields["prompt"],
+      n: fields["n"],
+      ...(size !== undefined && size !== "auto" && { size: ratios.get(size) }),
+      ...(quality !== undefined && { quality: qualities[quality] }),
+      ...(model.isAlias && { requested_model: model.asked }),
+      ...(reference !== undefined && { reference }),
+      ...("max_cost" in fields && { max_cost: fields["max_cost"] }),
+    },
+    format: (format ?? (/^(?:chatgpt|gpt)-image-/.test(model.asked) ? "b64_json" : "url")) as Asked["format"],
+  };
+}
+
+/** Which model is meant; OpenAI's own default where none is named. */
+function named(c: AppContext, { model = "dall-e-3" }: Fields): NamedModel {
+  if (typeof model !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
+  return resolveModel(c.env, model);
+}
+
+const rename = renameField((param) => (param === "reference" ? "X-Client-Request-Id" : param));
+
+const isTaken = (name: string) => dropped.has(name);
+
+export async function generateImages(c: AppContext): Promise<Response> {
+  const fields = await readFields(c);
+  const { body, format } = toSubmission(c, fields);
+  tellDropped(c, Object.keys(fields).filter(isTaken));
+  const made = await once(c, JSON.stringify(body), (headers) => submit(c, body, headers));
+  return answerImages(c, made, format);
+}
+
+/** OpenAI's edits are generations from images. */
+export async function editImages(c: AppContext): Promise<Response> {
+  if (isForm(c)) return editForm(c);
+  const { images, image, ...fields } = await readFields(c);
+  const { body, format } = toSubmission(c, fields);
+  const all = { ...body, images: readPictures(c, images ?? image) };
+  tellDropped(c, Object.keys(fields).filter(isTaken));
+  const made = await once(c, JSON.stringify(all), (headers) => submit(c, all, headers));
+  return answerImages(c, made, format);
+}
+
+const submit = async (c: AppContext, body: object, headers: Record<string, string>) =>
+  awaitImages(c, await ask(c, submissions, { body, headers }).catch(rename));
+
+async function editForm(c: AppContext): Promise<Response> {
+  let format: Asked["format"] = "url";
+  const made = await once(c, formIdentity(c), async (headers) => {
+    const sent = await sendForm(c, {
+      path: submissions,
+      headers,
+      isPicture: (name) => name === "image",
+      toBody(fields, pictures) {
+        if (pictures === 0) throw refuseField(c, "image", "required");
+        const asked = toSubmission(c, withNumbers(fields));
+        format = asked.format;
+        tellDropped(c, Object.keys(fields).filter(isTaken));
+        return asked.body;
+      },
+    }).catch(rename);
+    return awaitImages(c, sent);
+  });
+  return answerImages(c, made, format);
+}
+
+/** `[{image_url}]`, or the texts themselves. There are no files to name by id. */
+function readPictures(c: AppContext, given: unknown): string[] {
+  const list = Array.isArray(given) ? given : given === undefined ? [] : [given];
+  if (list.length === 0) throw refuseField(c, "images", "required");
+  return list.map((item: unknown, at) => {
+    const url: unknown = typeof item === "object" && item !== null && "image_url" in item ? item.image_url : item;
+    if (typeof url !== "string") throw refuseField(c, `images[${at}]`, "not_supported");
+    return url;
+  });
+}
+
+/** A form has texts alone. */
+const withNumbers = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      ["n", "output_compression", "partial_images", "max_cost"].includes(name) && /^\d+(?:\.\d+)?$/.test(String(value))
+        ? Number(value)
+        : value === "false" && name === "stream"
+          ? false
+          : value,
+    ]),
+  );
+
+async function awaitImages(c: AppContext, sent: Response) {
+  const { id } = await sent.json<{ id: string }>();
+  const task = await awaitTask(c, id);
+  return { created: task.created_at, urls: (task.result?.images ?? []).flatMap(({ url }) => url) };
+}

@@ -1,0 +1,85 @@
+/** The sentences that only OpenAI's paths say, in the four languages; whatever the gateway itself says comes from there. */
+
+import { type Language, t } from "../messages/index.ts";
+
+const sentences = {
+  invalid_url: {
+    en: "Invalid URL ({method} {path})",
+    zh: "无效的 URL（{method} {path}）",
+    ko: "잘못된 URL입니다 ({method} {path})",
+    ja: "無効な URL です（{method} {path}）",
+  },
+  server_error: {
+    en: "The server had an error while processing your request.",
+    zh: "服务器处理请求时出错。",
+    ko: "요청을 처리하는 중 서버 오류가 발생했습니다.",
+    ja: "リクエストの処理中にサーバーエラーが発生しました。",
+  },
+  bad_form: {
+    en: "The request body must be a complete multipart form.",
+    zh: "请求体必须是完整的 multipart 表单。",
+    ko: "요청 본문은 완전한 multipart 양식이어야 합니다.",
+    ja: "リクエスト本文は完全な multipart フォームでなければなりません。",
+  },
+  form_too_large: {
+    en: "The form is too large: at most 16 MB in all, 10 MiB a file.",
+    zh: "表单过大：总计最多 16 MB，每个文件最多 10 MiB。",
+    ko: "양식이 너무 큽니다: 전체 최대 16 MB, 파일당 최대 10 MiB입니다.",
+    ja: "フォームが大きすぎます。全体で 16 MB、ファイルごとに 10 MiB までです。",
+  },
+  not_ready: {
+    en: "The work is not finished yet and goes on as {task}. Repeat the request to wait for it, or ask GET /v1/tasks/{task}.",
+    zh: "任务尚未完成，正以 {task} 继续进行。请重复该请求以继续等待，或查询 GET /v1/tasks/{task}。",
+    ko: "작업이 아직 끝나지 않았으며 {task}(으)로 계속됩니다. 요청을 다시 보내 기다리거나 GET /v1/tasks/{task}로 조회하세요.",
+    ja: "処理はまだ終わっておらず、{task} として続いています。同じリクエストを繰り返して待つか、GET /v1/tasks/{task} で確認してください。",
+  },
+  not_supported: {
+    en: "is not supported",
+    zh: "不受支持",
+    ko: "지원되지 않습니다",
+    ja: "はサポートされていません",
+  },
+  model_first: {
+    en: "must come before the file in the form",
+    zh: "在表单中必须位于文件之前",
+    ko: "양식에서 파일보다 앞에 있어야 합니다",
+    ja: "はフォームの中でファイルより前になければなりません",
+  },
+  video_not_found: {
+    en: "The video does not exist.",
+    zh: "视频不存在。",
+    ko: "동영상이 존재하지 않습니다.",
+    ja: "動画は存在しません。",
+  },
+  video_not_ready: {
+    en: "The video is not ready. Ask GET /videos/{task} for its status.",
+    zh: "视频尚未就绪。请通过 GET /videos/{task} 查询状态。",
+    ko: "동영상이 아직 준비되지 않았습니다. GET /videos/{task}로 상태를 조회하세요.",
+    ja: "動画はまだ準備できていません。GET /videos/{task} で状態を確認してください。",
+  },
+  no_variant: {
+    en: "This video has no such file.",
+    zh: "该视频没有此文件。",
+    ko: "이 동영상에는 해당 파일이 없습니다.",
+    ja: "この動画にはそのファイルはありません。",
+  },
+  character_not_found: {
+    en: "The character does not exist.",
+    zh: "角色不存在。",
+    ko: "캐릭터가 존재하지 않습니다.",
+    ja: "キャラクターは存在しません。",
+  },
+} satisfies Record<string, Record<Language, string>>;
+
+export type Sentence = keyof typeof sentences;
+type Values = Record<string, string | number>;
+
+/** A sentence of these paths, or one of the gateway's own, its `{placeholders}` filled. */
+export function say(language: Language, key: string, values: Values = {}): string {
+  const own = sentences[key as Sentence] as Record<Language, string> | undefined;
+  return own ? own[language].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)) : t(language, key, values);
+}
+
+/** What is wrong with a field, as the gateway says it. */
+export const sayViolation = (language: Language, param: string, rule: string, values: Values = {}) =>
+  t(language, "violated", { param, reason: say(language, rule, values) });

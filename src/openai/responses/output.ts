@@ -1,0 +1,120 @@
+/** Builds a response's output items from a chat's answer, whole or in pieces, and the streaming events on the way. */
+
+import type { Fields } from "../form.ts";
+import { isFields } from "./request.ts";
+
+/** An event without its `sequence_number`. */
+export type Event = { type: string } & Fields;
+
+const newId = (prefix: string) => `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
+
+/** Which part of a message some text belongs to, and what its events are called. */
+const parts = {
+  text: {
+    part: (text: string) => ({ type: "output_text", annotations: [], logprobs: [], text }),
+    event: "response.output_text",
+    more: { logprobs: [] },
+  },
+  refusal: { part: (refusal: string) => ({ type: "refusal", refusal }), event: "response.refusal", more: {} },
+  reasoning: { part: (text: string) => ({ type: "reasoning_text", text }), event: "response.reasoning_text", more: {} },
+} as const;
+type PartKind = keyof typeof parts;
+
+type Open =
+  | { kind: PartKind; item: Fields & { content: Fields[] }; text: string }
+  | { kind: "call"; item: Fields; index: unknown; isCustom: boolean; text: string };
+
+/** The items made so far. Each method returns the events that its piece causes, in OpenAI's order. */
+export class Output {
+  readonly items: Fields[] = [];
+  #open: Open | undefined;
+
+  /** A chat's `delta`, or the whole `message`. */
+  add(delta: Fields): Event[] {
+    const text = (name: string) => (typeof delta[name] === "string" ? delta[name] : "");
+    const calls = Array.isArray(delta["tool_calls"]) ? delta["tool_calls"].filter(isFields) : [];
+    return [
+      ...this.#addText("reasoning", text("reasoning_content")),
+      ...this.#addText("text", text("content")),
+      ...this.#addText("refusal", text("refusal")),
+      ...calls.flatMap((call, at) => this.#addCall(call, call["index"] ?? at)),
+    ];
+  }
+
+  /** Ends the item that is open; nothing follows. `status` is that of an item which the answer's end cut off. */
+  end(status: "completed" | "incomplete" = "completed"): Event[] {
+    return this.#close(status);
+  }
+
+  get #at() {
+    return { item_id: this.#open!.item["id"], output_index: this.items.length - 1 };
+  }
+
+  #begin(open: Open): Event {
+    this.#open = open;
+    this.items.push(open.item);
+    return { type: "response.output_item.added", output_index: this.items.length - 1, item: { ...open.item } };
+  }
+
+  #addText(kind: PartKind, delta: string): Event[] {
+    if (delta === "") return [];
+    const events: Event[] = [];
+    const { part, event, more } = parts[kind];
+    if (this.#open?.kind !== kind) {
+      events.push(...this.#close());
+      const id = newId(kind === "reasoning" ? "rs" : "msg");
+      const item =
+        kind === "reasoning"
+          ? { id, type: "reasoning", status: "in_progress", summary: [], content: [] }
+          : { id, type: "message", status: "in_progress", role: "assistant", content: [] };
+      events.push(this.#begin({ kind, item, text: "" }));
+      events.push({ type: "response.content_part.added", ...this.#at, content_index: 0, part: part("") });
+    }
+    const open = this.#open!;
+    open.text += delta;
+    return [...events, { type: `${event}.delta`, ...this.#at, content_index: 0, delta, ...more }];
+  }
+
+  #addCall(call: Fields, index: unknown): Event[] {
+    const made = isFields(call["function"]) ? call["function"] : isFields(call["custom"]) ? call["custom"] : {};
+    const isCustom = call["type"] === "custom" || isFields(call["custom"]);
+    const events: Event[] = [];
+    if (this.#open?.kind !== "call" || this.#open.index !== index) {
+      events.push(...this.#close());
+      const common = { status: "in_progress", call_id: call["id"] ?? newId("call"), name: made["name"] ?? "" };
+      const item = isCustom
+        ? { id: newId("ctc"), type: "custom_tool_call", ...common, input: "" }
+        : { id: newId("fc"), type: "function_call", ...common, arguments: "" };
+      events.push(this.#begin({ kind: "call", item, index, isCustom, text: "" }));
+    }
+    const delta = made[isCustom ? "input" : "arguments"];
+    if (typeof delta !== "string" || delta === "") return events;
+    this.#open!.text += delta;
+    const type = isCustom ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta";
+    return [...events, { type, ...this.#at, delta }];
+  }
+
+  #close(status: "completed" | "incomplete" = "completed"): Event[] {
+    const open = this.#open;
+    if (!open) return [];
+    const events: Event[] = [];
+    const { item, text } = open;
+    item["status"] = status;
+    if (open.kind === "call") {
+      const field = open.isCustom ? "input" : "arguments";
+      item[field] = text;
+      const type = open.isCustom ? "response.custom_tool_call_input.done" : "response.function_call_arguments.done";
+      events.push({ type, ...this.#at, ...(!open.isCustom && { name: item["name"] }), [field]: text });
+    } else {
+      const { part, event, more } = parts[open.kind];
+      const whole = part(text);
+      open.item.content.push(whole);
+      const named = open.kind === "refusal" ? { refusal: text } : { text };
+      events.push({ type: `${event}.done`, ...this.#at, content_index: 0, ...named, ...more });
+      events.push({ type: "response.content_part.done", ...this.#at, content_index: 0, part: whole });
+    }
+    events.push({ type: "response.output_item.done", output_index: this.items.length - 1, item: { ...item } });
+    this.#open = undefined;
+    return events;
+  }
+}

@@ -1,0 +1,76 @@
+/** OpenAI's `response` object, from the request it answers and what has come of it. */
+
+import type { Fields } from "../form.ts";
+import { isFields } from "./request.ts";
+
+type Status = "in_progress" | "completed" | "incomplete" | "failed";
+
+/** What a response is made of. */
+export interface Outcome {
+  status: Status;
+  output: Fields[];
+  usage?: unknown;
+  /** Why it is incomplete. */
+  reason?: string;
+  error?: { code: string; message: string };
+}
+
+/** What all states of one response share: its id, when it began, and the request's fields that are shown again. */
+export function newResponse(fields: Fields, model: string) {
+  const id = `resp_${crypto.randomUUID().replaceAll("-", "")}`;
+  const createdAt = Math.floor(Date.now() / 1000);
+  const { text, reasoning } = fields;
+  return ({ status, output, usage, reason, error }: Outcome) => ({
+    id,
+    object: "response",
+    created_at: createdAt,
+    status,
+    background: false,
+    completed_at: status === "completed" ? Math.floor(Date.now() / 1000) : null,
+    error: error ?? null,
+    incomplete_details: reason === undefined ? null : { reason },
+    instructions: fields["instructions"] ?? null,
+    max_output_tokens: fields["max_output_tokens"] ?? null,
+    max_tool_calls: null,
+    model,
+    output,
+    parallel_tool_calls: fields["parallel_tool_calls"] ?? true,
+    previous_response_id: null,
+    prompt_cache_key: fields["prompt_cache_key"] ?? null,
+    reasoning: { effort: isFields(reasoning) ? (reasoning["effort"] ?? null) : null, summary: null },
+    safety_identifier: fields["safety_identifier"] ?? null,
+    service_tier: "default",
+    // Nothing is kept, whatever was asked for.
+    store: false,
+    temperature: fields["temperature"] ?? 1,
+    text: {
+      format: isFields(text) && isFields(text["format"]) ? text["format"] : { type: "text" },
+      verbosity: isFields(text) ? (text["verbosity"] ?? "medium") : "medium",
+    },
+    tool_choice: fields["tool_choice"] ?? "auto",
+    tools: fields["tools"] ?? [],
+    top_logprobs: 0,
+    top_p: fields["top_p"] ?? 1,
+    truncation: "disabled",
+    usage: isFields(usage) ? toUsage(usage) : null,
+    user: fields["user"] ?? null,
+    metadata: fields["metadata"] ?? {},
+  });
+}
+
+const count = (value: unknown) => (typeof value === "number" ? value : 0);
+const detail = (usage: Fields, of: string, name: string) => (isFields(usage[of]) ? count(usage[of][name]) : 0);
+
+const toUsage = (usage: Fields) => ({
+  input_tokens: count(usage["prompt_tokens"]),
+  input_tokens_details: { cached_tokens: detail(usage, "prompt_tokens_details", "cached_tokens") },
+  output_tokens: count(usage["completion_tokens"]),
+  output_tokens_details: { reasoning_tokens: detail(usage, "completion_tokens_details", "reasoning_tokens") },
+  total_tokens: count(usage["total_tokens"]),
+});
+
+/** How an answer ended, by the chat's `finish_reason`. */
+export function toEnd(finish: unknown): { status: "completed" | "incomplete"; reason?: string } {
+  if (finish === "length") return { status: "incomplete", reason: "max_output_tokens" };
+  return finish === "content_filter" ? { status: "incomplete", reason: "content_filter" } : { status: "completed" };
+}

@@ -1,0 +1,97 @@
+/** `responses`: a chat in OpenAI's newer form, answered whole or as its streaming events. Nothing is kept. */
+
+import { resolveModel } from "../aliases.ts";
+import { ask } from "../ask.ts";
+import { refuseField, renameField, toError } from "../errors.ts";
+import { translateEvents } from "../events.ts";
+import { type Fields, readFields } from "../form.ts";
+import type { AppContext } from "../paths.ts";
+import { tellDropped } from "../task.ts";
+import { type Event, Output } from "./output.ts";
+import { isFields, toChat, toResponseParam } from "./request.ts";
+import { newResponse, toEnd } from "./response.ts";
+
+/** Fields that say how something is done and change neither the answer's kind nor its price. */
+const dropped = [
+  "include",
+  "truncation",
+  "service_tier",
+  "max_tool_calls",
+  "top_logprobs",
+  "prompt_cache_key",
+  "safety_identifier",
+  "user",
+];
+
+interface Chunk {
+  choices?: { message?: Fields; delta?: Fields; finish_reason?: string | null }[];
+  usage?: unknown;
+  error?: { message: string; code: string; param: string | null };
+}
+
+export async function respond(c: AppContext): Promise<Response> {
+  const fields = await readFields(c);
+  const { model: asked } = fields;
+  if (asked === undefined) throw refuseField(c, "model", "required");
+  if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
+  const { model } = resolveModel(c.env, asked);
+  const body = { ...toChat(c, fields), model };
+  const answer = await ask(c, "/v1/chat/completions", { body }).catch(renameField(toResponseParam));
+  tellDropped(
+    c,
+    dropped.filter((name) => fields[name] !== undefined),
+  );
+  const response = newResponse(fields, asked);
+  if (fields["stream"] === true && answer.body) return stream(c, answer.body, response);
+  const { choices, usage } = await answer.json<Chunk>();
+  const output = new Output();
+  output.add(choices?.[0]?.message ?? {});
+  const { status, reason } = toEnd(choices?.[0]?.finish_reason);
+  output.end(status);
+  return c.json(response({ status, output: output.items, usage, ...(reason !== undefined && { reason }) }));
+}
+
+/** The chat's chunks as the response's events. One that breaks off breaks this one off: it must not look whole. */
+function stream(c: AppContext, body: ReadableStream<Uint8Array>, response: ReturnType<typeof newResponse>): Response {
+  const output = new Output();
+  let sequence = 0;
+  let finish: unknown;
+  let usage: unknown;
+  const write = (events: Event[]) =>
+    events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: sequence++ })}\n\n`).join("");
+  const begin = () => {
+    const begun = response({ status: "in_progress", output: [] });
+    return sequence > 0
+      ? ""
+      : write([
+          { type: "response.created", response: begun },
+          { type: "response.in_progress", response: begun },
+        ]);
+  };
+  const end = () => {
+    const { status, reason } = toEnd(finish);
+    const closing = output.end(status);
+    const ended = response({ status, output: output.items, usage, ...(reason !== undefined && { reason }) });
+    return write([...closing, { type: `response.${status}`, response: ended }]);
+  };
+  const fail = ({ error }: Chunk) => {
+    const { message, code } = toError(error!, 500);
+    const closing = output.end("incomplete");
+    const failed = response({ status: "failed", output: output.items, error: { code: code ?? "server_error", message } });
+    return write([...closing, { type: "response.failed", response: failed }]);
+  };
+  const translate = (data: string): string => {
+    if (data === "[DONE]") return begin() + end();
+    const chunk: unknown = JSON.parse(data);
+    if (!isFields(chunk)) return "";
+    const { choices, usage: reported, error } = chunk as Chunk;
+    if (error) return begin() + fail({ error });
+    if (reported) usage = reported;
+    const choice = choices?.[0];
+    finish ??= choice?.finish_reason ?? undefined;
+    return begin() + write(output.add(choice?.delta ?? {}));
+  };
+  c.header("content-type", "text/event-stream; charset=utf-8");
+  c.header("cache-control", "no-cache");
+  return c.body(body.pipeThrough(translateEvents(translate)));
+}

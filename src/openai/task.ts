@@ -1,0 +1,34 @@
+/** Waits for tasks, and says what of a request was not heeded. */
+
+import { readTask, type TaskData } from "./ask.ts";
+import { refuse, toError } from "./errors.ts";
+import { WorkFailed } from "./once.ts";
+import type { AppContext } from "./paths.ts";
+
+/** How long an answer is waited for, and how long one question to the gateway waits. */
+const waitMs = 115_000;
+const longestWaitS = 60;
+
+/** The status of a failed task's error, by its code. */
+const failures: Record<string, number> = { content_policy_violation: 400, invalid_input: 400, cancelled: 400 };
+
+/** The task once it is completed. Throws how it failed, and 504 with its id when it is not ready in time: it goes on. */
+export async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
+  const until = Date.now() + waitMs;
+  for (;;) {
+    const left = Math.ceil((until - Date.now()) / 1000);
+    const task = await readTask(c, id, Math.max(0, Math.min(longestWaitS, left)));
+    if (task.status === "completed") return task;
+    if (task.error) {
+      const { status, message, param, code } = toError(task.error, failures[task.error.code] ?? 500);
+      throw new WorkFailed(status, message, { param, code });
+    }
+    if (Date.now() >= until)
+      throw refuse(c, 504, "not_ready", { task: id }, { code: "task_not_final", headers: { location: `/v1/tasks/${id}` } });
+  }
+}
+
+/** Names the fields that were taken and have no effect. */
+export function tellDropped(c: AppContext, names: string[]): void {
+  if (names.length > 0) c.header("x-dropped-params", names.join(", "));
+}

@@ -1,0 +1,36 @@
+/** A video task as OpenAI shows it. */
+
+import type { TaskData } from "./ask.ts";
+
+/** OpenAI's sizes, and the ratios that they are. */
+export const sizes: Record<string, string> = { "1280x720": "16:9", "720x1280": "9:16" };
+
+/** A size in pixels for every ratio, its short side 720, until the video's own is known. */
+function toPixels(ratio: string | undefined): string {
+  const known = Object.keys(sizes).find((pixels) => sizes[pixels] === ratio);
+  if (known !== undefined || ratio === undefined || !ratio.includes(":")) return known ?? ratio ?? "auto";
+  const [width = 1, height = 1] = ratio.split(":").map(Number);
+  const scale = 720 / Math.min(width, height);
+  const even = (side: number) => 2 * Math.round((side * scale) / 2);
+  return `${even(width)}x${even(height)}`;
+}
+
+/** OpenAI's `video`. */
+export function toVideo({ metadata, result, ...task }: TaskData) {
+  const made = result?.videos?.[0];
+  return {
+    id: task.id,
+    object: "video",
+    model: metadata.requested_model ?? task.model,
+    status: task.status,
+    progress: task.progress,
+    created_at: task.created_at,
+    completed_at: task.completed_at ?? null,
+    expires_at: task.expires_at ?? null,
+    seconds: String(metadata.duration ?? made?.duration ?? ""),
+    size: made?.size ?? toPixels(metadata.size),
+    prompt: metadata.prompt ?? null,
+    remixed_from_video_id: metadata.source_task ?? null,
+    error: task.error ? { code: task.error.code, message: task.error.message } : null,
+  };
+}

@@ -1,0 +1,201 @@
+/** `videos`: create, retrieve, list, delete, download, remix. */
+
+import { type NamedModel, resolveModel } from "./aliases.ts";
+import { ask, openFile, readTask, type TaskData } from "./ask.ts";
+import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
+import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
+import { once } from "./once.ts";
+import type { AppContext } from "./paths.ts";
+import { sizes, toVideo } from "./video-view.ts";
+
+const submissions = "/v1/videos/generations";
+/** OpenAI's own, where none are named. */
+const defaultModel = "sora-2";
+const defaultSeconds = 4;
+/** The clients' pollers ask again after so long. */
+const pollAfterMs = "2000";
+
+/** OpenAI's fields, by the gateway's. */
+const renamed: Record<string, string> = {
+  duration: "seconds",
+  "images[0]": "input_reference",
+  images: "input_reference",
+  reference: "X-Client-Request-Id",
+  "metadata.first_frame_image": "input_reference",
+};
+
+const rename = renameField((param) => renamed[param]);
+
+/** Reads a request's fields into a submission's, without its picture. Throws 400. */
+function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: NamedModel } {
+  const { model: asked = defaultModel, prompt, size, max_cost } = fields;
+  if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
+  const model = resolveModel(c.env, asked);
+  const duration = readSeconds(c, fields["seconds"]) ?? (model.isAlias ? defaultSeconds : undefined);
+  if (typeof size === "string" && /^\d+x\d+$/.test(size) && !sizes[size])
+    throw refuseField(c, "size", "not_one_of", { allowed: [...Object.keys(sizes), ...Object.values(sizes)].join(", ") });
+  const reference = c.req.header("x-client-request-id");
+  return {
+    model,
+    body: {
+      model: model.model,
+      prompt,
+      ...(size !== undefined && { size: typeof size === "string" ? (sizes[size] ?? size) : size }),
+      ...(duration !== undefined && { duration }),
+      ...(model.isAlias && { requested_model: model.asked }),
+      ...(reference !== undefined && { reference }),
+      ...(max_cost !== undefined && { max_cost: typeof max_cost === "string" ? Number(max_cost) : max_cost }),
+      metadata: { thumbnail: true },
+    },
+  };
+}
+
+/** OpenAI writes seconds as a text. */
+function readSeconds(c: AppContext, seconds: unknown): number | undefined {
+  if (seconds === undefined) return undefined;
+  const isText = typeof seconds === "string" || typeof seconds === "number";
+  if (!isText || !/^[1-9]\d?$/.test(String(seconds))) throw refuseField(c, "seconds", "not_one_of", { allowed: `"4", "8", "12"` });
+  return Number(seconds);
+}
+
+/** The submission with its first picture where the model takes it. */
+const withPicture = ({ body, model }: { body: Fields; model: NamedModel }, url: string): Fields =>
+  takesImages(model) ? { ...body, images: [url] } : { ...body, metadata: { first_frame_image: url } };
+const takesImages = ({ model }: NamedModel) => !model.startsWith("vidD");
+
+export async function createVideo(c: AppContext): Promise<Response> {
+  return answerSubmission(c, isForm(c) ? await sendVideoForm(c) : await sendVideo(c));
+}
+
+async function sendVideo(c: AppContext): Promise<Response> {
+  const { input_reference: picture, ...fields } = await readFields(c);
+  const submission = toSubmission(c, fields);
+  const url: unknown = typeof picture === "object" && picture !== null && "image_url" in picture ? picture.image_url : picture;
+  if (picture !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
+  const body = url === undefined ? submission.body : withPicture(submission, url as string);
+  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(rename);
+}
+
+function sendVideoForm(c: AppContext): Promise<Response> {
+  return once(c, formIdentity(c), (headers) =>
+    sendForm(c, {
+      path: submissions,
+      headers,
+      isPicture: (name) => name === "input_reference",
+      toBody(fields, pictures) {
+        const url = fields["input_reference[image_url]"];
+        const submission = toSubmission(c, fields);
+        if (pictures > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
+        if (pictures > 0 && !takesImages(submission.model)) throw refuseField(c, "input_reference", "not_supported");
+        return typeof url === "string" ? withPicture(submission, url) : submission.body;
+      },
+    }),
+  ).catch(rename);
+}
+
+/** OpenAI's remix has a prompt alone: model, size and length are those of its source. */
+export async function remixVideo(c: AppContext): Promise<Response> {
+  const { prompt, max_cost } = await readFields(c);
+  const id = c.req.param("id")!;
+  const { model, metadata } = await readVideo(c, id);
+  const body = {
+    model,
+    prompt,
+    size: metadata.size === "auto" ? undefined : metadata.size,
+    duration: metadata.duration,
+    requested_model: metadata.requested_model,
+    reference: c.req.header("x-client-request-id"),
+    max_cost,
+  };
+  const sent = await once(c, JSON.stringify(body), (headers) =>
+    ask(c, `/v1/videos/${encodeURIComponent(id)}/remix`, { body, headers }),
+  ).catch(rename);
+  return answerSubmission(c, sent);
+}
+
+async function answerSubmission(c: AppContext, sent: Response): Promise<Response> {
+  const task = await sent.json<TaskData>();
+  const replayed = sent.headers.get("idempotent-replayed");
+  return c.json(toVideo(task), 200, {
+    "openai-poll-after-ms": pollAfterMs,
+    ...(replayed !== null && { "idempotent-replayed": replayed }),
+  });
+}
+
+/** A video of the caller's. Throws 404, also for a task of another kind. */
+async function readVideo(c: AppContext, id: string): Promise<TaskData> {
+  const task = await readTask(c, id).catch((error: unknown) => {
+    throw error instanceof OpenAiError && error.status === 404 ? notFound(c) : error;
+  });
+  if (task.metadata.kind !== "video" && task.metadata.kind !== "remix") throw notFound(c);
+  return task;
+}
+
+const notFound = (c: AppContext) => refuse(c, 404, "video_not_found", {}, { code: "not_found" });
+
+export async function retrieveVideo(c: AppContext): Promise<Response> {
+  return c.json(toVideo(await readVideo(c, c.req.param("id")!)), 200, { "openai-poll-after-ms": pollAfterMs });
+}
+
+/** Deletes the files and the record; one that still runs is cancelled first. */
+export async function deleteVideo(c: AppContext): Promise<Response> {
+  const { id, status } = await readVideo(c, c.req.param("id")!);
+  const path = `/v1/tasks/${id}`;
+  // Between the question and the cancelling it may have ended.
+  const isEnded = (error: unknown) => error instanceof OpenAiError && error.status === 409;
+  if (status === "queued" || status === "in_progress")
+    await ask(c, `${path}/cancel`, { method: "POST" }).catch((error: unknown) => {
+      if (!isEnded(error)) throw error;
+    });
+  await ask(c, path, { method: "DELETE" });
+  return c.json({ id, object: "video.deleted", deleted: true });
+}
+
+/** The file itself, whole or in ranges. */
+export async function downloadVideo(c: AppContext): Promise<Response> {
+  const variant = c.req.query("variant") ?? "video";
+  if (!["video", "thumbnail", "spritesheet"].includes(variant))
+    throw refuseField(c, "variant", "not_one_of", { allowed: "video, thumbnail" });
+  const { id, result, error } = await readVideo(c, c.req.param("id")!);
+  const video = result?.videos?.[0];
+  if (!video) throw refuse(c, error ? 404 : 400, error ? "no_variant" : "video_not_ready", { task: id });
+  const url = variant === "video" ? video.url[0] : variant === "thumbnail" ? video.thumbnail : undefined;
+  if (url === undefined) throw refuse(c, 404, "no_variant");
+  const wanted = ["range", "if-range", "if-none-match"].flatMap((name) => {
+    const value = c.req.header(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const file = await openFile(c, url, Object.fromEntries(wanted));
+  return new Response(file.body, file);
+}
+
+export async function listVideos(c: AppContext): Promise<Response> {
+  const { limit = "20", after, order = "desc" } = c.req.query();
+  if (order !== "desc" && order !== "asc") throw refuseField(c, "order", "not_one_of", { allowed: "asc, desc" });
+  const read = async (size: string, from: string | undefined) => {
+    const query = new URLSearchParams({ kind: "video", limit: size, ...(from !== undefined && { after: from }) });
+    return (await ask(c, `/v1/tasks?${query.toString()}`)).json<{ data: TaskData[]; has_more: boolean }>();
+  };
+  const page = order === "desc" ? await read(limit, after) : await readOldest(c, read, limit, after);
+  const data = page.data.map(toVideo);
+  return c.json({ object: "list", data, has_more: page.has_more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
+}
+
+type ReadPage = (size: string, from: string | undefined) => Promise<{ data: TaskData[]; has_more: boolean }>;
+const maxAscending = 2_000;
+
+/** The gateway lists the newest first: the oldest are at the end of the whole list, which is read up to a limit. */
+async function readOldest(c: AppContext, read: ReadPage, limit: string, after: string | undefined) {
+  // Checks the size as the gateway does.
+  await read(limit, after);
+  const all: TaskData[] = [];
+  for (let hasMore = true; hasMore;) {
+    if (all.length >= maxAscending) throw refuseField(c, "order", "not_supported");
+    const page = await read("100", all.at(-1)?.id);
+    all.push(...page.data);
+    hasMore = page.has_more && page.data.length > 0;
+  }
+  all.reverse();
+  const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  return { data: all.slice(from, from + Number(limit)), has_more: all.length > from + Number(limit) };
+}

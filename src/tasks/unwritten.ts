@@ -1,0 +1,90 @@
+/** Joins what a wallet object has and D1 does not to what is read from D1. Ask the wallet first: an entry that is written in between is then in both, and told once. Pure. */
+
+import type { Entry, ModelUse, OpenTask, Place, Sort, Spent } from "../db/ledger-reports.ts";
+import type { WalletEntry } from "./wallet-book.ts";
+
+const dayMs = 86_400_000;
+
+const newestFirst = (a: Place, b: Place) => b.at - a.at || (a.taskId < b.taskId ? 1 : -1);
+
+/** Newest first, each once, those before the place `after`. What both have is taken from the wallet. */
+function merge<T extends Place>(wallet: T[], written: T[], limit: number, after: Place | undefined): T[] {
+  const own = new Set(wallet.map(({ taskId }) => taskId));
+  const before = wallet.filter(({ at, taskId }) => !after || at < after.at || (at === after.at && taskId < after.taskId));
+  return [...before, ...written.filter(({ taskId }) => !own.has(taskId))].sort(newestFirst).slice(0, limit);
+}
+
+/** Places of an account's tasks, as `listTasks` filters them. */
+export function withTasks(
+  unwritten: WalletEntry[],
+  written: Place[],
+  page: { limit: number; after?: Place | undefined; sorts: Sort[]; outcome?: "open" | "completed" | "failed" | undefined },
+): Place[] {
+  const { sorts, outcome } = page;
+  const own = unwritten.filter(({ kind, model, end }) => {
+    const isAsked = sorts.some((sort) => sort.kind === kind && sort.model === model);
+    return isAsked && (!end || !outcome || (outcome === "completed") === (end.outcome === "completed")) && !(end && outcome === "open");
+  });
+  return merge(
+    own.map(({ at, taskId }) => ({ at, taskId })),
+    written,
+    page.limit,
+    page.after,
+  );
+}
+
+/** Entries of the ledger since `page.since`; `keyNames` are the names of keys by their wallets. */
+export function withEntries(
+  unwritten: WalletEntry[],
+  written: Entry[],
+  page: { since: number; limit: number; after?: Place | undefined },
+  keyNames: ReadonlyMap<string, string>,
+): Entry[] {
+  const own = unwritten
+    .filter(({ at }) => at >= page.since)
+    .map(({ taskId, kind, model, keyId, at, held, end }) => ({
+      taskId,
+      kind,
+      model,
+      keyName: keyNames.get(keyId) ?? null,
+      at,
+      held,
+      charged: end?.charged ?? null,
+      outcome: end?.outcome ?? null,
+      closedAt: end?.at ?? null,
+    }));
+  return merge(own, written, page.limit, page.after);
+}
+
+/** What was charged by day and model, newest day first. */
+export function withSpending(unwritten: WalletEntry[], written: Spent[], since: number): Spent[] {
+  const sums = new Map(written.map((spent) => [`${spent.day} ${spent.model}`, { ...spent }]));
+  for (const { at, model, end } of unwritten) {
+    if (at < since || !end || end.charged === 0) continue;
+    const day = Math.floor(at / dayMs) * dayMs;
+    const sum = sums.get(`${day} ${model}`);
+    if (sum) sum.charged += end.charged;
+    else sums.set(`${day} ${model}`, { day, model, charged: end.charged });
+  }
+  return [...sums.values()].sort((a, b) => b.day - a.day || (a.model < b.model ? -1 : 1));
+}
+
+/** What has ended, by model, the dearest first. */
+export function withUses(unwritten: WalletEntry[], written: ModelUse[], since: number): ModelUse[] {
+  const uses = new Map(written.map((use) => [use.model, { ...use }]));
+  for (const { at, model, end } of unwritten) {
+    if (at < since || !end) continue;
+    const use = uses.get(model) ?? { model, runs: 0, completed: 0, charged: 0 };
+    uses.set(model, use);
+    use.runs++;
+    use.completed += end.outcome === "completed" ? 1 : 0;
+    use.charged += end.charged;
+  }
+  return [...uses.values()].sort((a, b) => b.charged - a.charged || b.runs - a.runs || (a.model < b.model ? -1 : 1));
+}
+
+/** The open tasks of an account's wallet, chats not counted. */
+export const openTasksOf = (accountId: string, unwritten: WalletEntry[]): OpenTask[] =>
+  unwritten
+    .filter(({ kind, end }) => kind !== "chat" && !end)
+    .map(({ taskId, kind, model, held, at }) => ({ taskId, accountId, kind, model, held, at }));

@@ -1,0 +1,184 @@
+/** What an account holds and owes between two writes to D1: open holds, settled entries that D1 does not have yet, their sums. Pure: no storage, no clock. */
+
+import type { SettledEntry } from "../db/grants.ts";
+
+/** A task or chat of the account. */
+export interface WalletEntry {
+  taskId: string;
+  keyId: string;
+  kind: string;
+  model: string;
+  /** Millionths */
+  held: number;
+  /** When it was reserved, in milliseconds. */
+  at: number;
+  /** Chats: when the hold is given back, whatever became of the Worker that answers. */
+  deadline?: number;
+  end?: End;
+}
+
+export interface End {
+  /** Millionths, at most what was held */
+  charged: number;
+  outcome: string;
+  at: number;
+  /** The how many-th settlement of the account it is. 0: it never held anything, and D1 does not hear of it. */
+  n: number;
+}
+
+/** A row of the object's storage: so many entries share one, so that writing an entry and its end costs two rows, and its removal a part of one. More of them make each writing dearer. */
+export interface Page {
+  seq: number;
+  entries: WalletEntry[];
+}
+
+export interface Sums {
+  /** Millionths of open holds. */
+  held: number;
+  /** Millionths that settled entries were charged and D1 does not know of. */
+  owed: number;
+  /** Open tasks, chats not counted. */
+  tasks: number;
+}
+
+const pageSize = 16;
+const nothing = (): Sums => ({ held: 0, owed: 0, tasks: 0 });
+
+export class WalletBook {
+  readonly #pages = new Map<number, Page>();
+  readonly #entries = new Map<string, { entry: WalletEntry; page: Page }>();
+  readonly #open = new Set<WalletEntry>();
+  /** Settled entries that D1 does not have, in the order of their settlement. */
+  readonly #outbox: WalletEntry[] = [];
+  readonly #account = nothing();
+  readonly #keys = new Map<string, Sums>();
+  #current: Page | undefined;
+  #last = { n: 0, seq: 0, at: 0, end: 0 };
+
+  /** Takes a page from the storage, oldest first. `flushedTo` is the last settlement that D1 has. */
+  load(page: Page, flushedTo: number): void {
+    this.#pages.set(page.seq, page);
+    this.#last.seq = Math.max(this.#last.seq, page.seq);
+    this.#last.n = Math.max(this.#last.n, flushedTo);
+    for (const entry of page.entries) {
+      this.#entries.set(entry.taskId, { entry, page });
+      this.#last.at = Math.max(this.#last.at, entry.at, entry.end?.at ?? 0);
+      this.#last.end = Math.max(this.#last.end, entry.end?.at ?? 0);
+      if (!entry.end) this.#hold(entry, 1);
+      else if (entry.end.n > flushedTo) {
+        this.#last.n = Math.max(this.#last.n, entry.end.n);
+        this.#outbox.push(entry);
+        this.#owe(entry, 1);
+      }
+    }
+    this.#outbox.sort((a, b) => a.end!.n - b.end!.n);
+    this.#current = page.entries.length < pageSize ? page : undefined;
+  }
+
+  get = (taskId: string): WalletEntry | undefined => this.#entries.get(taskId)?.entry;
+
+  /** Begins with an entry: an open hold, or the end of one that never was. Answers the page that has to be stored. */
+  add(entry: WalletEntry): Page {
+    const isFull = !this.#current || this.#current.entries.length >= pageSize;
+    const page = isFull ? { seq: this.#last.seq + 1, entries: [] } : this.#current!;
+    this.#current = page;
+    this.#last.seq = page.seq;
+    this.#last.at = Math.max(this.#last.at, entry.at);
+    this.#pages.set(page.seq, page);
+    page.entries.push(entry);
+    this.#entries.set(entry.taskId, { entry, page });
+    if (!entry.end) this.#hold(entry, 1);
+    return page;
+  }
+
+  /** Ends a hold. Answers the page that has to be stored; undefined when there is no open one. */
+  settle(taskId: string, end: Omit<End, "n">): Page | undefined {
+    const known = this.#entries.get(taskId);
+    if (!known || known.entry.end) return undefined;
+    const { entry, page } = known;
+    this.#hold(entry, -1);
+    // Settled at times that only grow, whatever the clock says: readers of the ended tasks go on from the last time.
+    const at = Math.max(end.at, this.#last.end + 1);
+    entry.end = { ...end, at, charged: Math.max(0, Math.min(end.charged, entry.held)), n: ++this.#last.n };
+    this.#last.end = at;
+    this.#last.at = Math.max(this.#last.at, at);
+    this.#outbox.push(entry);
+    this.#owe(entry, 1);
+    return page;
+  }
+
+  /** The next entries for D1, oldest settlement first, and the number of the last one. */
+  batch(size: number): { entries: SettledEntry[]; to: number } {
+    const taken = this.#outbox.slice(0, size);
+    return { entries: taken.map(toSettled), to: taken.at(-1)?.end?.n ?? 0 };
+  }
+
+  /** D1 has every settlement up to this one. */
+  flushed(to: number): void {
+    while (this.#outbox[0] && this.#outbox[0].end!.n <= to) this.#owe(this.#outbox.shift()!, -1);
+  }
+
+  /** Lets go of pages whose entries are all in D1 and were settled before `before`. Answers the number of the oldest that is left. */
+  forget(before: number): number {
+    const pending = new Set(this.#outbox);
+    for (const page of this.#pages.values()) {
+      if (page === this.#current) continue;
+      if (page.entries.some((entry) => !entry.end || entry.end.at >= before || pending.has(entry))) continue;
+      this.#pages.delete(page.seq);
+      for (const { taskId } of page.entries) this.#entries.delete(taskId);
+    }
+    return Math.min(this.#last.seq, ...this.#pages.keys());
+  }
+
+  /** Of the account, or of one of its keys. */
+  sums = (keyId?: string): Readonly<Sums> => (keyId === undefined ? this.#account : (this.#keys.get(keyId) ?? nothing()));
+
+  /** What open holds and settled entries that D1 does not have are worth, of those reserved since `since`. */
+  spentSince(since: number, keyId?: string): number {
+    let sum = 0;
+    for (const entry of [...this.#open, ...this.#outbox])
+      if (entry.at >= since && (keyId === undefined || entry.keyId === keyId)) sum += entry.end ? entry.end.charged : entry.held;
+    return sum;
+  }
+
+  /** What D1 does not know of: open holds, and settled entries of the outbox. */
+  unwritten = (): WalletEntry[] => [...this.#open, ...this.#outbox];
+  open = (): Iterable<WalletEntry> => this.#open;
+  isEmpty = (): boolean => this.#open.size === 0 && this.#outbox.length === 0;
+  get outboxSize(): number {
+    return this.#outbox.length;
+  }
+  /** When something was last reserved or settled. */
+  get usedAt(): number {
+    return this.#last.at;
+  }
+  get lastPage(): number {
+    return this.#last.seq;
+  }
+
+  #hold(entry: WalletEntry, sign: 1 | -1): void {
+    if (sign === 1) this.#open.add(entry);
+    else this.#open.delete(entry);
+    for (const sums of this.#sumsOf(entry)) {
+      sums.held += sign * entry.held;
+      if (entry.kind !== "chat") sums.tasks += sign;
+    }
+  }
+
+  #owe(entry: WalletEntry, sign: 1 | -1): void {
+    for (const sums of this.#sumsOf(entry)) sums.owed += sign * entry.end!.charged;
+  }
+
+  #sumsOf({ keyId }: WalletEntry): Sums[] {
+    let key = this.#keys.get(keyId);
+    if (!key) this.#keys.set(keyId, (key = nothing()));
+    return [this.#account, key];
+  }
+}
+
+export const toSettled = ({ end, deadline: _deadline, ...entry }: WalletEntry): SettledEntry => ({
+  ...entry,
+  charged: end!.charged,
+  outcome: end!.outcome,
+  closedAt: end!.at,
+});

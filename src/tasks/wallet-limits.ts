@@ -1,0 +1,76 @@
+/** What a wallet refuses for other reasons than its grant, and how its money looks to callers. Pure. */
+
+import type { Budget } from "../db/grants.ts";
+import type { Balance, Charge } from "../db/ledger.ts";
+import { windowEnd, windowStart } from "./budget-window.ts";
+import type { WalletBook } from "./wallet-book.ts";
+import type { RowCopy, WalletState } from "./wallet-state.ts";
+
+/** A hold that exists, or why there is none. `closed`: the task was settled before. `budget`: until the window's end, milliseconds. */
+export interface ReserveAnswer {
+  answer: "reserved" | "insufficient" | "too_many" | "closed" | "budget" | "unavailable";
+  until?: number;
+}
+
+export interface ReserveRules {
+  /** Open tasks that the account may have; chats are not counted. */
+  maxOpenTasks?: number;
+  /** The same for the key, when it is narrowed. */
+  maxKeyTasks?: number;
+  /** When the hold is given back by itself, milliseconds: for chats, which have no object of their own. */
+  deadline?: number;
+}
+
+/** Money of an account or a key as callers see it: grants do not show. */
+export interface WalletView extends Balance {
+  /** What was spent and is held in the budget's window, in millionths, and when the window ends, in milliseconds. */
+  budget: (Budget & { spent: number; until: number }) | null;
+  openTasks: number;
+}
+
+/** The account's row, or that of the key. */
+const rowOf = (state: WalletState, keyId: string | undefined): RowCopy => (keyId === undefined ? state : state.keys[keyId]!);
+
+/** What was charged and is held in the window of the row's budget; 0 without one. */
+function spentInWindow(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): number {
+  const { budget } = rowOf(state, keyId);
+  if (!budget) return 0;
+  const start = windowStart(budget.window, now);
+  const window = state.windows[keyId ?? state.accountId];
+  return (window?.start === start ? window.charged : 0) + book.spentSince(start, keyId);
+}
+
+/** Why the amount cannot be held, as far as the account's grant is not the reason. The key's row is known. */
+export function refusal(
+  state: WalletState,
+  book: WalletBook,
+  { keyId, kind }: Charge,
+  amount: number,
+  rules: ReserveRules,
+  now: number,
+): ReserveAnswer | undefined {
+  const [key, ofKey] = [rowOf(state, keyId), book.sums(keyId)];
+  if (kind !== "chat" && (book.sums().tasks >= (rules.maxOpenTasks ?? Infinity) || ofKey.tasks >= (rules.maxKeyTasks ?? Infinity)))
+    return { answer: "too_many" };
+  if (key.quota !== null && key.quota - key.used - key.legacy - ofKey.held - ofKey.owed < amount) return { answer: "insufficient" };
+  for (const id of [undefined, keyId]) {
+    const { budget } = rowOf(state, id);
+    if (budget && spentInWindow(state, book, id, now) + amount > budget.amount)
+      return { answer: "budget", until: windowEnd(budget.window, now) };
+  }
+  return undefined;
+}
+
+/** The account's money, or that of a key whose row is known. What was granted to a storage that is lost counts as reserved: tasks may still hold it. */
+export function toView(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): WalletView {
+  const { quota, used, legacy, budget } = rowOf(state, keyId);
+  const { held, owed, tasks } = book.sums(keyId);
+  const lost = keyId === undefined ? state.lost : 0;
+  return {
+    quota,
+    used: used + owed,
+    reserved: legacy + lost + held,
+    budget: budget && { ...budget, spent: spentInWindow(state, book, keyId, now), until: windowEnd(budget.window, now) },
+    openTasks: tasks,
+  };
+}

@@ -1,0 +1,235 @@
+/** The wallet object: one per account, named by the account's id. Holds money for tasks and chats out of what D1 granted it, and tells D1 in batches what they cost. */
+
+import { DurableObject } from "cloudflare:workers";
+import type { WalletSums } from "../db/audit.ts";
+import { type Budget, readRows, setBudget } from "../db/grants.ts";
+import type { Charge } from "../db/ledger.ts";
+import { alert } from "../log.ts";
+import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
+import { batchSize, WalletLedger } from "./wallet-ledger.ts";
+import { refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
+import type { QuotaChange, WalletState } from "./wallet-state.ts";
+
+const flushMs = 5_000;
+const retryMs = 10_000;
+/** A grant that is not used goes back after this. */
+const idleMs = 60_000;
+/** How long the rows are believed when they are the reason of a refusal. */
+const staleMs = 5_000;
+const maxAttempts = 5;
+
+const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
+
+export class WalletObject extends DurableObject<Env> {
+  readonly #book = new WalletBook();
+  readonly #ledger: WalletLedger;
+  /** The time of the set alarm; undefined if it is not known. */
+  #alarmAt: number | undefined;
+  /** What was reserved in the last minute of the clock that something was, and in the one before it: the size of grants. */
+  #lately = { minute: 0, amount: 0, before: 0 };
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const { kv } = ctx.storage;
+    const state = kv.get<WalletState>("wallet");
+    const accountId = () => ctx.id.name ?? this.#ledger.state!.accountId;
+    this.#ledger = new WalletLedger(
+      env.DB,
+      accountId,
+      this.#book,
+      {
+        save: (wakeAt) => this.#store(undefined, wakeAt),
+        page: (seq) => kv.get<Page>(pageKey(seq)),
+        drop: (seq) => void kv.delete(pageKey(seq)),
+      },
+      state,
+    );
+    if (!state) return;
+    for (const [, page] of kv.list<Page>({ start: pageKey(state.firstPage), end: "page0" })) this.#book.load(page, state.flushedTo);
+  }
+
+  get #accountId(): string {
+    return this.ctx.id.name ?? this.#ledger.state!.accountId;
+  }
+
+  /** Holds `amount` (millionths) for a task or chat. A repeat answers the same. Asks D1 only when what it granted does not suffice. */
+  async reserve(charge: Charge, amount: number, rules: ReserveRules): Promise<ReserveAnswer> {
+    try {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const now = Date.now();
+        const isKnown = this.#book.get(charge.taskId) !== undefined;
+        const state = isKnown ? undefined : await this.#ledger.load([charge.keyId], now);
+        const known = this.#book.get(charge.taskId);
+        if (known) return { answer: known.end ? "closed" : "reserved" };
+        if (!state?.keys[charge.keyId]) return { answer: "insufficient" };
+        const refused = refusal(state, this.#book, charge, amount, rules, now);
+        if (refused?.answer === "insufficient" && now - this.#ledger.readAt > staleMs) {
+          await this.#ledger.refresh([charge.keyId]);
+          continue;
+        }
+        if (refused) return refused;
+        if (this.#ledger.free() >= amount) {
+          this.#hold(charge, amount, rules.deadline, now);
+          return { answer: "reserved" };
+        }
+        if (!(await this.#ledger.inTurn(() => this.#ledger.grant(amount, Math.max(this.#lately.amount, this.#lately.before)))))
+          return { answer: "insufficient" };
+      }
+    } catch (error) {
+      alert("reserve", { task: charge.taskId, account: this.#accountId, outcome: "unavailable" }, error);
+    }
+    return { answer: "unavailable" };
+  }
+
+  #hold({ taskId, keyId, kind, model }: Charge, amount: number, deadline: number | undefined, now: number): void {
+    const hold: WalletEntry = { taskId, keyId, kind, model, held: amount, at: now, ...(deadline !== undefined && { deadline }) };
+    const minute = Math.floor(now / 60_000);
+    const { minute: last, amount: before } = this.#lately;
+    if (minute !== last) this.#lately = { minute, amount: 0, before: minute === last + 1 ? before : 0 };
+    this.#lately.amount += amount;
+    this.#store(this.#book.add(hold), Math.min(now + idleMs, deadline ?? Infinity));
+  }
+
+  /**
+   * Ends a hold: `charged` (millionths, never more than was held) is owed to D1, the rest is free again. The first call decides; a task
+   * that is not known can hold nothing any more. `held` is what it holds by its own record, for a storage that was lost: throws
+   * when that needs D1, which does not answer.
+   */
+  async settle(charge: Charge, charged: number, outcome: string, held = 0): Promise<void> {
+    if (held > 0 && !this.#book.get(charge.taskId)) await this.recover(charge, held);
+    const now = Date.now();
+    const known = this.#book.get(charge.taskId);
+    if (known?.end) return;
+    if (!known) {
+      const { taskId, keyId, kind, model } = charge;
+      this.#store(this.#book.add({ taskId, keyId, kind, model, held: 0, at: now, end: { charged: 0, outcome, at: now, n: 0 } }));
+      return;
+    }
+    this.#store(this.#book.settle(charge.taskId, { charged, outcome, at: now }), now + flushMs);
+    if (this.#book.outboxSize < batchSize) return;
+    this.ctx.waitUntil(this.#ledger.inTurn(() => this.#ledger.flush()).catch((error: unknown) => this.#failed(error)));
+  }
+
+  /** Holds again what a storage that was lost may have held for a task, out of what was granted to it. */
+  async recover(charge: Charge, held: number): Promise<void> {
+    const now = Date.now();
+    const state = await this.#ledger.load([charge.keyId], now);
+    if (!state || state.lost < held || this.#book.get(charge.taskId)) return;
+    state.lost -= held;
+    this.#ledger.isStored = false; // stored with the hold
+    this.#hold(charge, held, undefined, now);
+  }
+
+  /** The account's balance and those of these keys, by id; one that does not exist is missing. */
+  async balances(keyIds: string[] = []): Promise<Record<string, WalletView>> {
+    const now = Date.now();
+    let state = await this.#ledger.load(keyIds, now);
+    if (!state) return {};
+    // What D1's own ledger still holds is settled there, without our knowing.
+    if (state.legacy > 0 || keyIds.some((id) => (state!.keys[id]?.legacy ?? 0) > 0)) state = (await this.#ledger.refresh(keyIds))!;
+    const views: Record<string, WalletView> = { [this.#accountId]: toView(state, this.#book, undefined, now) };
+    for (const id of keyIds) if (state.keys[id]) views[id] = toView(state, this.#book, id, now);
+    return views;
+  }
+
+  /** Writes to D1 what has ended and is not written yet. Throws when D1 does not answer. */
+  async writeEnded(): Promise<void> {
+    if (this.#book.outboxSize > 0) await this.#ledger.inTurn(() => this.#ledger.flushAll());
+  }
+
+  /** What D1 does not have of the account's tasks and chats: those that are open, and those that have ended and are not written yet. */
+  unwritten(): WalletEntry[] {
+    return this.#book.unwritten();
+  }
+
+  /** Sets the quota of the account or of one of its keys, or adds to it. `below_use` when less than what is used and reserved would remain. Adding to an unlimited quota leaves it so. */
+  changeQuota(id: string, change: QuotaChange): Promise<"changed" | "below_use"> {
+    return this.#ledger.inTurn(async () => {
+      await this.#ledger.flushAll();
+      return id === this.#accountId ? this.#ledger.changeAccountQuota(change) : this.#ledger.changeKeyQuota(id, change);
+    });
+  }
+
+  /** Sets the budget of the account or of one of its keys; null removes it. Its window begins with what was spent in it. */
+  changeBudget(id: string, budget: Budget | null): Promise<void> {
+    return this.#ledger.inTurn(async () => {
+      if (!(await setBudget(this.env.DB, id, budget))) throw new Error("the wallet does not exist");
+      const state = await this.#ledger.refresh(id === this.#accountId ? [] : [id]);
+      if (state) delete state.windows[id];
+      this.#store();
+    });
+  }
+
+  /** The object's own sums, and whether D1 has granted what the object holds: first everything that is owed is written, and nothing is under way. */
+  audit(): Promise<WalletSums> {
+    return this.#ledger.inTurn(async () => {
+      await this.#ledger.flushAll();
+      const state = await this.#ledger.certain();
+      const { held, owed } = this.#book.sums();
+      const [row] = await readRows(this.env.DB, [this.#accountId]);
+      const granted = state?.granted ?? 0;
+      const isGrantRight = (row?.granted ?? 0) === granted && granted >= held + owed;
+      this.#arm(this.#nextAlarm());
+      return { granted, isGrantRight, held, open: [...this.#book.open()].length };
+    });
+  }
+
+  /** Gives back what was granted to a storage that was lost and that no task has claimed: one that still runs costs nothing then. Millionths. */
+  reconcile(): Promise<number> {
+    return this.#ledger.inTurn(async () => {
+      const state = await this.#ledger.certain();
+      const lost = state?.lost ?? 0;
+      if (!state || lost === 0) return 0;
+      state.lost = 0;
+      await this.#ledger.giveBack(lost);
+      return lost;
+    });
+  }
+
+  /** Writes what has ended to D1, ends chats whose deadline is over, gives back what is not used. A throw would be repeated six times and then dropped, so there is none. */
+  override async alarm(): Promise<void> {
+    this.#alarmAt = undefined;
+    const now = Date.now();
+    for (const entry of this.#book.open())
+      if (entry.deadline !== undefined && entry.deadline <= now)
+        this.#store(this.#book.settle(entry.taskId, { charged: 0, outcome: "deadline_exceeded", at: now }));
+    try {
+      await this.#ledger.inTurn(async () => {
+        await this.#ledger.flushAll();
+        if (this.#ledger.state?.isUnsure) await this.#ledger.certain();
+        const free = this.#ledger.free();
+        if (free > 0 && now - this.#book.usedAt >= idleMs) await this.#ledger.giveBack(free);
+      });
+      this.#arm(this.#nextAlarm());
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #nextAlarm(): number {
+    let next = this.#book.outboxSize > 0 ? Date.now() + flushMs : Infinity;
+    for (const { deadline } of this.#book.open()) next = Math.min(next, deadline ?? Infinity);
+    const isIdle = this.#ledger.free() > 0 || this.#ledger.state?.isUnsure;
+    return isIdle ? Math.min(next, Math.max(this.#book.usedAt + idleMs, Date.now() + 1)) : next;
+  }
+
+  #failed(error: unknown): void {
+    alert("settle", { account: this.#accountId, outcome: "retry" }, error);
+    this.#arm(Date.now() + retryMs);
+  }
+
+  #arm(at: number): void {
+    if (at === Infinity || (this.#alarmAt !== undefined && this.#alarmAt <= at && this.#alarmAt > Date.now())) return;
+    this.#alarmAt = Math.max(at, Date.now() + 1);
+    void this.ctx.storage.setAlarm(this.#alarmAt);
+  }
+
+  /** A page when one changed, else what is known of D1; and the alarm when the one that is set would come too late. What is written without waiting in between is one transaction. */
+  #store(page?: Page, wakeAt = Infinity): void {
+    const { state, isStored } = this.#ledger;
+    if (page) this.ctx.storage.kv.put(pageKey(page.seq), page);
+    if (!page || !isStored) this.ctx.storage.kv.put("wallet", state);
+    this.#arm(wakeAt);
+    this.#ledger.isStored ||= state !== undefined;
+  }
+}

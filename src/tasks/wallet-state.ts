@@ -1,0 +1,80 @@
+/** What a wallet object knows of D1's rows: a record that is stored, and how it is kept true. Pure. */
+
+import type { Budget, WalletRow } from "../db/grants.ts";
+import type { Page } from "./wallet-book.ts";
+
+/** What the ledger needs of the object's storage. */
+export interface WalletStorage {
+  /** Stores the state, in one transaction; the object wakes at `wakeAt` (milliseconds) at the latest. */
+  save(wakeAt?: number): void;
+  /** A stored page; undefined when there is none of this number. */
+  page(seq: number): Page | undefined;
+  drop(seq: number): void;
+}
+
+/** What the object knows of a row in D1. */
+export interface RowCopy {
+  quota: number | null;
+  used: number;
+  /** Held in D1's own ledger, from before there were wallet objects: tasks and chats of then settle there. */
+  legacy: number;
+  budget: Budget | null;
+}
+
+export interface WalletState extends RowCopy {
+  /** The object's name, which the platform does not tell an object that an alarm wakes. */
+  accountId: string;
+  /** Of the D1 row as the object last wrote it. */
+  revision: number;
+  /** What the object may spend; never more than D1 has granted. */
+  granted: number;
+  /** Granted before the object had any storage of its own: it was lost, and an operator's reconcile gives it back. */
+  lost: number;
+  keys: Record<string, RowCopy>;
+  /** What D1 was told to be charged in a budget's window, by account or key. */
+  windows: Record<string, { start: number; charged: number }>;
+  /** The last settlement that D1 has. */
+  flushedTo: number;
+  /** The oldest page that is read at the start, and the oldest that is stored. */
+  firstPage: number;
+  oldestPage: number;
+  /** A write may have taken effect without our knowing: D1 may have granted more than `granted`. */
+  isUnsure: boolean;
+  /** D1 was restored, and not everything that it lost is written again. */
+  isRestoring: boolean;
+}
+
+export const toCopy = ({ quota, used, reserved, granted, budget }: WalletRow): RowCopy => ({
+  quota,
+  used,
+  legacy: reserved - granted,
+  budget,
+});
+
+/** The first state of an object. What D1 has granted already was granted to storage that is lost. */
+export const newState = (row: WalletRow): WalletState => ({
+  ...toCopy(row),
+  accountId: row.id,
+  revision: row.revision,
+  granted: row.granted,
+  lost: row.granted,
+  keys: {},
+  windows: {},
+  flushedTo: 0,
+  firstPage: 0,
+  oldestPage: 1,
+  isUnsure: false,
+  isRestoring: false,
+});
+
+/** Takes over what D1 says. What is used only while nothing is owed: D1 may have taken a batch without our knowing, and it would count twice. */
+export function takeOver(copy: RowCopy, row: WalletRow, takesUsed: boolean): void {
+  const { used, ...others } = toCopy(row);
+  Object.assign(copy, others, takesUsed && { used });
+}
+
+export type QuotaChange = { quota: number | null } | { add: number };
+
+/** A quota after its change; an unlimited one stays so when something is added. */
+export const changed = (quota: number | null, change: QuotaChange): number | null =>
+  "quota" in change ? change.quota : quota === null ? null : quota + change.add;

@@ -1,0 +1,73 @@
+/** Budgets of keys and accounts: a day's or month's limit that reservations count against. Contract 4. */
+
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { budgetLeft, changeBudget } from "../../src/tasks/wallets.ts";
+import { books, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { crashWallet } from "../wallet/support.ts";
+
+holdTime();
+
+const images = "/v1/images/generations";
+const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more }); // costs 0.03
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** The first millisecond of the next day, UTC. */
+const nextDay = () => Math.floor(Date.now() / dayMs + 1) * dayMs;
+
+test("a key's budget of a day: what is held counts, above it 402 until midnight, and the next day begins anew", async () => {
+  vi.setSystemTime(nextDay() + hourMs);
+  const account = await newAccount();
+  const left = () => budgetLeft(env.WALLETS, account.id, account.keyId);
+  await complete(account, images, image());
+  expect(await left()).toBeUndefined();
+  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 100_000, window: "day" });
+  expect(await left()).toEqual({ amount: 100_000, window: "day", left: 70_000, until: nextDay() });
+  const open = await submit(account, images, image({ n: 2 }));
+  expect(await left()).toMatchObject({ left: 10_000 });
+  for (const [path, body] of [
+    [images, image()],
+    [`${images}?dry_run=true`, image()],
+    ["/v1/chat/completions", { model: "textA-1", messages: [{ role: "user", content: "hi" }], max_tokens: 2_000 }],
+  ] as const) {
+    const refused = await call(path, { key: account.key, body });
+    expect(refused).toMatchObject({ status: 402, body: { error: { type: "insufficient_quota", code: "budget_exceeded" } } });
+    expect(Number(refused.headers.get("retry-after"))).toBe((nextDay() - Date.now()) / 1000);
+  }
+  expect(await books(account)).toMatchObject({ reserved: 0.06, used: 0.03 });
+  await finish(account, open);
+  await crashWallet(account);
+  expect(await left()).toMatchObject({ left: 10_000 });
+  vi.setSystemTime(nextDay());
+  expect(await left()).toMatchObject({ left: 100_000, until: nextDay() });
+  await submit(account, images, image({ n: 3 }));
+  expect((await call(images, { key: account.key, body: image() })).status).toBe(402);
+});
+
+test("what a task gives back may be spent again, and a removed budget binds no more", async () => {
+  const account = await newAccount();
+  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 30_000, window: "month" });
+  const id = await submit(account, images, image());
+  expect((await call(images, { key: account.key, body: image() })).status).toBe(402);
+  await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  await submit(account, images, image());
+  expect((await call(images, { key: account.key, body: image() })).body.error.code).toBe("budget_exceeded");
+  await changeBudget(env.WALLETS, account.id, account.keyId, null);
+  await submit(account, images, image());
+});
+
+test("an account's budget of a month binds all its keys, and is read from the days in D1 where the object was not there", async () => {
+  const now = new Date();
+  vi.setSystemTime(Date.UTC(now.getUTCFullYear() + 1, 2, 10, 12));
+  const account = await newAccount();
+  await complete(account, images, image({ n: 2 }));
+  vi.setSystemTime(Date.now() + 5 * dayMs);
+  await changeBudget(env.WALLETS, account.id, account.id, { amount: 80_000, window: "month" });
+  const until = Date.UTC(now.getUTCFullYear() + 1, 3, 1);
+  expect(await budgetLeft(env.WALLETS, account.id, account.id)).toEqual({ amount: 80_000, window: "month", left: 20_000, until });
+  const refused = await call(images, { key: account.key, body: image() });
+  expect(refused).toMatchObject({ status: 402, body: { error: { code: "budget_exceeded" } } });
+  expect(Number(refused.headers.get("retry-after"))).toBe((until - Date.now()) / 1000);
+  vi.setSystemTime(until);
+  await submit(account, images, image());
+});

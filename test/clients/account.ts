@@ -1,0 +1,34 @@
+/** An account of a test's own: what a client spends is seen there. */
+
+import * as z from "zod/mini";
+
+const baseUrl = () => process.env["GATEWAY_URL"] ?? "";
+
+/** An account with a fresh key. */
+export interface Account {
+  /** Where OpenAI's clients find the gateway. */
+  baseURL: string;
+  apiKey: string;
+  /** What has been charged, in balance units. */
+  used: () => Promise<number>;
+}
+
+async function ask<T extends z.ZodMiniType>(path: string, token: string, schema: T, body?: object): Promise<z.output<T>> {
+  const response = await fetch(baseUrl() + path, {
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body && { method: "POST", body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return schema.parse(await response.json());
+}
+
+export async function newAccount(quota = 100): Promise<Account> {
+  const admin = process.env["GATEWAY_ADMIN_TOKEN"] ?? "";
+  const { id } = await ask("/admin/accounts", admin, z.object({ id: z.string() }), { email: `${crypto.randomUUID()}@example.com`, quota });
+  const { key } = await ask(`/admin/accounts/${id}/keys`, admin, z.object({ key: z.string() }), { name: "client", quota: null });
+  return {
+    baseURL: `${baseUrl()}/openai/v1`,
+    apiKey: key,
+    used: async () => (await ask("/v1/user/balance", key, z.object({ used_balance: z.number() }))).used_balance,
+  };
+}

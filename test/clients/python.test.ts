@@ -1,0 +1,44 @@
+/** Official clients for Python, unchanged, each in a virtual environment of its own with pinned packages. */
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { newAccount } from "./account.ts";
+
+const run = promisify(execFile);
+const folder = fileURLToPath(new URL("python", import.meta.url));
+
+/** The interpreter with the packages of `requirements/{name}.txt`; made anew when those change. */
+async function python(name: string): Promise<string> {
+  const environment = join(folder, ".venvs", name);
+  const requirements = join(folder, "requirements", `${name}.txt`);
+  const pinned = await readFile(requirements, "utf8");
+  const stamp = join(environment, "requirements.txt");
+  const interpreter = join(environment, "bin", "python");
+  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === pinned) return interpreter;
+  await rm(environment, { recursive: true, force: true });
+  await mkdir(join(folder, ".venvs"), { recursive: true });
+  await run("python3", ["-m", "venv", environment]);
+  await run(interpreter, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements]);
+  await writeFile(stamp, pinned);
+  return interpreter;
+}
+
+test.each([
+  // Two videos, two images, an edit, a video from a picture, and the image that was asked for again and again.
+  ["openai-2026", "openai_client.py", 1.36],
+  ["openai-2025", "openai_client.py", 1.36],
+  ["langchain", "langchain_client.py", undefined],
+  ["litellm", "litellm_client.py", 0.4],
+])("%s", { timeout: 600_000 }, async (name, script, price) => {
+  const { baseURL, apiKey, used } = await newAccount();
+  const variables = { PATH: process.env["PATH"], PYTHONWARNINGS: "ignore", API_KEY: apiKey, OPENAI_BASE: baseURL };
+  // A script that fails ends this with its own words.
+  await run(await python(name), [join(folder, script)], { env: variables });
+  // Chats cost a fraction of a thousandth beside it.
+  if (price !== undefined) expect(await used()).toBeCloseTo(price, 2);
+});

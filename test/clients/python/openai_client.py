@@ -1,0 +1,71 @@
+"""openai-python, unchanged: what scripts of 2025 do with it, at the gateway. Asserts, and says nothing when all is well."""
+
+import io
+import os
+
+import openai
+from openai import OpenAI
+
+client = OpenAI(api_key=os.environ["API_KEY"], base_url=os.environ["OPENAI_BASE"])
+
+# Videos: made and waited for by the client's own helper, downloaded, remixed, listed, deleted.
+video = client.videos.create_and_poll(model="sora-2", prompt="A hare on a hill", seconds="4", size="1280x720")
+assert (video.status, video.model, video.seconds, video.size) == ("completed", "sora-2", "4", "1280x720"), video
+content = client.videos.download_content(video.id, variant="video").read()
+assert content[4:8] == b"ftyp", content[:16]
+assert len(client.videos.download_content(video.id, variant="thumbnail").read()) > 1000
+remix = client.videos.remix(video.id, prompt="The same in the rain")
+assert remix.remixed_from_video_id == video.id, remix
+assert client.videos.poll(remix.id).status == "completed"
+assert [one.id for one in client.videos.list(limit=1)] == [remix.id, video.id]
+assert client.videos.delete(video.id).deleted
+try:
+    client.videos.retrieve(video.id)
+    raise AssertionError("still there")
+except openai.NotFoundError:
+    pass
+
+# Images: by URL, as bytes, and made from files.
+assert "/assets/" in client.images.generate(model="dall-e-3", prompt="A hare", size="1024x1792").data[0].url
+import base64
+
+png = base64.b64decode(client.images.generate(model="gpt-image-1", prompt="A hare").data[0].b64_json)
+assert png[1:4] == b"PNG"
+pictures = [("a.png", io.BytesIO(png), "image/png"), ("b.png", io.BytesIO(png), "image/png")]
+assert len(client.images.edit(model="gpt-image-1", prompt="Two hares", image=pictures).data) == 1
+framed = client.videos.create_and_poll(model="sora-2", prompt="It runs", input_reference=("a.png", png, "image/png"))
+assert framed.status == "completed", framed
+
+# A client that gives up waiting and repeats by itself pays once: see the test, which looks at the balance.
+hasty = client.with_options(timeout=1.0, max_retries=8)
+assert len(hasty.images.generate(model="dall-e-3", prompt="A hare that takes its time").data) == 1
+
+# Responses: whole, streamed, with tools.
+answer = client.responses.create(model="gpt-5", instructions="Be brief.", input="Good morning")
+assert "Good morning" in answer.output_text, answer
+tools = [{
+    "type": "function",
+    "name": "get_weather",
+    "strict": True,
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False},
+}]
+question = {"role": "user", "content": "What does get_weather say?"}
+with client.responses.stream(model="gpt-5", input=[question], tools=tools) as stream:
+    types = [event.type for event in stream]
+    final = stream.get_final_response()
+assert types[0] == "response.created" and types[-1] == "response.completed", types
+(call,) = final.output
+result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+made = {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+text = ""
+for event in client.responses.create(model="gpt-5", input=[question, made, result], tools=tools, stream=True):
+    if event.type == "response.output_text.delta":
+        text += event.delta
+assert "sunny" in text, text
+
+# Errors are the client's own.
+try:
+    client.images.generate(model="gpt-image-1", prompt="x", size="3x3")
+    raise AssertionError("taken")
+except openai.BadRequestError as error:
+    assert error.param == "size", error.body

@@ -1,0 +1,219 @@
+/** The public pages: what each answers to people and to programs, and that its links lead somewhere. */
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { allModels } from "../../src/catalog/models.ts";
+import { pages } from "../../src/console/pages.tsx";
+import { docPath, pageNames } from "../../src/console/site/contents.ts";
+import { docs } from "../../src/console/site/docs.ts";
+import { tagPath, tags } from "../../src/console/site/openapi.ts";
+import gateway from "../../src/worker.ts";
+import { Browser } from "./support.ts";
+
+const html = { accept: "text/html,application/xhtml+xml" };
+const base = "https://gateway.example";
+
+const pagePaths = [
+  "/",
+  ...pageNames.map(docPath),
+  "/docs/models",
+  ...allModels().map(({ id }) => `/docs/models/${id}`),
+  "/docs/reference",
+  ...tags.map(({ name }) => tagPath(name)),
+];
+
+const ask = (path: string, headers: Record<string, string> = html) => new Browser().ask(path, undefined, null, headers);
+
+/** Elements without an end, by the HTML standard. */
+const isVoid = (name: string) => /^(?:meta|link|img|input|br|hr|col|source|path|circle)$/.test(name);
+
+/** Tags that are not closed in their order: a parser would mend them, each in its own way. */
+function unclosed(page: string): string[] {
+  const open: string[] = [];
+  const wrong: string[] = [];
+  for (const [, end, name = "", isEmpty] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)(?:"[^"]*"|[^">])*?(\/?)>/g)) {
+    if (end) {
+      if (open.pop() !== name) wrong.push(name);
+    } else if (!isEmpty && !isVoid(name)) open.push(name);
+  }
+  return [...wrong, ...open];
+}
+
+test.each(pagePaths)("%s is a whole page with one title, and every link on it leads somewhere", async (path) => {
+  const response = await ask(path);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+  const text = await response.text();
+  expect(unclosed(text)).toEqual([]);
+  expect(text.match(/<h1[ >]/g)).toHaveLength(1);
+  expect(text).toMatch(/<meta name="description" content="[^"]{15,}/);
+  expect(text).not.toContain("{{");
+  const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id);
+  expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
+  const links = new Set([...text.matchAll(/ (?:href|src|poster)="([^"]+)"/g)].map(([, to = ""]) => new URL(to, base + path)));
+  expect([...links].filter(({ origin }) => origin !== base).map(String)).toEqual(
+    path === "/docs/callbacks" ? ["https://www.standardwebhooks.com/"] : [],
+  );
+  for (const { pathname, hash } of [...links].filter(({ origin }) => origin === base)) {
+    // Pages that need a person lead to the sign-in page; those of other Workers are not here.
+    if (/^\/(console(?!\/static)|mcp|v1)/.test(pathname)) continue;
+    if (pathname === path) expect(hash === "" || ids.includes(decodeURIComponent(hash.slice(1))), `${path} links to ${hash}`).toBe(true);
+    else await leadsSomewhere(pathname, hash, path);
+  }
+});
+
+const seen = new Map<string, Promise<{ status: number; text: string }>>();
+
+async function leadsSomewhere(pathname: string, hash: string, from: string): Promise<void> {
+  const asked = seen.get(pathname) ?? ask(pathname).then(async (answer) => ({ status: answer.status, text: await answer.text() }));
+  seen.set(pathname, asked);
+  const { status, text } = await asked;
+  expect(status, `${from} links to ${pathname}`).toBe(200);
+  if (hash !== "" && text.startsWith("<!doctype")) expect(text, `${from} links to ${pathname}${hash}`).toContain(` id="${hash.slice(1)}"`);
+}
+
+test("pages are protected as the console's are, and ask no other host for anything", async () => {
+  const { headers } = await ask("/docs");
+  const policy = headers.get("content-security-policy")!;
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toContain("unsafe");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  const text = await (await ask("/")).text();
+  expect(text).not.toMatch(/<script(?![^>]* src=)|<style| style="| on\w+="/);
+});
+
+test("programs get links at /, people a page, and other methods are refused", async () => {
+  for (const accept of ["*/*", "application/json", ""]) {
+    const response = await ask("/", accept === "" ? {} : { accept });
+    expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+    expect(response.headers.get("vary")).toContain("Accept");
+    expect(await response.json()).toEqual({
+      object: "gateway",
+      api: `${base}/v1`,
+      models: `${base}/v1/models`,
+      health: `${base}/healthz`,
+      docs: `${base}/docs`,
+      openapi: `${base}/openapi.json`,
+      llms: `${base}/llms.txt`,
+    });
+  }
+  const refused = await gateway.fetch(new Request(base, { method: "POST" }), env, createExecutionContext());
+  expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("a deployment without the console has the links of the API alone", async () => {
+  const { CONSOLE: _, ...without } = env;
+  const get = (path: string) => gateway.fetch(new Request(base + path, { headers: html }), without, createExecutionContext());
+  expect(await (await get("/")).json()).toEqual({
+    object: "gateway",
+    api: `${base}/v1`,
+    models: `${base}/v1/models`,
+    health: `${base}/healthz`,
+  });
+  for (const path of ["/docs", "/docs/tasks", "/llms.txt", "/robots.txt", "/favicon.svg"]) {
+    const response = await get(path);
+    expect(response.status, path).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { code: "not_found" } });
+  }
+});
+
+test("people who are signed in go from / to the overview, others with an old session see the page", async () => {
+  const browser = new Browser();
+  await browser.signUp();
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await ask("/", { ...html, cookie });
+  expect([response.status, response.headers.get("location")]).toEqual([303, "/console"]);
+  await browser.ask("/console/sign-out", {});
+  expect((await ask("/", { ...html, cookie })).status).toBe(200);
+});
+
+test("the prices are those of the models that can be asked for", async () => {
+  const text = await (await ask("/")).text();
+  for (const { id } of allModels()) expect(text).toContain(`href="/docs/models/${id}"`);
+  expect(text).toMatch(/\$0\.03 <span class="muted">an image<\/span>/);
+  expect((await ask("/docs/models/imgC-alias-pro")).status).toBe(200);
+  expect((await ask("/docs/models/none")).status).toBe(404);
+});
+
+test("samples bear the address by which the gateway was reached", async () => {
+  const other = new Request("https://api.example.org/docs", { headers: html });
+  const text = await (await pages.fetch(other, env, createExecutionContext())).text();
+  expect(text).toContain("https://api.example.org/v1/images/generations");
+  expect(text).not.toContain(base);
+});
+
+test.each(["zh", "ko", "ja"])("the landing page speaks %s, and so does the frame of the documentation", async (language) => {
+  const texts = await Promise.all(["/", "/docs"].map(async (path) => (await ask(path, { ...html, "accept-language": language })).text()));
+  for (const text of texts) expect(text).toContain(`<html lang="${language}"`);
+  expect(texts[0]).not.toContain("One API");
+  expect(texts[1]).toContain('<article lang="en">');
+});
+
+test("the language that is chosen on a public page leads back to it", async () => {
+  const browser = new Browser();
+  const after = async (referer: string) =>
+    (await browser.ask("/console/language?to=ko", undefined, null, { referer })).headers.get("location");
+  expect(await after(`${base}/docs/tasks`)).toBe("/docs/tasks");
+  expect(await after(`${base}/`)).toBe("/");
+  expect(await (await browser.ask("/docs", undefined, null, html)).text()).toContain('<html lang="ko"');
+});
+
+test("every page of the documentation is there as Markdown", async () => {
+  for (const { name, title } of docs) {
+    const response = await ask(`/docs/${name}.md`, {});
+    expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    expect(await response.text()).toMatch(new RegExp(`^# ${title.replace(/[()]/g, "\\$&")}\n`));
+  }
+  for (const name of ["none.md", "constructor.md", "landing.md", "none", "__proto__", "index"])
+    expect((await ask(`/docs/${name}`)).status, name).toBe(404);
+});
+
+test("llms.txt has a title, a summary and links that answer", async () => {
+  const text = await (await ask("/llms.txt", {})).text();
+  expect(text).toMatch(/^# Gateway\n\n> .+\n/);
+  const links = [...text.matchAll(/\]\((https:[^)]+)\): \S/g)].map(([, to = ""]) => new URL(to).pathname);
+  expect(links.length).toBeGreaterThan(pageNames.length);
+  for (const path of links.filter((one) => one !== "/mcp")) expect((await ask(path)).status, path).toBe(200);
+});
+
+test("robots may read the pages, but neither files nor the console", async () => {
+  const text = await (await ask("/robots.txt", {})).text();
+  for (const path of ["/assets", "/characters", "/console", "/admin", "/v1"]) expect(text).toContain(`Disallow: ${path}\n`);
+  expect((await ask("/favicon.svg", {})).headers.get("content-type")).toBe("image/svg+xml");
+});
+
+test("a trailing slash leads to the page without it, an unknown page is 404 with the contents", async () => {
+  const response = await ask("/docs/tasks/?a=b");
+  expect([response.status, response.headers.get("location")]).toEqual([301, "/docs/tasks?a=b"]);
+  const missing = await ask("/docs/none/more");
+  expect(missing.status).toBe(404);
+  expect(await missing.text()).toContain('href="/docs/tasks"');
+});
+
+test("nothing of an address is markup in a public page or a header of its answer", async () => {
+  const script = `"'><script>alert(1)</script>`;
+  for (const path of [
+    "/",
+    "/docs",
+    `/docs/${encodeURIComponent(script)}`,
+    "/docs/models/x",
+    `/docs/reference/${encodeURIComponent(script)}`,
+  ]) {
+    const response = await ask(`${path}?language=${encodeURIComponent(`${script}\r\nx-made: up`)}`);
+    expect(response.headers.has("x-made")).toBe(false);
+    expect(await response.text()).not.toContain("<script>alert");
+  }
+});
+
+test("a video is served in ranges", async () => {
+  const [path = ""] = /\/console\/static\/waves\.[0-9a-f]{10}\.mp4/.exec(await (await ask("/")).text())!;
+  const whole = new Uint8Array(await (await ask(path, {})).arrayBuffer());
+  const part = await ask(path, { range: "bytes=4-7" });
+  expect([part.status, part.headers.get("content-range")]).toEqual([206, `bytes 4-7/${whole.length}`]);
+  expect(await part.text()).toBe("ftyp");
+  const end = await ask(path, { range: `bytes=${whole.length - 4}-` });
+  expect(new Uint8Array(await end.arrayBuffer())).toEqual(whole.slice(-4));
+  for (const range of ["bytes=9-4", "bytes=-5", `bytes=${whole.length}-`, "pages=1-2"])
+    expect((await ask(path, { range })).status, range).toBe(200);
+});

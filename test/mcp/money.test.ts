@@ -1,0 +1,89 @@
+/** What agents pay at /mcp: a model that repeats itself pays once, and no number of agents spends more than their key has. */
+
+import { expect, test } from "vitest";
+import { books, finish, holdTime, newAccount, script, unique, upstreamCalls } from "../support/gateway.ts";
+import { callTool, connect, type Era } from "./client.ts";
+
+holdTime();
+
+const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), wait: 0, ...more });
+
+test.each<Era>(["legacy", "modern"])("a loop that calls the same tool five times pays once (%s)", async (era) => {
+  const account = await newAccount(1);
+  const client = await connect(account.key, era);
+  const args = image();
+  const first = await callTool(client, "generate_image", args);
+  const { task_id } = first.record;
+  expect(first.text).not.toContain("earlier call");
+  // The same arguments, however they are spelled: in another order, with empty fields, by an alias, and after the image was made.
+  await callTool(client, "generate_image", { size: null, ...Object.fromEntries(Object.entries(args).toReversed()) });
+  await finish(account, task_id);
+  for (const wait of [0, 1, undefined]) {
+    const again = await callTool(client, "generate_image", { ...args, wait });
+    expect(again.record).toMatchObject({ task_id, status: "completed" });
+    expect(again.text).toMatch(/^This is the task of an earlier call .* nothing was submitted or charged again\. .* variation/);
+  }
+  expect((await upstreamCalls(args.prompt)).filter((name) => name === "start")).toHaveLength(1);
+  expect(await books(account)).toMatchObject({ used: 0.03, reserved: 0 });
+});
+
+test("calls at the same time are one task; an alias is the model's name", async () => {
+  const account = await newAccount(1);
+  const client = await connect(account.key);
+  const args = image({ model: "imgC-alias-pro" });
+  const models = ["imgC-alias-pro", "imgC-3-pro-image-preview", "imgC-alias-pro", "imgC-3-pro-image-preview"];
+  const results = await Promise.all(models.map((model) => callTool(client, "generate_image", { ...args, model })));
+  expect(new Set(results.map(({ record }) => record.task_id)).size).toBe(1);
+  expect(await books(account)).toMatchObject({ reserved: 0.12 });
+});
+
+test("another variation, session or key is another task", async () => {
+  const account = await newAccount(1);
+  const args = image();
+  const [one, other] = [await connect(account.key), await connect(account.key)];
+  const modern = [await connect(account.key, "modern"), await connect(account.key, "modern")];
+  const taskOf = async (client: typeof one, more: object = {}) =>
+    (await callTool(client, "generate_image", { ...args, ...more })).record.task_id as string;
+  const [plain, varied, second] = [await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)];
+  expect(new Set([plain, varied, second]).size).toBe(3);
+  expect([await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)]).toEqual([plain, varied, second]);
+  // Without a handshake there is no session: the key tells callers apart.
+  const stateless = await Promise.all(modern.map((client) => taskOf(client)));
+  expect(new Set(stateless).size).toBe(1);
+  expect([plain, varied, second]).not.toContain(stateless[0]);
+  expect(await books(account)).toMatchObject({ reserved: 0.12 });
+});
+
+test("a call whose task failed is made anew, five times at most, and costs nothing", async () => {
+  const account = await newAccount(1);
+  const client = await connect(account.key);
+  const args = image();
+  await script({ match: args.prompt, polls: Array.from({ length: 5 }, () => ({ failed: "content_policy_violation" })) });
+  const tasks = new Set<string>();
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const { record } = await callTool(client, "generate_image", args);
+    expect(record.status).toBe("queued");
+    tasks.add(record.task_id);
+    await finish(account, record.task_id);
+  }
+  expect(tasks.size).toBe(5);
+  const last = await callTool(client, "generate_image", args);
+  expect(last).toMatchObject({ isError: true, record: { status: "failed", error: { code: "content_policy_violation" } } });
+  expect(last.text).toMatch(/^It failed each time\. .* Nothing was charged\. Change the prompt\./);
+  expect((await callTool(client, "generate_image", { ...args, variation: 1 })).record.status).toBe("queued");
+  expect(await books(account)).toMatchObject({ used: 0, reserved: 0.03 });
+});
+
+test("agents in parallel cannot overspend a key with a small quota", async () => {
+  const account = await newAccount(100, 0.1);
+  const agents = await Promise.all(Array.from({ length: 8 }, (_, at) => connect(account.key, at % 2 ? "modern" : "legacy")));
+  const results = await Promise.all(
+    agents.flatMap((agent) => [callTool(agent, "generate_image", image()), callTool(agent, "generate_image", image())]),
+  );
+  const made = results.filter(({ isError }) => !isError);
+  expect(made).toHaveLength(3);
+  for (const refused of results.filter(({ isError }) => isError)) expect(refused.text).toContain("insufficient_quota");
+  for (const { record } of made) await finish(account, record.task_id);
+  expect(await books(account)).toMatchObject({ used: 0.09, reserved: 0 });
+  expect((await callTool(agents[0]!, "balance")).record).toMatchObject({ remain_balance: 0.01, used_balance: 0.09 });
+});

@@ -1,0 +1,233 @@
+/** What the tools of /mcp take and answer, as agents with the official SDK's client see it, in both revisions of the protocol. */
+
+import { exports } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { ApiClient } from "../../src/mcp/api-client.ts";
+import { type Account, books, call, finish, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { address, callTool, connect, type Era } from "./client.ts";
+
+holdTime();
+
+/** Calls a tool that submits, lets the task be made, and returns its result as `get_task` shows it. */
+async function make(account: Account, era: Era, tool: string, args: Record<string, unknown>) {
+  const client = await connect(account.key, era);
+  const submitted = await callTool(client, tool, { wait: 0, ...args });
+  expect(submitted.text).toContain("Call wait_for_task");
+  expect(submitted.record).toMatchObject({ status: "queued", progress: 0, task_id: expect.stringMatching(/^task_/) });
+  await finish(account, submitted.record.task_id);
+  return callTool(client, "get_task", { task_id: submitted.record.task_id });
+}
+
+test.each<Era>(["legacy", "modern"])("the tools bear the catalog's schemas and say what they do to the world (%s)", async (era) => {
+  const { key } = await newAccount();
+  const { tools } = await (await connect(key, era)).listTools();
+  expect(tools.map(({ name }) => name)).toEqual(
+    "list_models estimate generate_image generate_video remix_video create_character get_task wait_for_task cancel_task list_tasks balance".split(
+      " ",
+    ),
+  );
+  const [image, video, remix, character, wait, cancel] = [
+    "generate_image",
+    "generate_video",
+    "remix_video",
+    "create_character",
+    "wait_for_task",
+    "cancel_task",
+  ].map((one) => tools.find(({ name }) => name === one)!);
+  expect(image!.inputSchema).toMatchObject({
+    type: "object",
+    required: ["model", "prompt"],
+    properties: {
+      model: { enum: ["imgA-4", "imgB-4o-image", "imgC-3-pro-image-preview", "imgC-alias-pro"] },
+      prompt: { type: "string", maxLength: 1000 },
+      n: { type: "integer", minimum: 1, maximum: 4, default: 1 },
+      max_cost: { type: "number", minimum: 0 },
+      variation: { type: "integer" },
+      wait: { maximum: 50 },
+    },
+  });
+  expect(video!.inputSchema.properties!["duration"]).toEqual({
+    anyOf: [
+      { description: "vidA-2", default: 10, type: "number", enum: [10, 15] },
+      { description: "vidA-2-pro", default: 10, type: "number", enum: [10, 15, 25] },
+      { description: "vidB-3.1-fast, vidB-3.1-quality", default: 8, type: "number", const: 8 },
+      { description: "vidC-1-0-pro-fast, vidC-1-0-pro-quality", default: 5, type: "integer", minimum: 2, maximum: 12 },
+      { description: "vidD-02", default: 5, type: "number", enum: [5, 10] },
+    ],
+  });
+  expect(remix!.inputSchema.required).toEqual(["task_id", "model", "prompt"]);
+  expect(character!.inputSchema).toMatchObject({ required: ["model", "timestamps"], properties: { from_task: {}, url: {} } });
+  for (const tool of [image, video, remix, character])
+    expect(tool).toMatchObject({
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
+      outputSchema: { required: expect.arrayContaining(["task_id", "status", "cost"]) },
+    });
+  expect(wait!.annotations).toMatchObject({ readOnlyHint: true });
+  expect(cancel!.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+});
+
+test.each<Era>(["legacy", "modern"])("images come as links, and small ones themselves (%s)", async (era) => {
+  const account = await newAccount(1);
+  const made = await make(account, era, "generate_image", { model: "imgC-alias-pro", prompt: unique(), n: 2, reference: "order-7" });
+  expect(made.isError).toBeFalsy();
+  const urls: string[] = made.record.result.images.flatMap(({ url }: { url: string[] }) => url);
+  expect(made.content.filter(({ type }) => type === "resource_link")).toEqual(
+    urls.map((uri, at) => ({ type: "resource_link", uri, name: `image-${at + 1}`, mimeType: "image/png" })),
+  );
+  const file = await call(urls[0]!);
+  expect(made.content.find(({ type }) => type === "image")).toEqual({
+    type: "image",
+    data: new Uint8Array(file.body).toBase64(),
+    mimeType: "image/png",
+  });
+  expect(made.record).toMatchObject({
+    status: "completed",
+    model: "imgC-3-pro-image-preview",
+    reference: "order-7",
+    cost: { charged: 0.24 },
+  });
+  expect(made.text).toContain("0.24 was charged");
+  expect(JSON.parse(made.content.flatMap((part) => (part.type === "text" ? part.text : []))[1]!)).toEqual(made.record);
+});
+
+test("a video, its remix, and a character of it", async () => {
+  const account = await newAccount(20);
+  const video = await make(account, "legacy", "generate_video", { model: "vidA-2", prompt: unique(), metadata: { thumbnail: true } });
+  const [link, thumbnail] = video.content.filter(({ type }) => type === "resource_link");
+  expect(link).toMatchObject({ name: "video", mimeType: "video/mp4", uri: video.record.result.videos[0].url[0] });
+  expect(thumbnail).toMatchObject({ name: "thumbnail", uri: video.record.result.videos[0].thumbnail });
+  const { task_id } = video.record;
+  const remix = await make(account, "legacy", "remix_video", { task_id, model: "vidA-2", prompt: "at night" });
+  expect(remix.record).toMatchObject({ status: "completed", metadata: { kind: "remix", source_task: task_id, prompt: "at night" } });
+  const character = await make(account, "legacy", "create_character", { model: "vidA-2", from_task: task_id, timestamps: "0,2" });
+  expect(character.text).toContain("Write @amber.fox in a video's prompt");
+  expect(await books(account)).toMatchObject({ used: 2.05, reserved: 0 });
+});
+
+test("estimate tells each kind's price, or what is wrong, and makes nothing", async () => {
+  const account = await newAccount(20);
+  const video = await make(account, "legacy", "generate_video", { model: "vidA-2", prompt: unique() });
+  const before = await books(account);
+  const client = await connect(account.key);
+  const estimate = async (args: object) => (await callTool(client, "estimate", { ...args })).record;
+  const prompt = unique();
+  expect(await estimate({ kind: "image", model: "imgA-4", prompt, n: 3 })).toMatchObject({
+    price: 0.09,
+    kind: "image",
+    remaining_after: 18.91,
+  });
+  expect(await estimate({ kind: "video", model: "vidB-3.1-fast", prompt })).toMatchObject({ price: 1.2, kind: "video" });
+  expect(await estimate({ kind: "remix", model: "vidA-2", prompt, task_id: video.record.task_id })).toMatchObject({
+    price: 1,
+    kind: "remix",
+  });
+  expect(await estimate({ kind: "character", model: "vidA-2", from_task: video.record.task_id, timestamps: "0,1" })).toMatchObject({
+    price: 0.05,
+  });
+  expect(await estimate({ kind: "chat", model: "textA-1", messages: [{ role: "user", content: "Hello" }] })).toMatchObject({
+    kind: "chat",
+  });
+  const other = await callTool(client, "estimate", { kind: "character", model: "vidA-2", prompt });
+  expect(other).toMatchObject({ isError: true, text: "invalid_request: kind does not fit the arguments, which would make: video" });
+  expect(await callTool(client, "estimate", { kind: "song", model: "imgA-4" })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("image, video"),
+  });
+  expect(await books(account)).toEqual(before);
+});
+
+test("models by kind and by alias", async () => {
+  const client = await connect((await newAccount()).key);
+  const ids = async (args: object) => (await callTool(client, "list_models", { ...args })).record.data.map(({ id }: { id: string }) => id);
+  expect(await ids({ kind: "chat" })).toEqual(["textA-1", "textA-1-mini"]);
+  expect(await ids({ model: "imgC-alias-pro" })).toEqual(["imgC-3-pro-image-preview"]);
+  expect((await ids({})).length).toBe(12);
+  expect(await callTool(client, "list_models", { model: "imgZ" })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("imgA-4"),
+  });
+});
+
+test("tasks are listed, paged, filtered, and cancelled", async () => {
+  const account = await newAccount(1);
+  const client = await connect(account.key);
+  const submit = async (reference: string) => {
+    const { record } = await callTool(client, "generate_image", { model: "imgA-4", prompt: unique(), reference, wait: 0 });
+    return record.task_id as string;
+  };
+  const [first, second] = [await submit("a"), await submit("b")];
+  const ids = async (args: object) =>
+    (await callTool(client, "list_tasks", { ...args })).record.data.map((task: { task_id: string }) => task.task_id);
+  expect((await ids({})).sort()).toEqual([first, second].sort());
+  expect(await ids({ reference: "b" })).toEqual([second]);
+  const page = await callTool(client, "list_tasks", { limit: 1 });
+  expect(page.record.has_more).toBe(true);
+  expect(await ids({ limit: 1, after: page.record.data[0].task_id })).toHaveLength(1);
+  expect((await callTool(client, "list_tasks", { limit: 0 })).text).toContain("limit");
+
+  expect(await callTool(client, "cancel_task", { task_id: first })).toMatchObject({
+    text: expect.stringContaining("The task is cancelled; 0 was charged."),
+    record: { status: "failed", error: { code: "cancelled" } },
+  });
+  expect(await callTool(client, "cancel_task", { task_id: first })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("task_already_final"),
+  });
+  expect(await ids({ status: "failed" })).toEqual([first]);
+});
+
+test("the balance of key and account", async () => {
+  const account = await newAccount(5, 0.5);
+  const client = await connect(account.key);
+  await callTool(client, "generate_image", { model: "imgA-4", prompt: unique(), wait: 0 });
+  expect((await callTool(client, "balance")).record).toEqual({
+    success: true,
+    remain_balance: 0.47,
+    used_balance: 0,
+    unlimited_quota: false,
+    account: { success: true, remain_balance: 4.97, used_balance: 0, unlimited_quota: false },
+  });
+});
+
+test("errors name each field and what it may be, and what to do", async () => {
+  const account = await newAccount(0.1);
+  const client = await connect(account.key);
+  const error = async (tool: string, args: Record<string, unknown>) => {
+    const result = await callTool(client, tool, args);
+    expect(result).toMatchObject({ isError: true, record: undefined });
+    return result.text;
+  };
+  const wrong = await error("generate_image", { model: "imgA-4", prompt: " ", n: 9, size: "5:4" });
+  expect(wrong).toContain("invalid_request: ");
+  expect(wrong).toContain("- prompt: must not be empty");
+  expect(wrong).toContain("- n: must be at most 4");
+  expect(wrong).toMatch(/- size: must be one of .*\(allowed: \["1:1","16:9",/);
+  expect(await error("generate_image", { model: "vidA-2", prompt: "a" })).toMatch(/- model: .*list_models/s);
+  const tooDear = await error("generate_image", { model: "imgA-4", prompt: "a", n: 2, max_cost: 0.05 });
+  expect(tooDear).toMatch(/cost_limit_exceeded: .*max_cost.*0\.06.*Raise max_cost/s);
+  expect(await error("generate_image", { model: "imgA-4", prompt: "a", n: 4 })).toMatch(/insufficient_quota: .*estimate/s);
+  expect(await error("get_task", { task_id: "task_unknown" })).toMatch(/task_not_found: .*list_tasks/s);
+  expect(await error("get_task", {})).toContain("task_id is required");
+  expect(await error("wait_for_task", { task_id: "task_unknown", wait: 51 })).toContain(
+    "wait must be a whole number of seconds from 0 to 50",
+  );
+  expect(await error("remix_video", { task_id: "task_unknown", model: "vidA-2", prompt: "a" })).toContain("- task_id: ");
+  await expect(client.callTool({ name: "generate_song", arguments: {} })).rejects.toThrow(
+    "Unknown tool: generate_song. There are list_models,",
+  );
+  expect(await books(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test("an image is shown itself only below the limit", async () => {
+  const account = await newAccount();
+  const made = await make(account, "legacy", "generate_image", { model: "imgA-4", prompt: unique() });
+  const url: string = made.record.result.images[0].url[0];
+  const { byteLength } = (await call(url)).body as ArrayBuffer;
+  const client = new ApiClient({ fetch: (request) => exports.default.fetch(request) }, new Request(address));
+  expect(await client.file(url, byteLength)).toBeUndefined();
+  expect(await client.file(url, byteLength + 1)).toMatchObject({ type: "image/png", bytes: { byteLength } });
+  // Where files have an address of their own they are still the gateway's.
+  const moved = url.replace("https://gateway.example", "https://files.example/made");
+  expect(await client.file(moved, byteLength + 1)).toMatchObject({ type: "image/png" });
+  expect(await client.file(url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();
+});

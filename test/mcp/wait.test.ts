@@ -1,0 +1,64 @@
+/** Waiting at /mcp: progress on the way, the result when it is there, and the task when it takes longer. */
+
+import { expect, test, vi } from "vitest";
+import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, unique } from "../support/gateway.ts";
+import { callTool, connect, type Era } from "./client.ts";
+
+holdTime();
+
+/** The account's only task, as soon as there is one. */
+const onlyTask = async ({ key }: Account) =>
+  vi.waitFor(async () => {
+    const { body } = await call("/v1/tasks", { key });
+    expect(body.data).toHaveLength(1);
+    return body.data[0].id as string;
+  });
+
+test.each<Era>(["legacy", "modern"])("progress is reported, always higher, until the result is there (%s)", async (era) => {
+  const account = await newAccount();
+  const client = await connect(account.key, era);
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ progress: 40 }] });
+  const reports: { progress: number; message?: string | undefined }[] = [];
+  const pending = client.callTool(
+    { name: "generate_image", arguments: { model: "imgA-4", prompt } },
+    { onprogress: (report) => void reports.push(report) },
+  );
+  const id = await onlyTask(account);
+  await vi.waitFor(() => expect(reports).toMatchObject([{ progress: 0, total: 100, message: "image: queued, 0 %" }]));
+  await deliver(id);
+  await pass(id, 4);
+  await vi.waitFor(() => expect(reports.at(-1)!.progress).toBeGreaterThanOrEqual(40), { timeout: 10_000 });
+  await finish(account, id);
+  const result = await pending;
+  expect(result).toMatchObject({ structuredContent: { task_id: id, status: "completed" } });
+  const numbers = reports.map(({ progress }) => progress);
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+});
+
+test("who waits for less than it takes gets the task, and waits on by its id", async () => {
+  const account = await newAccount();
+  const client = await connect(account.key);
+  const pending = callTool(client, "generate_image", { model: "imgA-4", prompt: unique(), wait: 1 });
+  const id = await onlyTask(account);
+  await pass(id, 1);
+  const submitted = await pending;
+  expect(submitted.record.status).toBe("queued");
+  expect(submitted.text).toContain(`Call wait_for_task with task_id "${id}"; do not submit it again.`);
+  const waiting = callTool(client, "wait_for_task", { task_id: id });
+  await finish(account, id);
+  expect((await waiting).record).toMatchObject({ status: "completed", task_id: id });
+});
+
+test("a task that fails while it is waited for is an error that says what to do", async () => {
+  const account = await newAccount();
+  const client = await connect(account.key);
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "invalid_input" }] });
+  const pending = callTool(client, "generate_image", { model: "imgA-4", prompt });
+  const id = await onlyTask(account);
+  await finish(account, id);
+  const result = await pending;
+  expect(result).toMatchObject({ isError: true, record: { status: "failed", cost: { charged: 0 } } });
+  expect(result.text).toMatch(/^The task failed \(invalid_input\): .* Nothing was charged\. Give another image or video\./);
+});

@@ -1,0 +1,149 @@
+/** Every program in the documentation is run as it is, with this gateway's address and a key, against a gateway as `npm start` runs it. */
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { readSamples, type Sample } from "../../scripts/support/docs.ts";
+import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
+import { root } from "../../scripts/support/wrangler.ts";
+import { pageNames } from "../../src/console/site/contents.ts";
+
+type Language = Sample["language"];
+
+/** Who runs the samples of a language: an account of its own, so that none meets another's tasks and characters. */
+interface Runner {
+  key: string;
+  folder: string;
+  /** A receiver of callbacks, as its page has it. */
+  receiver: ChildProcess;
+  hooks: string;
+  /** What the receiver printed. */
+  received: string;
+}
+
+/** Programs mostly wait for their tasks; more at a time than this would wait for each other. */
+vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
+
+/**
+ * Pages about paths that this gateway does not serve yet, each with such a path. A line goes when the path answers: until then its
+ * programs are not run, and the last test fails as soon as they could be.
+ */
+const awaited: Record<string, string> = {
+  receipts: "GET /.well-known/jwks.json",
+  "browser-tokens": "POST /v1/tokens",
+  openai: "POST /openai/v1/chat/completions",
+  agents: "POST /mcp",
+};
+
+const run = promisify(execFile);
+// A pipe fails with any of its parts, and a request with what the gateway refuses.
+const shell = ["bash", "-eo", "pipefail", "-c"];
+const strict = 'curl() { command curl --fail-with-body "$@"; }\n';
+const commands: Record<Language, string[]> = {
+  sh: shell,
+  js: [process.execPath, "--input-type=module", "-e"],
+  python: ["python3", "-c"],
+};
+const languages = Object.keys(commands) as Language[];
+
+const pages = await Promise.all(["landing", ...pageNames].map(async (name) => ({ name, samples: await readSamples(name) })));
+const cases = pages
+  .filter(({ name }) => !(name in awaited))
+  .flatMap(({ name, samples }) =>
+    languages.flatMap((language) => {
+      const code = samples.filter((one) => one.language === language && one.file === undefined).map((one) => one.code);
+      return code.length === 0 ? [] : [{ name, language, code: code.join("\n\n") }];
+    }),
+  );
+const files = pages.flatMap(({ samples }) => samples.filter(({ file }) => file !== undefined));
+
+let gateway: Gateway;
+let stateDir: string;
+const runners = {} as Record<Language, Runner>;
+
+async function admin<Answer>(path: string, body: object): Promise<Answer> {
+  const answer = await fetch(`${gateway.baseUrl}/admin${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as Answer;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((listening) => server.once("listening", listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+/** A text of the documentation with what a reader puts in. */
+const filledIn = (text: string, { hooks }: { hooks: string }) =>
+  text.replaceAll("https://gateway.example", gateway.baseUrl).replaceAll("https://app.example.com/hooks", hooks);
+
+async function prepare(language: Language): Promise<Runner> {
+  const { id } = await admin<{ id: string }>("/accounts", { email: `${language}@example.com`, quota: 100 });
+  const { key } = await admin<{ key: string }>(`/accounts/${id}/keys`, { name: language, quota: null });
+  const folder = await mkdtemp(join(tmpdir(), `docs-${language}-`));
+  const port = await freePort();
+  const hooks = `http://127.0.0.1:${port}/hooks`;
+  for (const { file, code } of files) await writeFile(join(folder, file!), filledIn(code, { hooks }));
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  const answer = await fetch(`${gateway.baseUrl}/v1/webhook_secret`, { headers: { authorization: `Bearer ${key}` } });
+  const { secret } = (await answer.json()) as { secret: string };
+  const [program, file] = language === "python" ? ["python3", "receiver.py"] : [process.execPath, "receiver.mjs"];
+  const receiver = spawn(program, [file], { cwd: folder, env: { ...process.env, WEBHOOK_SECRET: secret, PORT: String(port) } });
+  const runner = { key, folder, receiver, hooks, received: "" };
+  receiver.stdout.setEncoding("utf8").on("data", (text: string) => (runner.received += text));
+  return runner;
+}
+
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), "gateway-docs-"));
+  gateway = await startGateway({ stateDir, quiet: true, env: { RATE_LIMITS: "off" } });
+  for (const language of languages) runners[language] = await prepare(language);
+});
+
+afterAll(async () => {
+  for (const { receiver, folder } of Object.values(runners)) {
+    receiver.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+  await gateway.stop();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+test.concurrent.each(cases)("the samples of $name in $language do what they say", async ({ language, code }) => {
+  const runner = runners[language];
+  const [command = "", ...options] = commands[language];
+  const program = (language === "sh" ? strict : "") + filledIn(code, runner);
+  const { stdout } = await run(command, [...options, program], {
+    cwd: runner.folder,
+    timeout: 280_000,
+    env: { PATH: process.env["PATH"], API_KEY: runner.key },
+  });
+  expect(stdout).not.toBe("");
+});
+
+test.each(languages)("the receiver of callbacks accepts what the gateway sends to %s", async (language) => {
+  await expect.poll(() => runners[language].received, { timeout: 20_000 }).toMatch(/^task\.completed task_/m);
+});
+
+test("pages that show a request show it in more than one language", () => {
+  const alone = pages.filter(({ samples }) => samples.length > 0 && new Set(samples.map(({ language }) => language)).size === 1);
+  expect(alone.map(({ name }) => name)).toEqual(["limits", "agents"]);
+});
+
+test.each(Object.entries(awaited))("%s still waits for %s", async (_, request) => {
+  const [method = "", path = ""] = request.split(" ");
+  const headers = { authorization: `Bearer ${runners.js.key}`, "content-type": "application/json" };
+  const answer = await fetch(gateway.baseUrl + path, { method, headers, ...(method === "POST" && { body: "{}" }) });
+  expect(answer.status).toBe(404);
+});

@@ -1,0 +1,59 @@
+/** The MCP inspector's command line against the gateway as it is started on a developer's machine. */
+
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
+
+const inspector = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+const run = promisify(execFile);
+let stateDir = "";
+let gateway: Gateway;
+
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), "gateway-mcp-"));
+  gateway = await startGateway({ stateDir, quiet: true });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await rm(stateDir, { recursive: true });
+});
+
+/** Runs a command of the inspector and returns what it prints, parsed. */
+async function inspect(...options: string[]) {
+  const target = [`${gateway.baseUrl}/mcp`, "--transport", "http", "--header", `Authorization: Bearer ${gateway.apiKey}`];
+  const { stdout } = await run(process.execPath, [inspector, "--cli", ...target, ...options], {
+    // It keeps files of its own beside the user's.
+    env: { ...process.env, HOME: stateDir, MCP_CATALOG_PATH: join(stateDir, "mcp.json") },
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+test("the tools' schemas are portable", async () => {
+  const { tools } = await inspect("--method", "tools/list", "--strict");
+  expect(tools).toHaveLength(11);
+});
+
+test("an image is made by one call", async () => {
+  const call = [
+    "--method",
+    "tools/call",
+    "--tool-name",
+    "generate_image",
+    "--tool-arg",
+    "model=imgA-4",
+    "prompt=A lighthouse",
+    "size=16:9",
+  ];
+  const made = await inspect(...call);
+  expect(made).toMatchObject({
+    content: expect.arrayContaining([expect.objectContaining({ type: "resource_link" }), expect.objectContaining({ type: "image" })]),
+    structuredContent: { status: "completed", metadata: { size: "16:9" }, cost: { charged: 0.03 } },
+  });
+  const balance = await inspect("--method", "tools/call", "--tool-name", "balance");
+  expect(balance["structuredContent"]).toMatchObject({ used_balance: 0.03 });
+});

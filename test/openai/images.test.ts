@@ -1,0 +1,173 @@
+/** Images on OpenAI's paths: they wait, they are paid once, they answer as OpenAI does. Contract, section 12. */
+
+import { expect, test, vi } from "vitest";
+import { books, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
+import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
+
+holdTime();
+
+const generations = `${v1}/images/generations`;
+const usage = { total_tokens: 0, input_tokens: 0, output_tokens: 0, input_tokens_details: { text_tokens: 0, image_tokens: 0 } };
+
+test("an image is waited for, and its URL answered, with the caller's name for it", async () => {
+  const account = await newAccount();
+  const body = { model: "dall-e-3", prompt: unique(), size: "1792x1024", quality: "high" };
+  const headers = { "x-client-request-id": "order 7" };
+  const answer = await whileMade(account, call(generations, { key: account.key, body, headers }));
+  expect([answer.status, answer.body]).toEqual([
+    200,
+    { created: expect.any(Number), data: [{ url: expect.stringContaining("/assets/task_") }], usage },
+  ]);
+  const [listed] = (await call("/v1/tasks?reference=order%207", { key: account.key })).body.data;
+  expect(listed.metadata).toMatchObject({ size: "16:9", quality: "hd", requested_model: "dall-e-3", reference: "order 7" });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.08 });
+});
+
+test("the names of OpenAI's image models answer the bytes, of each of n", async () => {
+  const account = await newAccount();
+  const body = { model: "gpt-image-1", prompt: unique(), n: 2 };
+  const answer = await whileMade(account, call(generations, { key: account.key, body }));
+  const files = (answer.body.data as { b64_json: string }[]).map((one) => Uint8Array.fromBase64(one.b64_json));
+  expect(files.map((bytes) => new TextDecoder().decode(bytes.slice(1, 4)))).toEqual(["PNG", "PNG"]);
+  expect(answer.body.usage).toEqual(usage);
+});
+
+test("a client that repeats a request whose answer it did not wait for gets the same image, and pays once", async () => {
+  const account = await newAccount();
+  const body = { model: "dall-e-3", prompt: unique() };
+  const first = call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "0" } });
+  const id = await nextTask(account);
+  const second = call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "1" } });
+  await finish(account, id);
+  expect((await first).body).toEqual((await second).body);
+  // Its answer was lost, too.
+  const third = await call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "2" } });
+  expect(third.body.data).toEqual((await first).body.data);
+  expect([await taskIds(account), (await books(account)).used]).toEqual([[id], 0.04]);
+});
+
+test("what is asked for twice on purpose is made twice", async () => {
+  const account = await newAccount();
+  const body = { model: "dall-e-3", prompt: unique() };
+  await whileMade(account, call(generations, { key: account.key, body }));
+  const known = await taskIds(account);
+  const again = call(generations, { key: account.key, body });
+  await finish(account, await nextTask(account, known));
+  expect((await again).status).toBe(200);
+  expect((await books(account)).used).toBe(0.08);
+});
+
+test("the caller's own idempotency key finds the same task, for another body 409 that is not worth repeating", async () => {
+  const account = await newAccount();
+  const headers = { "idempotency-key": unique() };
+  const body = { model: "dall-e-3", prompt: unique() };
+  const first = await whileMade(account, call(generations, { key: account.key, body, headers }));
+  expect((await call(generations, { key: account.key, body, headers })).body).toEqual(first.body);
+  const other = await call(generations, { key: account.key, body: { ...body, n: 2 }, headers });
+  expect([other.status, other.body.error.code, other.headers.get("x-should-retry")]).toEqual([409, "idempotency_conflict", "false"]);
+  expect((await books(account)).used).toBe(0.04);
+});
+
+test("one that is not ready after 115 seconds is 504 with its id; asked for again it is waited for, and paid once", async () => {
+  const account = await newAccount();
+  const body = { model: "dall-e-3", prompt: unique() };
+  const late = call(generations, { key: account.key, body });
+  const id = await nextTask(account);
+  vi.setSystemTime(Date.now() + 115_500);
+  const answer = await late;
+  expect([answer.status, answer.body.error.code]).toEqual([504, "task_not_final"]);
+  expect(answer.body.error.message).toContain(id);
+  expect(answer.headers.get("location")).toBe(`/v1/tasks/${id}`);
+  const again = call(generations, { key: account.key, body });
+  await finish(account, id);
+  expect([(await again).status, await taskIds(account)]).toEqual([200, [id]]);
+  expect((await books(account)).used).toBe(0.04);
+});
+
+test("an image that fails is an error, costs nothing, and is made anew when it is asked for again", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const body = { model: "dall-e-3", prompt };
+  const refused = await whileMade(account, call(generations, { key: account.key, body }));
+  expect([refused.status, refused.body.error]).toEqual([
+    400,
+    { message: expect.any(String), type: "invalid_request_error", param: null, code: "content_policy_violation" },
+  ]);
+  const [failed = ""] = await taskIds(account);
+  const again = call(generations, { key: account.key, body, headers: { "x-stainless-retry-count": "1" } });
+  await finish(account, await nextTask(account, [failed]));
+  expect((await again).status).toBe(200);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.04 });
+});
+
+test("an empty balance is what OpenAI's clients know as an exhausted quota, and is not repeated", async () => {
+  const account = await newAccount(0.01);
+  const answer = await call(generations, { key: account.key, body: { model: "dall-e-3", prompt: "x" } });
+  expect([answer.status, answer.body.error, answer.headers.get("x-should-retry")]).toEqual([
+    429,
+    { message: expect.any(String), type: "insufficient_quota", param: null, code: "insufficient_quota" },
+    "false",
+  ]);
+  expect(await taskIds(account)).toEqual([]);
+});
+
+test.each([
+  ["size", { size: "999x999" }],
+  ["size", { size: "16:9" }],
+  ["quality", { quality: "best" }],
+  ["response_format", { response_format: "png" }],
+  ["background", { background: "transparent" }],
+  ["output_format", { output_format: "webp" }],
+  ["stream", { stream: true }],
+  ["n", { n: 5 }],
+  ["prompt", { prompt: "" }],
+  ["model", { model: "sora-2" }],
+  ["X-Client-Request-Id", {}, { "x-client-request-id": "x".repeat(200) }],
+])("a wrong %s is refused and nothing is reserved", async (param, fields, headers: Record<string, string> = {}) => {
+  const account = await newAccount();
+  const body = { model: "gpt-image-1", prompt: "x", ...fields };
+  const { status, body: answer } = await call(generations, { key: account.key, body, headers });
+  expect([status, answer.error.param]).toEqual([param === "model" ? 404 : 400, param]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("edits take pictures as JSON and as a form, and are generations from them", async () => {
+  const account = await newAccount();
+  const edits = `${v1}/images/edits`;
+  const dataUri = `data:image/png;base64,${png(64).toBase64()}`;
+  const json = { model: "gpt-image-1", prompt: unique(), images: [{ image_url: dataUri }], response_format: "url", user: "someone" };
+  const answer = await whileMade(account, call(edits, { key: account.key, body: json }));
+  expect([answer.status, answer.body.data.length, answer.headers.get("x-dropped-params")]).toEqual([200, 1, "user"]);
+
+  const known = await taskIds(account);
+  const pictures = [new Blob([png(70_000)]), new Blob([png(300_000)])];
+  const { body, headers } = await form({ "image[]": pictures, prompt: unique(), model: "gpt-image-1", n: "2", response_format: "url" });
+  const asked = call(edits, { key: account.key, body, headers });
+  const id = await nextTask(account, known);
+  await finish(account, id);
+  expect([(await asked).status, (await asked).body.data.length]).toEqual([200, 2]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.metadata).toMatchObject({ kind: "image", n: 2 });
+});
+
+test("a form that is too large, broken, without a picture, or with something else is refused and nothing is kept", async () => {
+  const account = await newAccount();
+  const send = async (fields: Record<string, string | Blob | Blob[]>, change: (body: ArrayBuffer) => ArrayBuffer = (body) => body) => {
+    const { body, headers } = await form({ prompt: "x", model: "gpt-image-1", ...fields });
+    const answer = await call(`${v1}/images/edits`, {
+      key: account.key,
+      body: change(body),
+      headers: { ...headers, "content-length": "" },
+    });
+    return [answer.status, answer.body.error.param];
+  };
+  const picture = (bytes: number) => new Blob([png(bytes)]);
+  expect(await send({ image: picture(11 * 1024 * 1024) })).toEqual([413, null]);
+  expect(await send({ "image[]": [picture(9 * 1024 * 1024), picture(9 * 1024 * 1024)] })).toEqual([413, null]);
+  expect(await send({ image: picture(1000) }, (body) => body.slice(0, -20))).toEqual([400, null]);
+  expect(await send({ image: new Blob(["not a picture at all"]) })).toEqual([400, "image"]);
+  expect(await send({ image: picture(1000), mask: picture(1000) })).toEqual([400, "mask"]);
+  expect(await send({})).toEqual([400, "image"]);
+  expect(await send({ image: picture(1000), size: "1x1" })).toEqual([400, "size"]);
+  expect([await taskIds(account), await books(account)]).toEqual([[], expect.objectContaining({ reserved: 0, used: 0 })]);
+});

@@ -1,0 +1,97 @@
+/** Text on OpenAI's paths: chat under the asked name, and responses. What clients make of the events is proved in test/clients/. */
+
+import { expect, test } from "vitest";
+import { books, call, newAccount } from "../support/gateway.ts";
+import { v1 } from "./support.ts";
+
+const responses = `${v1}/responses`;
+const text = (body: ArrayBuffer) => new TextDecoder().decode(body);
+
+test("a chat answers under the name that was asked for, whole and streamed", async () => {
+  const { key } = await newAccount();
+  const body = { model: "gpt-4.1-mini", messages: [{ role: "user", content: "Hi" }] };
+  const whole = await call(`${v1}/chat/completions`, { key, body });
+  expect([whole.status, whole.body.model, whole.body.choices[0].message.content]).toEqual([200, "gpt-4.1-mini", "Hello there"]);
+  const streamed = text((await call(`${v1}/chat/completions`, { key, body: { ...body, stream: true } })).body);
+  const chunks = streamed.split("\n\n").filter((line) => line.startsWith("data: {"));
+  expect(chunks.map((line) => (JSON.parse(line.slice(6)) as { model: string }).model)).toEqual(chunks.map(() => "gpt-4.1-mini"));
+  expect(streamed.trimEnd().endsWith("data: [DONE]")).toBe(true);
+  const unknown = await call(`${v1}/chat/completions`, { key, body: { ...body, model: "gpt-99" } });
+  expect([unknown.status, unknown.body.error.code]).toEqual([404, "model_not_found"]);
+});
+
+test("a response has OpenAI's fields, is not stored, and is charged as a chat", async () => {
+  const account = await newAccount();
+  const body = { model: "gpt-5", input: "Hi", instructions: "Be brief.", metadata: { a: "b" }, user: "u", store: true };
+  const answer = await call(responses, { key: account.key, body });
+  expect([answer.status, answer.headers.get("x-dropped-params")]).toEqual([200, "user"]);
+  expect(answer.body).toMatchObject({
+    id: expect.stringMatching(/^resp_/),
+    object: "response",
+    status: "completed",
+    model: "gpt-5",
+    store: false,
+    previous_response_id: null,
+    metadata: { a: "b" },
+    output: [
+      { type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: "Hello there", annotations: [] }] },
+    ],
+    usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
+  });
+  expect((await books(account)).used).toBeGreaterThan(0);
+});
+
+test("a streamed response has its events in OpenAI's order; one that breaks off does not look whole", async () => {
+  const { key } = await newAccount();
+  const stream = text((await call(responses, { key, body: { model: "gpt-5", input: "Hi", stream: true } })).body);
+  const events = stream.split("\n\n").flatMap((event) => {
+    const data = event.split("\n").find((line) => line.startsWith("data: "));
+    return data ? [JSON.parse(data.slice(6)) as { type: string; sequence_number: number; delta?: string }] : [];
+  });
+  expect(events.map(({ type, delta }) => type.replace("response.", "") + (delta === undefined ? "" : `:${delta}`))).toEqual([
+    "created",
+    "in_progress",
+    "output_item.added",
+    "content_part.added",
+    "output_text.delta:Hello",
+    "output_text.delta: there",
+    "output_text.done",
+    "content_part.done",
+    "output_item.done",
+    "completed",
+  ]);
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, at) => at));
+  await expect(call(responses, { key, body: { model: "gpt-5", input: "break", stream: true } })).rejects.toThrow(/./);
+});
+
+test.each([
+  ["previous_response_id", { previous_response_id: "resp_1" }],
+  ["conversation", { conversation: "conv_1" }],
+  ["background", { background: true }],
+  ["tools[0].type", { tools: [{ type: "web_search" }] }],
+  ["tools[0].type", { tools: [{ type: "mcp", server_label: "x" }] }],
+  ["input[0].type", { input: [{ type: "item_reference", id: "msg_1" }] }],
+  ["input[0].content[0].type", { input: [{ role: "user", content: [{ type: "input_audio" }] }] }],
+  ["input", { input: undefined }],
+  ["input", { input: [{ role: "nobody", content: "x" }] }],
+  ["max_output_tokens", { max_output_tokens: 0 }],
+  ["model", { model: undefined }],
+])("%s that cannot be honoured is refused and costs nothing", async (param, fields) => {
+  const account = await newAccount();
+  const { status, body } = await call(responses, { key: account.key, body: { model: "gpt-5", input: "x", ...fields } });
+  expect([status, body.error.type, body.error.param.startsWith(param)]).toEqual([400, "invalid_request_error", true]);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a refusal of the content and a fault of the upstream have OpenAI's statuses", async () => {
+  const { key } = await newAccount();
+  const ask = async (input: string) => (await call(responses, { key, body: { model: "gpt-5", input } })).status;
+  expect([await ask("sandbox:reject"), await ask("sandbox:fail")]).toEqual([400, 500]);
+});
+
+test("aliases are the operator's to change, and listed among the models", async () => {
+  const { key } = await newAccount();
+  const { data } = (await call(`${v1}/models`, { key })).body as { data: { id: string }[] };
+  expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(["vidA-2", "sora-2", "gpt-image-1", "gpt-5-mini"]));
+  expect((await call(`${v1}/models/sora-2`, { key })).body).toMatchObject({ id: "sora-2", object: "model" });
+});

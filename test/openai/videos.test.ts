@@ -1,0 +1,225 @@
+/** Videos on OpenAI's paths: the same tasks, shown as OpenAI shows them, paid once, gone when deleted. Contract, section 12. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { stubOf } from "../support/faults.ts";
+import { type Account, books, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
+import { form, nextTask, png, taskIds, v1 } from "./support.ts";
+
+holdTime();
+
+const videos = `${v1}/videos`;
+const create = (account: Account, body: object, headers: Record<string, string> = {}) => call(videos, { key: account.key, body, headers });
+
+/** A completed video's id. */
+async function made(account: Account, body: object): Promise<string> {
+  const { status, body: video } = await create(account, body);
+  expect([status, video.status]).toEqual([200, "queued"]);
+  await finish(account, video.id);
+  return video.id;
+}
+
+test("a video is created, polled and downloaded under the name that it was asked for by", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const created = await create(account, { model: "sora-2", prompt, seconds: "12", size: "720x1280" });
+  const shown = { object: "video", model: "sora-2", prompt, seconds: "12", remixed_from_video_id: null, error: null };
+  expect([created.status, created.body]).toEqual([
+    200,
+    {
+      ...shown,
+      id: expect.any(String),
+      status: "queued",
+      progress: 0,
+      created_at: expect.any(Number),
+      completed_at: null,
+      expires_at: null,
+      size: "720x1280",
+    },
+  ]);
+  const { id } = created.body;
+  const early = await call(`${videos}/${id}/content`, { key: account.key });
+  expect([early.status, early.body.error.type]).toEqual([400, "invalid_request_error"]);
+  await finish(account, id);
+  const done = await call(`${videos}/${id}`, { key: account.key });
+  expect(done.body).toMatchObject({
+    ...shown,
+    id,
+    status: "completed",
+    progress: 100,
+    completed_at: expect.any(Number),
+    expires_at: expect.any(Number),
+  });
+  expect(done.headers.get("openai-poll-after-ms")).toBe("2000");
+
+  const file = await call(`${videos}/${id}/content`, { key: account.key });
+  expect([file.status, file.headers.get("content-type")]).toEqual([200, "video/mp4"]);
+  const part = await call(`${videos}/${id}/content?variant=video`, { key: account.key, headers: { range: "bytes=4-7" } });
+  expect([part.status, new TextDecoder().decode(part.body)]).toEqual([206, "ftyp"]);
+  const still = await call(`${videos}/${id}/content?variant=thumbnail`, { key: account.key });
+  expect([still.status, still.headers.get("content-type")]).toEqual([200, "image/png"]);
+  expect((await call(`${videos}/${id}/content?variant=spritesheet`, { key: account.key })).status).toBe(404);
+  expect((await call(`${videos}/${id}/content?variant=sound`, { key: account.key })).body.error.param).toBe("variant");
+  // Twelve seconds at the price of a second.
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 1.2 });
+});
+
+test.each([
+  ["sora-2", "4", 0.4],
+  ["sora-2-2025-10-06", "8", 0.8],
+  ["sora-2-pro", "12", 3.6],
+  ["sora-2", undefined, 0.4],
+  ["vidA-2", "15", 1.5],
+  ["vidA-2", undefined, 1],
+  ["vidC-1-0-pro-fast", "7", 0.21],
+])("%s of %s seconds costs %d", async (model, seconds, price) => {
+  const account = await newAccount();
+  const { status, body } = await create(account, { model, prompt: "x", ...(seconds && { seconds }) });
+  expect([status, body.model]).toEqual([200, model]);
+  expect((await books(account)).reserved).toBe(price);
+});
+
+test("durations of OpenAI's are for its paths alone, whatever a caller sends", async () => {
+  const account = await newAccount();
+  const body = { model: "vidA-2", prompt: "x", duration: 4, requested_model: "sora-2" };
+  const answer = await call("/v1/videos/generations", { key: account.key, body, headers: { "x-openai": "1" } });
+  expect([answer.status, answer.body.error.param]).toEqual([400, "duration"]);
+  const usual = await call("/v1/videos/generations", { key: account.key, body: { ...body, duration: 10 } });
+  expect(usual.body.metadata).not.toHaveProperty("requested_model");
+});
+
+test("a remix has its source's model, size and length", async () => {
+  const account = await newAccount();
+  const source = await made(account, { model: "sora-2-pro", prompt: unique(), seconds: "4", size: "720x1280" });
+  const remix = await call(`${videos}/${source}/remix`, { key: account.key, body: { prompt: "in the rain" } });
+  expect([remix.status, remix.body]).toEqual([
+    200,
+    expect.objectContaining({ model: "sora-2-pro", seconds: "4", size: "720x1280", prompt: "in the rain", remixed_from_video_id: source }),
+  ]);
+  expect((await books(account)).reserved).toBe(1.2);
+});
+
+test("the list has videos and remixes, in both orders, page by page, and no images", async () => {
+  const account = await newAccount();
+  const first = await made(account, { model: "sora-2", prompt: unique() });
+  await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "x" } });
+  const { id: remix } = (await call(`${videos}/${first}/remix`, { key: account.key, body: { prompt: "x" } })).body;
+  const { id: last } = (await create(account, { model: "vidA-2", prompt: "x" })).body;
+  const list = async (query: string) => {
+    const { body } = await call(`${videos}?${query}`, { key: account.key });
+    return [(body.data as { id: string }[]).map(({ id }) => id), body.has_more, body.first_id, body.last_id];
+  };
+  expect(await list("")).toEqual([[last, remix, first], false, last, first]);
+  expect(await list("limit=2")).toEqual([[last, remix], true, last, remix]);
+  expect(await list(`limit=2&after=${remix}`)).toEqual([[first], false, first, first]);
+  expect(await list("order=asc&limit=2")).toEqual([[first, remix], true, first, remix]);
+  expect(await list(`order=asc&limit=2&after=${remix}`)).toEqual([[last], false, last, last]);
+  expect((await call(`${videos}?order=up`, { key: account.key })).body.error.param).toBe("order");
+  expect((await call(`${videos}?limit=0`, { key: account.key })).body.error.param).toBe("limit");
+});
+
+test("deleting removes the files, and cancels a video that still runs", async () => {
+  const account = await newAccount();
+  const id = await made(account, { model: "sora-2", prompt: unique() });
+  const remove = (video: string, key = account.key) => call(`${videos}/${video}`, { key, method: "DELETE" });
+  expect((await remove(id, (await newAccount()).key)).status).toBe(404);
+  expect([(await remove(id)).body, (await remove(id)).status]).toEqual([{ id, object: "video.deleted", deleted: true }, 404]);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+  const running = (await create(account, { model: "sora-2", prompt: unique() })).body.id as string;
+  expect((await remove(running)).body).toEqual({ id: running, object: "video.deleted", deleted: true });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0.4 });
+});
+
+test("a failed video says why", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
+  const id = await made(account, { model: "sora-2", prompt });
+  expect((await call(`${videos}/${id}`, { key: account.key })).body).toMatchObject({
+    status: "failed",
+    error: { code: "content_policy_violation", message: expect.any(String) },
+  });
+  expect((await call(`${videos}/${id}/content`, { key: account.key })).status).toBe(404);
+});
+
+test("a picture comes as a URL, as a data URI, or as a file of a form, and is the first frame", async () => {
+  const account = await newAccount();
+  const dataUri = `data:image/png;base64,${png(64).toBase64()}`;
+  const frames = async (id: string) =>
+    runInDurableObject(stubOf(id), (object) =>
+      (object as unknown as { ctx: DurableObjectState }).ctx.storage.kv
+        .get<{ submission: { inputs: { role: string }[] } }>("task")!
+        .submission.inputs.map(({ role }) => role),
+    );
+  for (const input_reference of [{ image_url: dataUri }, dataUri, { image_url: "https://pictures.example/a.png" }]) {
+    const { status, body } = await create(account, { model: "sora-2", prompt: "x", input_reference });
+    expect([status, await frames(body.id)]).toEqual([200, ["first_frame"]]);
+  }
+  const sent = await form({ model: "sora-2-pro", prompt: "x", seconds: "8", input_reference: new Blob([png(200_000)]) });
+  const answer = await call(videos, { key: account.key, ...sent });
+  expect([answer.status, answer.body.model, answer.body.seconds, await frames(answer.body.id)]).toEqual([
+    200,
+    "sora-2-pro",
+    "8",
+    ["first_frame"],
+  ]);
+  const byId = await create(account, { model: "sora-2", prompt: "x", input_reference: { file_id: "file_1" } });
+  expect([byId.status, byId.body.error.param]).toEqual([400, "input_reference"]);
+});
+
+test("a repeat of a creation whose answer was lost is the same video, and paid once", async () => {
+  const account = await newAccount();
+  const body = { model: "sora-2", prompt: unique() };
+  const ids = await Promise.all(
+    ["0", "1", "2"].map(async (count) => (await create(account, body, { "x-stainless-retry-count": count })).body.id as string),
+  );
+  expect([new Set(ids).size, await taskIds(account)]).toEqual([1, [ids[0]]]);
+  expect((await create(account, body)).body.id).not.toBe(ids[0]);
+});
+
+test.each([
+  ["seconds", { seconds: "5" }],
+  ["seconds", { seconds: "four" }],
+  ["size", { size: "1024x1024" }],
+  ["size", { size: "4:3" }],
+  ["prompt", { prompt: " " }],
+  ["model", { model: "gpt-image-1" }],
+])("a wrong %s is refused", async (param, fields) => {
+  const account = await newAccount();
+  const { status, body } = await create(account, { model: "sora-2", prompt: "x", ...fields });
+  expect([status, body.error.param, body.error.type]).toEqual([param === "model" ? 404 : 400, param, "invalid_request_error"]);
+  expect(body.error.message).toMatch(new RegExp(`^${param}: `));
+  expect(await taskIds(account)).toEqual([]);
+});
+
+test("edits, extensions and other accounts' videos are not found", async () => {
+  const account = await newAccount();
+  for (const path of ["edits", "extensions"])
+    expect((await call(`${videos}/${path}`, { key: account.key, body: { prompt: "x" } })).body.error).toMatchObject({
+      type: "invalid_request_error",
+      code: null,
+    });
+  const { id } = (await create(account, { model: "sora-2", prompt: "x" })).body;
+  const other = await newAccount();
+  expect((await call(`${videos}/${id}`, { key: other.key })).body.error).toMatchObject({ code: "not_found" });
+  await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "x" } });
+  expect((await call(`${videos}/${await nextTask(account, [id])}`, { key: account.key })).status).toBe(404);
+});
+
+test("a route that cannot make exactly these seconds is passed over; where none can, the seconds are refused", async () => {
+  const account = await newAccount();
+  const other = { provider: "minimax", model: "MiniMax-Hailuo-02" };
+  const vars = (routes: object[]) => ({ MINIMAX_API_KEY: "key", OPENAI_API_KEY: "key", ROUTES: { "vidA-2": routes } });
+  const ask = (routes: object[]) =>
+    call(videos, { key: account.key, body: { model: "sora-2", prompt: "x", seconds: "8" }, vars: vars(routes) });
+  const { status, body } = await ask([other, { provider: "openai", model: "sora-2" }]);
+  expect([status, body.error]).toEqual([200, null]);
+  const routes = await runInDurableObject(
+    stubOf(body.id),
+    (_, ctx) => ctx.storage.kv.get<{ submission: { routes: { provider: string }[] } }>("task")!.submission.routes,
+  );
+  expect(routes.map(({ provider }) => provider)).toEqual(["openai"]);
+  const refused = await ask([other]);
+  expect([refused.status, refused.body.error.param]).toEqual([400, "seconds"]);
+});

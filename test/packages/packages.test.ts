@@ -1,0 +1,117 @@
+/** Each client of `clients/`, installed from its package in an empty folder, makes real tasks and verifies what it is given. */
+
+import { execFile } from "node:child_process";
+import { generateKeyPairSync, sign } from "node:crypto";
+import { copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const dist = resolve("clients/dist");
+let folder = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gateway-packages-use-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function packageNamed(pattern: RegExp): Promise<string> {
+  const found = (await readdir(dist)).find((name) => pattern.test(name));
+  if (!found) throw new Error(`There is no ${String(pattern)} in ${dist}: run npm run packages.`);
+  return join(dist, found);
+}
+
+const secret = `whsec_${Buffer.from("a secret of thirty-two characters").toString("base64")}`;
+
+/** What a program of the tests verifies: a callback as the gateway signs it, and a receipt with its keys. */
+function samples() {
+  const body = JSON.stringify({ type: "task.completed", timestamp: new Date().toISOString(), data: { id: "task_a", prompt: "한국어" } });
+  const at = new Date();
+  const headers = {
+    "webhook-id": "task_a",
+    "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+    // As while the secret is being rotated: the other secret's signature comes first.
+    "webhook-signature": `v1,${Buffer.alloc(32).toString("base64")} ${new Webhook(secret).sign("task_a", at, body)}`,
+  };
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const receipt = { id: "task_a", charged: 0.03, files: [{ name: "1.png", sha256: "ab" }], reference: "한국어" };
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signed = `${part({ alg: "EdDSA", kid: "k1" })}.${part(Object.fromEntries(Object.entries(receipt).toReversed()))}`;
+  const jws = `${signed}.${sign(null, Buffer.from(signed), privateKey).toString("base64url")}`;
+  const jwks = { keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k1", use: "sig" }] };
+  return { secret, body, headers, answer: { receipt, jws }, jwks };
+}
+
+/** Installs packages in an empty folder of its own. */
+async function npmFolder(name: string, ...packages: string[]): Promise<string> {
+  const cwd = await mkdtemp(join(folder, `${name}-`));
+  await writeFile(join(cwd, "package.json"), JSON.stringify({ type: "module", private: true }));
+  await run("npm", ["install", "--no-audit", "--no-fund", ...packages], { cwd });
+  await copyFile(`clients/${name}/test/use.ts`, join(cwd, "use.ts"));
+  return cwd;
+}
+
+/** Checks the program's types as its author would, and runs it. Returns the JSON that it prints last. */
+async function use(cwd: string): Promise<unknown> {
+  const types = [
+    "--noEmit",
+    "--strict",
+    "--target",
+    "es2022",
+    "--module",
+    "nodenext",
+    "--lib",
+    "es2022,dom,dom.iterable",
+    "--types",
+    "node",
+  ];
+  await run(resolve("node_modules/.bin/tsc"), [...types, "--typeRoots", resolve("node_modules/@types"), "--skipLibCheck", "use.ts"], {
+    cwd,
+  });
+  await writeFile(join(cwd, "samples.json"), JSON.stringify(samples()));
+  const { stdout } = await run(process.execPath, ["use.ts"], { cwd });
+  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+}
+
+const made = {
+  image: { status: "completed", charged: 0.06, types: ["image/png", "image/png"] },
+  again: true,
+  video: { duration: 10, bytes: true },
+  refused: { status: 400, params: ["n", "size"] },
+  failed: "content_policy_violation",
+  callback: "task.completed",
+  forgedCallback: "refused",
+  receipt: "task_a",
+  forgedReceipt: "refused",
+};
+
+test("the TypeScript client", async () => {
+  const cwd = await npmFolder("typescript", await packageNamed(/^generation-gateway-client-.*\.tgz$/));
+  expect(await use(cwd)).toEqual(made);
+});
+
+test("the Python client, sync and async", async () => {
+  const cwd = await mkdtemp(join(folder, "python-"));
+  const python = join(cwd, ".venv", "bin", "python");
+  await run(process.env["PYTHON"] ?? "python3", ["-m", "venv", ".venv"], { cwd });
+  await run(python, ["-m", "pip", "install", "--quiet", `${await packageNamed(/\.whl$/)}[receipts]`], { cwd });
+  await copyFile("clients/python/test/use.py", join(cwd, "use.py"));
+  await writeFile(join(cwd, "samples.json"), JSON.stringify(samples()));
+  const { stdout } = await run(python, ["use.py"], { cwd });
+  expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toEqual({ ...made, asyncImage: { charged: 0.03, files: 1 } });
+});
+
+test("the provider for the AI SDK", async () => {
+  const cwd = await npmFolder("ai-sdk", await packageNamed(/ai-sdk.*\.tgz$/), "ai@7.0.173");
+  expect(await use(cwd)).toEqual({
+    text: true,
+    streamed: true,
+    images: { count: 2, types: ["image/png", "image/png"], charged: 0.06, warnings: ["seed"] },
+    video: { type: "video/mp4", bytes: true },
+    refused: 400,
+    failed: true,
+  });
+});

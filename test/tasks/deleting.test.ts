@@ -1,0 +1,133 @@
+/** `DELETE /v1/tasks/{id}`: a final task's files and record are gone for its owner, its money stays where it is, whatever crashes. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { bindings, crash, failOnce, nothingStored, stopAt, storageOf, stubOf } from "../support/faults.ts";
+import {
+  type Account,
+  alarm,
+  books,
+  call,
+  complete,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  pass,
+  submit,
+  unique,
+} from "../support/gateway.ts";
+import { callBack, receivers } from "../support/receiver.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const path = "/v1/images/generations";
+const price = 0.03;
+const image = () => ({ model: "imgA-4", prompt: unique() });
+const remove = (account: Account, id: string) => call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" });
+const files = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.length;
+
+/** Nothing of it is to be seen, and what it cost is still in the books. */
+async function expectGone(account: Account, id: string): Promise<void> {
+  for (const status of ["", "/callback", "/events"])
+    expect((await call(`/v1/tasks/${id}${status}`, { key: account.key })).status).toBe(404);
+  expect((await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(404);
+  expect((await remove(account, id)).status).toBe(404);
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toEqual([]);
+  expect(await files(id)).toBe(0);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+}
+
+test("a completed task's files and record are gone at once, its ledger entry stays, and its object ends a day later", async () => {
+  const account = await newAccount();
+  const body = image();
+  const id = await complete(account, path, body);
+  // A repeat of the answer is in the isolate's memory by now.
+  const [{ url }] = (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.result.images;
+  const answer = await remove(account, id);
+  expect([answer.status, answer.body.byteLength]).toEqual([204, 0]);
+  await expectGone(account, id);
+  expect((await call(url[0])).status).toBe(410);
+  // What was asked for is no longer in the object.
+  const record = await runInDurableObject(stubOf(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
+  expect([record.includes(id), record.includes(body.prompt)]).toEqual([true, false]);
+  await pass(id, 86_400 + 120);
+  expect(await storageOf(stubOf(id))).toEqual(nothingStored);
+});
+
+test("a task that has not ended is 409, another account's and an unknown one 404", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image());
+  expect((await remove(account, id)).body).toMatchObject({ code: 409, error: { code: "task_not_final" } });
+  expect((await remove(await newAccount(), id)).status).toBe(404);
+  expect((await remove(account, "task_x")).status).toBe(404);
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+});
+
+test("the idempotency key of a deleted task is used: a late repeat is neither made nor charged", async () => {
+  const account = await newAccount();
+  const body = image();
+  const headers = { "idempotency-key": unique() };
+  const id = await submit(account, path, body, headers);
+  await finish(account, id);
+  await remove(account, id);
+  for (let time = 0; time < 2; time++) {
+    const repeat = await call(path, { key: account.key, body, headers });
+    expect([repeat.status, repeat.body.error.code]).toEqual([409, "idempotency_conflict"]);
+  }
+  await expectGone(account, id);
+});
+
+test("a callback that is still being tried ends with its task", async () => {
+  const account = await newAccount();
+  const received = receivers({ "https://receiver.example/hook": () => new Response(null, { status: 500 }) });
+  const id = await complete(account, path, { ...image(), callback_url: "https://receiver.example/hook" });
+  await callBack(id);
+  expect(received).toHaveLength(1);
+  await remove(account, id);
+  await pass(id, 3_600);
+  await deliver(id, "gateway-notify");
+  expect(received).toHaveLength(1);
+});
+
+test.each([
+  ["before its files are removed", false],
+  ["after its files were removed", true],
+])("%s the object dies: the task is gone, and the alarm removes what is left", async (_, isDone) => {
+  const account = await newAccount();
+  const id = await complete(account, path, image());
+  const stopped = stopAt(bindings.bucket(), "delete", isDone);
+  const answer = remove(account, id).catch(() => undefined);
+  await stopped();
+  await crash(stubOf(id));
+  await answer;
+  vi.restoreAllMocks();
+  await alarm(id);
+  await expectGone(account, id);
+});
+
+test("the bucket does not answer: the task is gone, and its files go by alarm", async () => {
+  const account = await newAccount();
+  const id = await complete(account, path, image());
+  failOnce(bindings.bucket(), "delete", false, 1);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  expect((await remove(account, id)).status).toBe(204);
+  await pass(id, 10);
+  await expectGone(account, id);
+});
+
+test("while the settlement does not come through nothing is deleted: 503, and later it is", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image());
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  await deliver(id);
+  await pass(id, 2);
+  const spy = vi.spyOn(bindings.database(), "batch").mockRejectedValue(new Error("scripted fault"));
+  await deliver(id);
+  expect((await remove(account, id)).status).toBe(503);
+  spy.mockRestore();
+  expect((await remove(account, id)).status).toBe(204);
+  await expectGone(account, id);
+});

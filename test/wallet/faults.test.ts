@@ -1,0 +1,129 @@
+/** Random reserves, ends, repeats, crashes and faults of D1, in any order: after each of them the wallet's invariants hold. `WALLET_SEEDS` ("7", "1-200") chooses other runs. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { Random } from "../../scripts/support/random.ts";
+import { bindings } from "../support/faults.ts";
+import { holdTime, newAccount } from "../support/gateway.ts";
+import { crashWallet, expectFinal, expectSound, type Known, newCharge, wake, walletOf } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const steps = 60;
+
+type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
+
+/** D1 as it is on a bad day: batches and single statements that fail before or after they take effect, and some that take effect long after. */
+function storm(random: Random): { late: (() => Promise<unknown>)[]; end: () => void } {
+  const late: (() => Promise<unknown>)[] = [];
+  const { batch } = bindings.database();
+  // The same once more, without the object that made it.
+  const again = ({ statement, params }: Statement) => env.DB.prepare(statement).bind(...params);
+  const watch = (
+    target: Record<string, (...values: unknown[]) => Promise<unknown>>,
+    method: string,
+    later: (self: Statement, values: unknown[]) => Statement[],
+  ) => {
+    const original = target[method]!;
+    return vi.spyOn(target, method).mockImplementation(async function (this: unknown, ...values: unknown[]) {
+      const statements = later(this as Statement, values);
+      const fault = state.isOn && random.chance(0.2) ? random.pick(["before", "after", "late"]) : "none";
+      if (fault === "late") late.push(() => batch!.call(env.DB, statements.map(again)));
+      if (fault === "before" || fault === "late") throw new Error("D1_ERROR: Network connection lost.");
+      const result = await original.apply(this, values);
+      if (fault === "after") throw new Error("D1_ERROR: D1 DB storage operation exceeded timeout.");
+      return result;
+    });
+  };
+  const state = { isOn: true };
+  watch(bindings.database(), "batch", (_, [statements]) => statements as Statement[]);
+  watch(bindings.statement(), "run", (self) => [self]);
+  return { late, end: () => (state.isOn = false) };
+}
+
+const seeds = Array.from({ length: 25 }, (_, at) => at + 1);
+
+test.each(seeds)("seed %i", async (seed) => {
+  const random = new Random(seed);
+  const account = await newAccount(random.pick([null, 0.02, 1]), random.pick([null, 0.01]));
+  const known = new Map<string, Known>();
+  const given = new Set<string>();
+  const { late, end } = storm(random);
+  const trace: string[] = [];
+  const wallet = () => walletOf(account);
+  const anyOpen = () => [...known.values()].filter(({ charged }) => charged === undefined);
+
+  const actions: Record<string, () => Promise<unknown>> = {
+    reserve: async () => {
+      const charge = newCharge(account, random.pick(["image", "chat"]));
+      const amount = random.int(1, 3_000);
+      const { answer } = await wallet().reserve(charge, amount, {});
+      if (answer === "reserved") known.set(charge.taskId, { charge, amount });
+      return answer;
+    },
+    burst: async () => {
+      const charges = Array.from({ length: 8 }, () => newCharge(account));
+      const answers = await Promise.all(charges.map(async (charge) => wallet().reserve(charge, 700, {})));
+      for (const [at, { answer }] of answers.entries())
+        if (answer === "reserved") known.set(charges[at]!.taskId, { charge: charges[at]!, amount: 700 });
+    },
+    repeat: async () => {
+      const open = anyOpen();
+      if (open.length === 0) return;
+      const { charge, amount } = random.pick(open);
+      expect(await wallet().reserve(charge, amount, {})).toEqual({ answer: "reserved" });
+    },
+    settle: async () => {
+      const open = anyOpen();
+      if (open.length === 0) return;
+      const task = random.pick(open);
+      const charged = random.chance(0.3) ? 0 : random.int(0, task.amount + 100);
+      await wallet().settle(task.charge, charged, charged === 0 ? "provider_error" : "completed");
+      task.charged = Math.min(charged, task.amount);
+    },
+    settleAgain: async () => {
+      const ended = [...known.values()].filter(({ charged }) => charged !== undefined);
+      if (ended.length > 0) await wallet().settle(random.pick(ended).charge, 2_999, "completed");
+    },
+    giveUp: async () => {
+      const charge = newCharge(account);
+      await wallet().settle(charge, 10, "cancelled");
+      given.add(charge.taskId);
+      expect(await wallet().reserve(charge, 10, {})).toEqual({ answer: "closed" });
+    },
+    crash: () => crashWallet(account),
+    wake: () => wake(account),
+    pass: async () => void vi.setSystemTime(Date.now() + random.pick([1, 6, 12, 65, 150]) * 1000),
+    raise: () => wallet().changeQuota(account.id, { add: random.int(1, 5_000) }),
+    lower: () => wallet().changeQuota(account.id, { add: -random.int(1, 5_000) }),
+    land: async () => late.shift()?.(),
+  };
+  const names = Object.keys(actions);
+  try {
+    for (let step = 0; step < steps; step++) {
+      const name = random.pick([...names, "reserve", "reserve", "settle", "settle", "wake"]);
+      // A fault of D1 may reach whoever changes a quota; nothing else throws.
+      const outcome = await actions[name]!().catch((error: unknown) => {
+        if (!["raise", "lower"].includes(name) || !(error instanceof Error)) throw error;
+        return error.message;
+      });
+      trace.push(`${name} ${JSON.stringify(outcome) ?? ""}`);
+    }
+    end();
+    for (const effect of late.splice(0)) await effect();
+    await expectSound(account, known.values());
+    expect(await wallet().audit()).toMatchObject({ isGrantRight: true });
+    for (const { charge } of anyOpen()) await wallet().settle(charge, 1, "completed");
+    for (const task of anyOpen()) task.charged = Math.min(1, task.amount);
+    for (let round = 0; round < 4; round++) {
+      vi.setSystemTime(Date.now() + 70_000);
+      await wake(account);
+    }
+    await expectSound(account, known.values());
+    await expectFinal(account, known.values());
+    expect(await wallet().reserve(newCharge(account), 0, {})).toEqual({ answer: "reserved" });
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}\n${trace.join("\n")}`, { cause: error });
+  }
+});

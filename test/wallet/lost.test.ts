@@ -1,0 +1,87 @@
+/** A wallet object that lost its storage: what it held stays granted, its tasks say what they hold, and the rest goes back. Amounts in millionths. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { reconcile } from "../../src/tasks/wallets.ts";
+import { type Account, books, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { crashWallet, entriesOf, expectFinal, expectSound, type Known, newCharge, rowOf, wake, walletOf } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+
+async function lose(account: Account): Promise<void> {
+  await runInDurableObject(walletOf(account), (_, { storage }) => storage.deleteAll());
+  await crashWallet(account);
+}
+
+test("what a lost object held stays granted, is charged when its tasks end, and the rest goes back by a reconcile", async () => {
+  const account = await newAccount(1);
+  const [open, failing, written, unwritten, never] = Array.from({ length: 5 }, () => newCharge(account));
+  for (const charge of [open, failing, written]) await walletOf(account).reserve(charge!, 1_000, {});
+  await walletOf(account).settle(written!, 900, "completed", 1_000);
+  pass(5);
+  await wake(account);
+  await walletOf(account).reserve(unwritten!, 1_000, {});
+  await walletOf(account).settle(unwritten!, 800, "completed", 1_000);
+  const { granted } = await rowOf(account);
+  await lose(account);
+  const shown = async () => (await walletOf(account).balances([account.keyId]))[account.id]!;
+  expect(await shown()).toMatchObject({ quota: 1_000_000, used: 900, reserved: granted });
+  // Each end is told again, those too that D1 has or the lost object had taken.
+  for (let time = 0; time < 2; time++) {
+    await walletOf(account).settle(open!, 700, "completed", 1_000);
+    await walletOf(account).settle(unwritten!, 800, "completed", 1_000);
+    await walletOf(account).settle(written!, 900, "completed", 1_000);
+    await crashWallet(account);
+  }
+  expect(await walletOf(account).reserve(never!, 5_000, {})).toEqual({ answer: "reserved" });
+  await walletOf(account).settle(never!, 0, "cancelled", 5_000);
+  await walletOf(account).reconcile();
+  expect(await walletOf(account).reconcile()).toBe(0);
+  await walletOf(account).settle(failing!, 0, "provider_error", 1_000);
+  for (let round = 0; round < 3; round++) {
+    pass(70);
+    await wake(account);
+  }
+  const known: Known[] = [
+    { charge: open!, amount: 1_000, charged: 700 },
+    { charge: written!, amount: 1_000, charged: 900 },
+    { charge: unwritten!, amount: 1_000, charged: 800 },
+    { charge: never!, amount: 5_000, charged: 0 },
+  ];
+  await expectSound(account, known);
+  await expectFinal(account, known);
+});
+
+test("without D1 a task's end waits for the object that lost its storage, and is told again", async () => {
+  const account = await newAccount(1);
+  const charge = newCharge(account);
+  await walletOf(account).reserve(charge, 1_000, {});
+  await lose(account);
+  const run = vi.spyOn(Object.getPrototypeOf(env.DB.prepare("SELECT 1")) as D1PreparedStatement, "run");
+  run.mockRejectedValueOnce(new Error("D1_ERROR: Network connection lost."));
+  await expect(walletOf(account).settle(charge, 700, "completed", 1_000)).rejects.toThrow();
+  await walletOf(account).settle(charge, 700, "completed", 1_000);
+  await expectSound(account, [{ charge, amount: 1_000, charged: 700 }]);
+});
+
+test("the task objects of an account tell its lost wallet what they hold and were charged", async () => {
+  const account = await newAccount(1);
+  const stranger = await newAccount(1);
+  const image = () => ({ model: "imgA-4", prompt: unique() });
+  const ids: string[] = [];
+  for (const owner of [account, account, stranger]) ids.push(await submit(owner, "/v1/images/generations", image()));
+  const [completed, open] = ids;
+  await finish(account, completed!);
+  await lose(account);
+  await reconcile(env, account.id, [...ids, "task_of_nobody"]);
+  expect(await reconcile(env, account.id, ids)).toBe(0);
+  expect(await books(account)).toEqual({ quota: 1, reserved: 0.03, used: 0.03, remaining: 0.94 });
+  expect(await books(stranger)).toMatchObject({ reserved: 0.03, used: 0 });
+  expect((await finish(account, open!)).body.data.status).toBe("completed");
+  expect(await books(account)).toEqual({ quota: 1, reserved: 0, used: 0.06, remaining: 0.94 });
+  expect((await entriesOf(account)).map(({ charged }) => charged)).toEqual([30_000, 30_000]);
+});

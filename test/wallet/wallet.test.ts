@@ -1,0 +1,309 @@
+/** The wallet object: what it answers, what it writes to D1 and when. Amounts in millionths. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test, vi } from "vitest";
+import { bindings, failOnce, spyOn } from "../support/faults.ts";
+import { holdTime, newAccount } from "../support/gateway.ts";
+import { crashWallet, entriesOf, expectFinal, expectSound, type Known, newCharge, rowOf, wake, walletOf } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+const unit = 1_000_000;
+
+/** Statements that D1 is asked from here on. */
+const asked = () => spyOn(bindings.database(), "prepare").mockClear();
+
+test("a hold is granted once and then costs no call to D1, nor does its end", async () => {
+  const account = await newAccount(100);
+  const wallet = walletOf(account);
+  const [first, second] = [newCharge(account), newCharge(account)];
+  expect(await wallet.reserve(first, 300, {})).toEqual({ answer: "reserved" });
+  const granted = (await rowOf(account)).granted;
+  expect(granted).toBeGreaterThanOrEqual(300);
+  await wallet.settle(first, 0, "cancelled");
+  const statements = asked();
+  expect(await wallet.reserve(second, 300, {})).toEqual({ answer: "reserved" });
+  expect(await wallet.reserve(second, 300, {})).toEqual({ answer: "reserved" });
+  await wallet.settle(second, 200, "completed");
+  await wallet.settle(second, 300, "completed");
+  expect(statements).not.toHaveBeenCalled();
+  expect(await wallet.reserve(second, 300, {})).toEqual({ answer: "closed" });
+  await expectSound(account, [
+    { charge: first, amount: 300, charged: 0 },
+    { charge: second, amount: 300, charged: 200 },
+  ]);
+});
+
+test("what has ended is written within five seconds, and what is not used goes back after a minute", async () => {
+  const account = await newAccount(100);
+  const charge = newCharge(account);
+  await walletOf(account).reserve(charge, 500, {});
+  await walletOf(account).settle(charge, 400, "completed");
+  pass(5);
+  expect(await wake(account)).toBe(true);
+  expect(await entriesOf(account)).toEqual([{ taskId: charge.taskId, held: 500, charged: 400, outcome: "completed" }]);
+  expect(await rowOf(account)).toMatchObject({ used: 400, granted: 100, reserved: 100 });
+  pass(60);
+  expect(await wake(account)).toBe(true);
+  await expectFinal(account, [{ charge, amount: 500, charged: 400 }]);
+  expect(await wake(account)).toBe(false);
+});
+
+test("a quota is sold to the last millionth, whoever asks at once", async () => {
+  const account = await newAccount(0.001);
+  const wallet = walletOf(account);
+  const charges = Array.from({ length: 30 }, () => newCharge(account));
+  const answers = await Promise.all(charges.map(async (charge) => wallet.reserve(charge, 99, {})));
+  const held = charges.filter((_, at) => answers[at]!.answer === "reserved");
+  expect(held).toHaveLength(10);
+  expect(answers.filter(({ answer }) => answer === "insufficient")).toHaveLength(20);
+  expect(await wallet.reserve(newCharge(account), 10, {})).toEqual({ answer: "reserved" });
+  expect(await wallet.reserve(newCharge(account), 1, {})).toEqual({ answer: "insufficient" });
+  expect((await wallet.balances())[account.id]).toMatchObject({ quota: 1_000, used: 0, reserved: 1_000 });
+});
+
+test("blocks grow with what is spent, and take at most a tenth of what is left", async () => {
+  const account = await newAccount(1);
+  const wallet = walletOf(account);
+  for (let count = 0; count < 20; count++) await wallet.reserve(newCharge(account), 20_000, {});
+  const { granted } = await rowOf(account);
+  expect(granted).toBeGreaterThan(400_000);
+  expect(granted - 400_000).toBeLessThanOrEqual(60_000);
+});
+
+test("a key's quota binds to the millionth, an unlimited one leaves it to the account", async () => {
+  const account = await newAccount(null, 0.0005);
+  const wallet = walletOf(account);
+  expect(await wallet.reserve(newCharge(account), 400, {})).toEqual({ answer: "reserved" });
+  expect(await wallet.reserve(newCharge(account), 101, {})).toEqual({ answer: "insufficient" });
+  expect(await wallet.reserve(newCharge(account), 100, {})).toEqual({ answer: "reserved" });
+  const { [account.id]: whole, [account.keyId]: key } = await wallet.balances([account.keyId]);
+  expect([whole!.quota, whole!.reserved, key!.quota, key!.reserved]).toEqual([null, 500, 500, 500]);
+});
+
+test("too many open tasks are refused, of the account and of a key; chats are not counted", async () => {
+  const account = await newAccount();
+  const wallet = walletOf(account);
+  const rules = { maxOpenTasks: 2 };
+  const open = newCharge(account);
+  for (const charge of [open, newCharge(account)]) expect(await wallet.reserve(charge, 1, rules)).toEqual({ answer: "reserved" });
+  expect(await wallet.reserve(newCharge(account), 1, rules)).toEqual({ answer: "too_many" });
+  expect(await wallet.reserve(newCharge(account, "chat"), 1, rules)).toEqual({ answer: "reserved" });
+  await wallet.settle(open, 0, "cancelled");
+  expect(await wallet.reserve(newCharge(account), 1, { maxKeyTasks: 1 })).toEqual({ answer: "too_many" });
+  expect(await wallet.reserve(newCharge(account), 1, rules)).toEqual({ answer: "reserved" });
+});
+
+test("a chat's hold goes back after its deadline", async () => {
+  const account = await newAccount(1);
+  const chat = newCharge(account, "chat");
+  await walletOf(account).reserve(chat, 700, { deadline: Date.now() + 660_000 });
+  await crashWallet(account);
+  pass(61);
+  await wake(account);
+  expect((await walletOf(account).balances())[account.id]).toMatchObject({ reserved: 700 });
+  pass(600);
+  expect(await wake(account)).toBe(true);
+  expect((await walletOf(account).balances())[account.id]).toMatchObject({ reserved: 0, used: 0 });
+  await walletOf(account).settle(chat, 700, "completed");
+  await expectSound(account, [{ charge: chat, amount: 700, charged: 0 }]);
+});
+
+test("a task that was given up before its hold arrived holds nothing, and D1 does not hear of it", async () => {
+  const account = await newAccount(1);
+  const charge = newCharge(account);
+  await walletOf(account).settle(charge, 50, "cancelled");
+  expect(await walletOf(account).reserve(charge, 50, {})).toEqual({ answer: "closed" });
+  await wake(account);
+  expect(await entriesOf(account)).toEqual([]);
+  expect((await walletOf(account).balances())[account.id]).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test("without D1, holds within the grant go on, others are unavailable, and ends are taken", async () => {
+  const account = await newAccount(100);
+  const wallet = walletOf(account);
+  const first = newCharge(account);
+  await wallet.reserve(first, 100, {});
+  await wallet.settle(first, 0, "cancelled");
+  failOnce(bindings.database(), "batch", false, 10);
+  const [second, third] = [newCharge(account), newCharge(account)];
+  expect(await wallet.reserve(second, 100, {})).toEqual({ answer: "reserved" });
+  expect(await wallet.reserve(third, 50, {})).toEqual({ answer: "unavailable" });
+  await wallet.settle(second, 90, "completed");
+  pass(5);
+  await wake(account);
+  expect((await wallet.balances())[account.id]).toMatchObject({ used: 90, reserved: 0 });
+  vi.restoreAllMocks();
+  pass(15);
+  await wake(account);
+  expect((await entriesOf(account)).map(({ charged }) => charged).sort((a, b) => a - b)).toEqual([0, 90]);
+  expect(await wallet.reserve(third, 50, {})).toEqual({ answer: "reserved" });
+});
+
+test.each([false, true])("a grant whose answer is lost (done: %s) is not granted twice", async (isDone) => {
+  const account = await newAccount(1);
+  const wallet = walletOf(account);
+  const charge = newCharge(account);
+  await wallet.balances([account.keyId]);
+  failOnce(bindings.database(), "batch", isDone);
+  expect(await wallet.reserve(charge, 1_000, {})).toEqual({ answer: "unavailable" });
+  expect(await wallet.reserve(charge, 1_000, {})).toEqual({ answer: "reserved" });
+  expect((await rowOf(account)).granted).toBe(isDone ? 1_000 : 1_000);
+  expect(await wallet.audit()).toMatchObject({ isGrantRight: true, held: 1_000 });
+});
+
+test.each([false, true])("a batch whose answer is lost (done: %s) is written once", async (isDone) => {
+  const account = await newAccount(1);
+  const wallet = walletOf(account);
+  const known: Known[] = [];
+  for (let count = 0; count < 7; count++) {
+    const charge = newCharge(account);
+    await wallet.reserve(charge, 1_000, {});
+    await wallet.settle(charge, 900, "completed");
+    known.push({ charge, amount: 1_000, charged: 900 });
+  }
+  failOnce(bindings.database(), "batch", isDone);
+  pass(5);
+  await wake(account);
+  await crashWallet(account);
+  pass(11);
+  await wake(account);
+  await expectSound(account, known);
+  pass(61);
+  await wake(account);
+  await expectFinal(account, known);
+});
+
+test("a hundred ends are written at once", async () => {
+  const account = await newAccount(1);
+  const wallet = walletOf(account);
+  const charges = Array.from({ length: 100 }, () => newCharge(account, "chat"));
+  for (const charge of charges) await wallet.reserve(charge, 100, {});
+  for (const charge of charges) await wallet.settle(charge, 40, "completed");
+  await vi.waitFor(async () => expect((await rowOf(account)).used).toBe(4_000));
+  expect(await entriesOf(account)).toHaveLength(100);
+  expect(
+    (await env.DB.prepare("SELECT charged, returned, completed, failed FROM spending WHERE account_id = ?1").bind(account.id).run())
+      .results,
+  ).toEqual([{ charged: 4_000, returned: 6_000, completed: 100, failed: 0 }]);
+});
+
+test("a quota is raised, lowered to what is used and held, and not below", async () => {
+  const account = await newAccount(1);
+  const wallet = walletOf(account);
+  for (let count = 0; count < 5; count++) await wallet.reserve(newCharge(account), 1_000, {});
+  expect(await wallet.changeQuota(account.id, { quota: 4_999 })).toBe("below_use");
+  expect(await wallet.changeQuota(account.id, { quota: 5_000 })).toBe("changed");
+  expect(await rowOf(account)).toMatchObject({ quota: 5_000, granted: 5_000 });
+  expect(await wallet.reserve(newCharge(account), 1, {})).toEqual({ answer: "insufficient" });
+  expect(await wallet.changeQuota(account.id, { add: 1 })).toBe("changed");
+  expect(await wallet.reserve(newCharge(account), 1, {})).toEqual({ answer: "reserved" });
+  expect(await wallet.changeQuota(account.id, { quota: null })).toBe("changed");
+  expect(await wallet.changeQuota(account.id, { add: 7 })).toBe("changed");
+  expect((await wallet.balances())[account.id]).toMatchObject({ quota: null, reserved: 5_001 });
+  expect(await wallet.changeQuota(account.keyId, { quota: 5_000 })).toBe("below_use");
+  expect(await wallet.changeQuota(account.keyId, { quota: 5_002 })).toBe("changed");
+  expect(await wallet.reserve(newCharge(account), 2, {})).toEqual({ answer: "insufficient" });
+  expect(await wallet.reserve(newCharge(account), 1, {})).toEqual({ answer: "reserved" });
+});
+
+test("a budget of a day counts what is held and charged, and begins anew the next day; without the object's memory too", async () => {
+  const account = await newAccount(null);
+  const wallet = walletOf(account);
+  vi.setSystemTime(Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 3_600_000);
+  const early = newCharge(account);
+  await wallet.reserve(early, 300, {});
+  await wallet.settle(early, 200, "completed");
+  pass(5);
+  await wake(account);
+  await wallet.changeBudget(account.keyId, { amount: 1_000, window: "day" });
+  const end = Math.ceil(Date.now() / 86_400_000) * 86_400_000;
+  expect(await wallet.reserve(newCharge(account), 801, {})).toEqual({ answer: "budget", until: end });
+  const held = newCharge(account);
+  expect(await wallet.reserve(held, 700, {})).toEqual({ answer: "reserved" });
+  expect(await wallet.reserve(newCharge(account), 101, {})).toEqual({ answer: "budget", until: end });
+  await wallet.settle(held, 100, "completed");
+  pass(6);
+  await wake(account);
+  await crashWallet(account);
+  const { [account.keyId]: key } = await walletOf(account).balances([account.keyId]);
+  expect(key!.budget).toEqual({ amount: 1_000, window: "day", spent: 300, until: end });
+  expect(await walletOf(account).reserve(newCharge(account), 700, {})).toEqual({ answer: "reserved" });
+  vi.setSystemTime(end);
+  expect(await walletOf(account).reserve(newCharge(account), 1_000, {})).toEqual({ answer: "reserved" });
+  await walletOf(account).changeBudget(account.keyId, null);
+  await walletOf(account).changeBudget(account.id, { amount: 1_000, window: "month" });
+  expect(await walletOf(account).reserve(newCharge(account), 5_000, {})).toMatchObject({ answer: "budget" });
+});
+
+test("a database that is restored to an hour ago gets what it lost, and its grant", async () => {
+  const account = await newAccount(1);
+  const wallet = walletOf(account);
+  const known: Known[] = [];
+  const spend = async (charged?: number) => {
+    const charge = newCharge(account);
+    await wallet.reserve(charge, 1_000, {});
+    if (charged !== undefined) await wallet.settle(charge, charged, "completed");
+    known.push({ charge, amount: 1_000, ...(charged !== undefined && { charged }) });
+  };
+  await spend(600);
+  pass(5);
+  await wake(account);
+  const tables = ["wallet", "entry", "spending"];
+  const backup = await Promise.all(tables.map(async (name) => (await env.DB.prepare(`SELECT * FROM ${name}`).run()).results));
+  for (let count = 0; count < 40; count++) await spend(500);
+  pass(5);
+  await wake(account);
+  await spend();
+  await spend(700);
+  await env.DB.batch(
+    tables
+      .flatMap((name, at) => [
+        env.DB.prepare(`DELETE FROM ${name}`),
+        ...backup[at]!.map((row) =>
+          env.DB.prepare(
+            `INSERT INTO ${name} (${Object.keys(row).join()}) VALUES (${Object.keys(row)
+              .map(() => "?")
+              .join()})`,
+          ).bind(...Object.values(row)),
+        ),
+      ])
+      .filter((_, at) => at >= 0),
+  );
+  pass(5);
+  await wake(account);
+  await expectSound(account, known);
+  expect(await wallet.audit()).toMatchObject({ isGrantRight: true });
+  const row = await rowOf(account);
+  expect(row.used).toBe(600 + 40 * 500 + 700);
+});
+
+test("chats cost at most five rows each in D1 and the object together", async () => {
+  const account = await newAccount(null);
+  const wallet = walletOf(account);
+  await wallet.reserve(newCharge(account, "chat"), unit, {});
+  const batches = spyOn(bindings.database(), "batch").mockClear();
+  const written = await runInDurableObject(wallet, async (object, ctx) => {
+    let rows = 0;
+    const { kv } = ctx.storage;
+    const put = vi.spyOn(Object.getPrototypeOf(kv) as typeof kv, "put");
+    const remove = vi.spyOn(Object.getPrototypeOf(kv) as typeof kv, "delete");
+    const alarms = vi.spyOn(Object.getPrototypeOf(ctx.storage) as typeof ctx.storage, "setAlarm");
+    for (let count = 0; count < 100; count++) {
+      const charge = newCharge(account, "chat");
+      await object.reserve(charge, 100, { deadline: Date.now() + 660_000 });
+      await object.settle(charge, 40, "completed");
+    }
+    rows = put.mock.calls.length + remove.mock.calls.length + alarms.mock.calls.length;
+    return rows;
+  });
+  await vi.waitFor(async () => expect((await rowOf(account)).used).toBe(4_000));
+  const results = (
+    await Promise.all(batches.mock.results.map((result) => result.value as Promise<{ meta: { rows_written: number } }[]>))
+  ).flat();
+  const d1 = results.reduce((sum, { meta }) => sum + meta.rows_written, 0);
+  expect(written + d1).toBeLessThanOrEqual(500);
+});

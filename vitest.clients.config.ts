@@ -1,0 +1,12 @@
+/** Proof by official clients: unchanged, they ask a whole gateway with the sandbox behind it (`npm run test:clients`). */
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/clients/**/*.test.ts"],
+    globalSetup: ["test/clients/gateway.ts"],
+    maxWorkers: 2,
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
+  },
+});

@@ -1,0 +1,12 @@
+/** The packages of `clients/` as their users have them: installed in an empty folder, against a whole gateway (`npm run test:packages`, after `npm run packages`). */
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/packages/**/*.test.ts"],
+    globalSetup: ["test/packages/gateway.ts"],
+    maxWorkers: 1,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+  },
+});
