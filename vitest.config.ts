@@ -48,6 +48,7 @@ const gateway = async (bindings: Record<string, string>, more: object, main?: st
         ENVIRONMENT: "local",
         ADMIN_TOKEN: "test-admin",
         ASSET_SIGNING_SECRET: "test-signing-secret",
+        RECEIPT_SIGNING_KEY: "MC4CAQAwBQYDK2VwBCIEIKaKzxz1bV3B3qHIvpp6JvzRqz7XANI4UZWxoDKC5RdB",
         RATE_LIMITS: "off",
         ...bindings,
       },

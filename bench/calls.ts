@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { account as accountAnswer, newApiKey } from "../src/api/schema/admin.ts";
+import { account as accountAnswer } from "../src/api/schema/admin.ts";
+import { newApiKey } from "../src/api/schema/keys.ts";
 import { submission as submissionAnswer, taskAnswer } from "../src/api/schema/tasks.ts";
 import type { Call, Client } from "./load.ts";
 

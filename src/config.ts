@@ -1,8 +1,11 @@
 /** Reads the operator's configuration from the Worker's variables. */
 
 import { type ChatFamilies, checkFamilies } from "./catalog/chat-families.ts";
-import { checkPrices, type PriceOverrides } from "./catalog/prices.ts";
+import { allModels } from "./catalog/models.ts";
+import { checkPrices, effectivePrice, type PriceOverrides } from "./catalog/prices.ts";
 import { checkRoutes, type Routes } from "./catalog/routes.ts";
+import { sha256Hex } from "./ids.ts";
+import { canonicalJson } from "./media/canonical-json.ts";
 import type { Hedging } from "./tasks/hedge.ts";
 import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts";
 
@@ -65,6 +68,19 @@ export function pricesAndRoutes(env: Env): { prices: PriceOverrides; routes: Rou
       (found = { prices: checkPrices(parseTable("PRICES", env.PRICES)), routes: checkRoutes(parseTable("ROUTES", env.ROUTES)) }),
     );
   return found;
+}
+
+const versions = new WeakMap<PriceOverrides, string>();
+
+/** The version of the operator's price table: the beginning of its digest. */
+export async function priceVersion(env: Env): Promise<string> {
+  const { prices } = pricesAndRoutes(env);
+  const known = versions.get(prices);
+  if (known !== undefined) return known;
+  const table = Object.fromEntries(allModels().map((model) => [model.id, effectivePrice(model, prices)]));
+  const version = (await sha256Hex(canonicalJson(table))).slice(0, 12);
+  versions.set(prices, version);
+  return version;
 }
 
 const families = new WeakMap<Env, ChatFamilies>();

@@ -13,6 +13,7 @@ interface Env {
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;
   HOLDS: DurableObjectNamespace<import("./tasks/hold-object.ts").HoldObject>;
+  TOKENS: DurableObjectNamespace<import("./tasks/token-object.ts").TokenObject>;
   SUBMISSIONS: RateLimit;
   READS: RateLimit;
   ACCOUNT_SUBMISSIONS: RateLimit;
@@ -84,6 +85,10 @@ interface Env {
   ASSET_SIGNING_SECRET?: string;
   /** The secret before a rotation: URLs signed with it stay valid while it is set, at most for a day */
   ASSET_SIGNING_SECRET_OLD?: string;
+  /** An Ed25519 private key, as JWK or PKCS8 in Base64, that signs receipts */
+  RECEIPT_SIGNING_KEY?: string;
+  /** The keys that signed before it, apart by white space, in either form or as public JWKs */
+  RECEIPT_SIGNING_KEY_OLD?: string;
   ADMIN_TOKEN?: string;
 }
 

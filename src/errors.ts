@@ -12,6 +12,8 @@ export const errorTable = {
   unauthorized: [401, "unauthorized"],
   insufficient_quota: [402, "insufficient_quota"],
   budget_exceeded: [402, "insufficient_quota"],
+  key_scope: [403, "unauthorized"],
+  token_exhausted: [403, "unauthorized"],
   invalid_signature: [403, "unauthorized"],
   task_not_found: [404, "task_not_found"],
   webhook_not_found: [404, "invalid_request"],

@@ -18,9 +18,12 @@ function randomBase62(length: number): string {
   return text;
 }
 
-/** A task's public id from its object's id: `task_` and the 32 bytes as 43 URL-safe characters. */
-export const toTaskId = (objectId: DurableObjectId) =>
-  `task_${Uint8Array.fromHex(objectId.toString()).toBase64({ alphabet: "base64url", omitPadding: true })}`;
+/** The 32 bytes of an object's id as 43 URL-safe characters. */
+const encodeId = (objectId: DurableObjectId) =>
+  Uint8Array.fromHex(objectId.toString()).toBase64({ alphabet: "base64url", omitPadding: true });
+
+/** A task's public id from its object's id. */
+export const toTaskId = (objectId: DurableObjectId) => `task_${encodeId(objectId)}`;
 
 /**
  * The object's id of a public task id, or undefined for one that was never issued. The platform signs the ids that it
@@ -30,12 +33,19 @@ export function toObjectId<T extends Rpc.DurableObjectBranded | undefined>(
   namespace: DurableObjectNamespace<T>,
   taskId: string,
 ): DurableObjectId | undefined {
+  return taskId.startsWith("task_") ? decodeId(namespace, taskId.slice("task_".length)) : undefined;
+}
+
+function decodeId<T extends Rpc.DurableObjectBranded | undefined>(
+  namespace: DurableObjectNamespace<T>,
+  text: string,
+): DurableObjectId | undefined {
   // 43 characters have two bits more than 32 bytes: only the spelling that ends in zeros is valid.
-  if (!/^task_[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(taskId)) return undefined;
+  if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text)) return undefined;
   // Two characters are three hexadecimal digits. A buffer would cost more than the rest of the look-up.
   let hex = "";
-  for (let at = "task_".length; at < taskId.length; at += 2) {
-    const bits = (base64url.indexOf(taskId.charAt(at)) << 6) | Math.max(0, base64url.indexOf(taskId[at + 1] ?? ""));
+  for (let at = 0; at < text.length; at += 2) {
+    const bits = (base64url.indexOf(text.charAt(at)) << 6) | Math.max(0, base64url.indexOf(text[at + 1] ?? ""));
     hex += (4096 | bits).toString(16).slice(1);
   }
   try {
@@ -59,6 +69,21 @@ export function isWellFormedKey(key: string): boolean {
   if (!/^sk-[0-9A-Za-z]{49}$/.test(key)) return false;
   const secret = key.slice(3, 3 + secretLength);
   return key.slice(3 + secretLength) === checksum(secret);
+}
+
+/** A new browser token: `st-`, the id of its object, 22 random base62 characters (131 bits), 6 of checksum. */
+export function newBrowserToken(objectId: DurableObjectId): string {
+  const secret = encodeId(objectId) + randomBase62(22);
+  return `st-${secret}${checksum(secret)}`;
+}
+
+/** The object's id in a browser token, or undefined when the token is mistyped or its object was never issued. */
+export function toTokenObjectId<T extends Rpc.DurableObjectBranded | undefined>(
+  namespace: DurableObjectNamespace<T>,
+  token: string,
+): DurableObjectId | undefined {
+  const secret = token.slice(3, -checksumLength);
+  return /^st-[\w-]{71}$/.test(token) && token.endsWith(checksum(secret)) ? decodeId(namespace, secret.slice(0, 43)) : undefined;
 }
 
 /** CRC-32 (ISO 3309) in base62, as in GitHub's tokens: it detects typing errors and has no security value. */

@@ -11,11 +11,14 @@ import { onError, onMethodNotAllowed, pathNotFound } from "./api/errors.ts";
 import { events } from "./api/events.ts";
 import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
 import { images, remixes, videos } from "./api/generations.ts";
+import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
 import { markOpenAi } from "./api/openai.ts";
+import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
+import { tokens } from "./api/tokens.ts";
 import { usage } from "./api/usage.ts";
 import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
@@ -26,6 +29,7 @@ import { consume } from "./tasks/dispatch.ts";
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
 export { TaskObject } from "./tasks/task-object.ts";
+export { TokenObject } from "./tasks/token-object.ts";
 export { WalletObject } from "./tasks/wallet-object.ts";
 
 /** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
@@ -83,6 +87,8 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/v1/events", events)
   .route("/v1/webhook", webhook)
   .route("/v1/webhook_secret", webhookSecret)
+  .route("/v1/tokens", tokens)
+  .route("/v1/key", key)
   .route("/v1/balance", balances("key"))
   .route("/balance", balances("key"))
   .route("/v1/user/balance", balances("account"))
@@ -93,6 +99,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .get("/", root)
   .on("ALL", ["/console", "/console/*"], toConsole)
   .on("GET", readPaths, toConsole)
+  .get("/.well-known/jwks.json", showKeys)
   .all("/openai/*", toWorker("OPENAI"))
   .all("/mcp", toWorker("MCP"))
   .get("/healthz", (c) => c.json({ status: "ok" }))

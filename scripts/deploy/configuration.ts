@@ -88,6 +88,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
   const isPublic = source.workers_dev ?? false;
   const extra = Object.assign({}, ...(choices.with ?? []).map((name) => part.extras[name] ?? {})) as Configuration;
   const { limits, ...rest } = source;
+  const madeSecrets = Object.keys(part.madeSecrets);
   return {
     ...rest,
     ...(limits && !choices.freePlan && { limits }),
@@ -99,7 +100,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     workers_dev: isPublic && !hasDomain(domain),
     preview_urls: false,
     ...(isPublic && hasDomain(domain) && { routes: [{ pattern: domain, custom_domain: true }] }),
-    ...(part.madeSecrets.length > 0 && { secrets: { required: part.madeSecrets } }),
+    ...(madeSecrets.length > 0 && { secrets: { required: madeSecrets } }),
     ...(source.d1_databases && {
       d1_databases: source.d1_databases.map((one) => ({
         ...one,

@@ -117,6 +117,8 @@ async function preflight(
   return { run, folder, account, deployment, state, inventory, values, host: found.host!, on, email, signal };
 }
 
+const list = new Intl.ListFormat("en");
+
 /** Prints the plan; returns how many things will be created or deployed. */
 function printPlan({ run, deployment, inventory, state, host }: Context): number {
   const lines = [
@@ -126,8 +128,8 @@ function printPlan({ run, deployment, inventory, state, host }: Context): number
     ),
     ...deployment.workers.map(({ name, part }) => {
       const present = inventory.workers.get(name);
-      const made = part.madeSecrets.filter((secret) => !present?.has(secret));
-      return `${present ? "upgrade" : "create"} the Worker ${name}${made.length > 0 ? `, with ${made.join(" and ")} made at random` : ""}`;
+      const made = Object.keys(part.madeSecrets).filter((secret) => !present?.has(secret));
+      return `${present ? "upgrade" : "create"} the Worker ${name}${made.length > 0 ? `, with ${list.format(made)} made at random` : ""}`;
     }),
   ];
   run.say(`\nPlan for https://${host}:\n${lines.map((line) => `  - ${line}`).join("\n")}\n`);

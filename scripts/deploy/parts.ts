@@ -10,8 +10,8 @@ export interface Part {
   declarations: string;
   /** True if a deployment works without it. */
   isOptional: boolean;
-  /** Required secrets that are generated at random when they are not set. */
-  madeSecrets: string[];
+  /** Required secrets that the deployment makes when they are not set, as random text or as a key for signatures. */
+  madeSecrets: Record<string, "random" | "ed25519">;
   /** Bindings that work only on a real account, by the flag that adds them (`--with ai`). */
   extras: Partial<Record<Extra, Record<string, unknown>>>;
 }
@@ -27,7 +27,7 @@ export const parts: Part[] = [
     config: "src/sandbox/wrangler.toml",
     declarations: "src/sandbox/env.d.ts",
     isOptional: true,
-    madeSecrets: [],
+    madeSecrets: {},
     extras: {},
   },
   {
@@ -35,7 +35,7 @@ export const parts: Part[] = [
     config: "src/console/wrangler.toml",
     declarations: "src/console/env.d.ts",
     isOptional: true,
-    madeSecrets: ["AUTH_SECRET"],
+    madeSecrets: { AUTH_SECRET: "random" },
     extras: { email: { send_email: [{ name: "MAIL" }] } },
   },
   {
@@ -43,7 +43,7 @@ export const parts: Part[] = [
     config: "src/openai/wrangler.toml",
     declarations: "src/openai/env.d.ts",
     isOptional: true,
-    madeSecrets: [],
+    madeSecrets: {},
     extras: {},
   },
   {
@@ -51,7 +51,7 @@ export const parts: Part[] = [
     config: "src/mcp/wrangler.toml",
     declarations: "src/mcp/env.d.ts",
     isOptional: true,
-    madeSecrets: [],
+    madeSecrets: {},
     extras: {},
   },
   {
@@ -59,7 +59,7 @@ export const parts: Part[] = [
     config: "wrangler.toml",
     declarations: "src/env.d.ts",
     isOptional: false,
-    madeSecrets: ["ASSET_SIGNING_SECRET", "ADMIN_TOKEN"],
+    madeSecrets: { ASSET_SIGNING_SECRET: "random", ADMIN_TOKEN: "random", RECEIPT_SIGNING_KEY: "ed25519" },
     extras: { ai: { ai: { binding: "AI" } }, media: { media: { binding: "MEDIA" } } },
   },
 ];

@@ -1,12 +1,12 @@
 /** Variables and secrets of a deployment: the operator's from the environment and a file, ours generated at random. */
 
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { type Deployment, type Worker, declaredNames } from "./configuration.ts";
 import type { Choices } from "./options.ts";
 import { parts, providerSecrets } from "./parts.ts";
 import { readText, stateRoot, writePrivate } from "./state.ts";
+import { newSigningKey, randomSecret } from "../support/secrets.ts";
 import { Stop } from "./stop.ts";
 
 /** True for the names of secrets; everything else that a Worker declares is a variable. */
@@ -39,7 +39,7 @@ export async function givenValues(name: string, file: string | undefined, enviro
       throw new Stop(`${path} sets ${name}, which no Worker reads.`, "Correct the name; the README lists variables and secrets.");
     if (value) values.set(name, value);
   }
-  const made = new Set(parts.flatMap((part) => part.madeSecrets));
+  const made = new Set(parts.flatMap((part) => Object.keys(part.madeSecrets)));
   for (const [name, value] of values)
     if (made.has(name) && value.length < minSecretLength)
       throw new Stop(
@@ -83,6 +83,8 @@ export function checkChoices(choices: Choices, on: string[], values: Map<string,
 export const chosenVars = (worker: Worker, choices: Choices): Record<string, string> =>
   worker.part.extras.email && choices.mailFrom !== undefined && choices.with?.includes("email") ? { MAIL_FROM: choices.mailFrom } : {};
 
+const makers = { random: randomSecret, ed25519: newSigningKey };
+
 const tokenFile = (folder: string) => join(folder, "admin-token");
 
 /** The operator's token if this machine has it: given, or stored by the run that generated it. */
@@ -101,10 +103,10 @@ export async function secretsToSet(
   folder: string,
 ): Promise<Record<string, string>> {
   const secrets = { ...given };
-  for (const name of worker.part.madeSecrets) {
+  for (const [name, kind] of Object.entries(worker.part.madeSecrets)) {
     if (secrets[name] !== undefined || present.has(name)) continue;
     const kept = name === "ADMIN_TOKEN" ? await readText(tokenFile(folder)) : undefined;
-    secrets[name] = kept?.trim() ?? randomBytes(32).toString("base64url");
+    secrets[name] = kept?.trim() ?? makers[kind]();
   }
   if (secrets["ADMIN_TOKEN"] !== undefined) await writePrivate(tokenFile(folder), `${secrets["ADMIN_TOKEN"]}\n`);
   return secrets;

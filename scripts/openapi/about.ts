@@ -28,7 +28,8 @@ export const securitySchemes = {
   browserToken: {
     type: "http",
     scheme: "bearer",
-    description: "A token for browsers, `st-...`: a few tasks at a limited cost, read, followed and cancelled by whoever has it.",
+    description:
+      "A token for browsers, `st-...`: a few tasks at a limited cost, read, followed and cancelled by whoever has it. Answers to it have CORS headers.",
   },
   adminToken: { type: "http", scheme: "bearer", description: "The operator's `ADMIN_TOKEN`." },
 };

@@ -11,13 +11,15 @@ import { admin } from "./operations/admin.ts";
 import { callbacks } from "./operations/callbacks.ts";
 import { chat } from "./operations/chat.ts";
 import { generations } from "./operations/generations.ts";
+import { keys } from "./operations/keys.ts";
+import { receipts } from "./operations/receipts.ts";
 import { service } from "./operations/service.ts";
 import { tasks } from "./operations/tasks.ts";
 import { info, securitySchemes, servers } from "./about.ts";
 import { tags } from "./tags.ts";
 import { webhooks } from "./webhooks.ts";
 
-const operations: Operations = { ...generations, ...chat, ...tasks, ...account, ...callbacks, ...service, ...admin };
+const operations: Operations = { ...generations, ...chat, ...tasks, ...receipts, ...account, ...keys, ...callbacks, ...service, ...admin };
 
 const security = {
   key: [{ apiKey: [] }],

@@ -159,6 +159,44 @@ export const characterStatuses = {
 
 export const listedCharacter = { ...madeCharacter, object: "character", expires_at: expires, model: "vidA-2", created_at: ended };
 
+/* Receipts */
+
+const receipt = {
+  object: "generation.receipt",
+  id: ids.image,
+  account: ids.account,
+  kind: "image",
+  model: "imgA-4",
+  reference: "order-1042",
+  status: "completed",
+  created_at: created,
+  started_at: created + 1,
+  ended_at: ended,
+  request_sha256: "5b0d1c8a4fe27b6390c1d5a8e7f2046b9d3c8e1fa7b60452d9c3e8f1706a4b2d",
+  price: { unit: "USD", version: "8d2f4c1b7a90", amounts: { image: 0.03, image_hd: 0.06 } },
+  reserved: 0.03,
+  charged: 0.03,
+  returned: 0,
+  attempts: 1,
+  files: [
+    {
+      name: "0-1.png",
+      type: "image/png",
+      bytes: 1_482_913,
+      sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    },
+  ],
+};
+const signingKey = "4fT8kQz1mVbXw6yLsR2nJc9pHdGe3uAo7iKt5xZvW0E";
+const jwsParts = [{ alg: "EdDSA", kid: signingKey }, receipt];
+export const receiptAnswer = {
+  receipt,
+  jws: `${jwsParts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")}.${"kQ1cV8sWm3xZr6tYb0nLpJ4hGf7dAe2uKi5oRq9wXzM".repeat(2)}`,
+};
+export const receiptKeys = {
+  keys: [{ kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", kid: signingKey, alg: "EdDSA", use: "sig" }],
+};
+
 /** A page of a list. */
 export const page = (row: object, hasMore = false) => ({ object: "list", data: [row], has_more: hasMore });
 
@@ -182,7 +220,7 @@ export const callback = {
 };
 export const event = { id: ids.event, type: "task.completed", at: ended, task: ids.image };
 
-/* Operator */
+/* Keys and accounts */
 
 const quotas = { quota: 100, used: 1.08, reserved: 0.03, remaining: 98.89 };
 export const account = {
@@ -205,4 +243,15 @@ export const apiKey = {
   used: 1.08,
   reserved: 0.03,
   remaining: null,
+  models: null,
+  kinds: null,
+  max_open_tasks: null,
 };
+const { account_id: _account, ...keyItself } = apiKey;
+export const ownKey = {
+  ...keyItself,
+  object: "key",
+  budget: { amount: 10, window: "day", spent: 1.11, ends_at: 1_795_392_000 },
+  open_tasks: 1,
+};
+export const browserToken = { token: `st-${ids.image.slice("task_".length)}mQ8vZ2tYb0nLpJ4hGf7dAe2uKi5o`, expires_at: created + 600 };

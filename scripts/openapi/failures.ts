@@ -27,6 +27,8 @@ export function failuresByStatus(family: Family, { security = "key", query, body
     ...(query || (body && body !== "none") ? (["invalid_request"] as const) : []),
     ...(body ? ofBodies : []),
     ...(security === "none" ? [] : (["unauthorized", "rate_limit_exceeded"] as const)),
+    // For a browser token on a path of `key`, and for a key or token outside its scope.
+    ...(security === "key" || security === "token" ? (["key_scope"] as const) : []),
     // Without the operator's secret there is no admin API.
     ...(security === "admin" ? (["not_found"] as const) : []),
     ...errors,
@@ -60,6 +62,7 @@ const violations: Partial<Record<ErrorCode, Violation>> = {
 
 const ofBalances: Partial<Record<ErrorCode, string[]>> = {
   unauthorized: [sentences.noHeader, sentences.unknownKey, sentences.unknownUser],
+  key_scope: [sentences.browserToken],
   rate_limit_exceeded: [sentences.rate_limit_exceeded],
   internal_error: [sentences.fault],
 };
@@ -89,6 +92,6 @@ export function failureHeaders(status: number, family: Family): HeaderName[] {
     ...(family === "balance" ? (["access-control-allow-origin"] as const) : (["content-language", "vary"] as const)),
     ...(isRefused ? (["www-authenticate"] as const) : []),
     ...(status === 429 ? (["x-ratelimit-reset-requests"] as const) : []),
-    ...(status === 429 || status === 503 ? (["retry-after"] as const) : []),
+    ...(status === 402 || status === 429 || status === 503 ? (["retry-after"] as const) : []),
   ];
 }

@@ -7,9 +7,11 @@ import * as bodies from "../../src/api/schema/bodies.ts";
 import * as callbacks from "../../src/api/schema/callbacks.ts";
 import * as chat from "../../src/api/schema/chat.ts";
 import * as errors from "../../src/api/schema/errors.ts";
+import * as keys from "../../src/api/schema/keys.ts";
 import * as models from "../../src/api/schema/models.ts";
 import * as links from "../../src/api/schema/links.ts";
 import * as ready from "../../src/api/schema/ready.ts";
+import * as receipts from "../../src/api/schema/receipts.ts";
 import * as tasks from "../../src/api/schema/tasks.ts";
 import { submissionSchemas } from "./submissions.ts";
 
@@ -34,11 +36,17 @@ const named: Record<string, z.ZodMiniType> = {
   TaskList: tasks.taskList,
   VideoStatus: tasks.videoStatus,
   CharacterStatus: tasks.characterStatus,
+  Receipt: receipts.receipt,
+  ReceiptAnswer: receipts.receiptAnswer,
+  ReceiptKeys: receipts.receiptKeys,
   ChatCompletion: chat.chatCompletion,
   ChatCompletionChunk: chat.chatChunk,
   ChatMessage: chat.chatMessage,
   ChatUsage: chat.chatUsage,
   Balance: account.balance,
+  OwnKey: keys.ownKey,
+  NewBrowserToken: bodies.newToken,
+  BrowserToken: keys.browserToken,
   UsageList: account.usageList,
   Character: account.character,
   CharacterList: account.characterList,
@@ -61,10 +69,11 @@ const named: Record<string, z.ZodMiniType> = {
   AccountList: admin.accountList,
   NewAccount: bodies.newAccount,
   AccountChange: bodies.accountChange,
-  ApiKey: admin.apiKey,
-  ApiKeyList: admin.apiKeyList,
+  ApiKey: keys.apiKey,
+  ApiKeyList: keys.apiKeyList,
   NewApiKey: bodies.newKey,
-  CreatedApiKey: admin.newApiKey,
+  ApiKeyChange: bodies.keyChange,
+  CreatedApiKey: keys.newApiKey,
   Invitation: admin.invitation,
   Audit: admin.audit,
 };

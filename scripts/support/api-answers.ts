@@ -7,7 +7,8 @@ import type { modelList } from "../../src/api/schema/models.ts";
 import type { submission, taskAnswer, videoStatus } from "../../src/api/schema/tasks.ts";
 
 export { balance, characterList } from "../../src/api/schema/account.ts";
-export { account, accountList, apiKeyList, audit, invitation, newApiKey } from "../../src/api/schema/admin.ts";
+export { account, accountList, audit, invitation } from "../../src/api/schema/admin.ts";
+export { apiKeyList, newApiKey } from "../../src/api/schema/keys.ts";
 export { modelList } from "../../src/api/schema/models.ts";
 export { characterStatus, submission, taskAnswer, taskList, videoStatus } from "../../src/api/schema/tasks.ts";
 

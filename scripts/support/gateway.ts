@@ -1,12 +1,12 @@
 /** A gateway on this machine: prepared state, running Workers, a demo account with a new key. */
 
-import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-account.ts";
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
+import { newSigningKey, randomSecret } from "./secrets.ts";
 import { isVariableOf, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
@@ -51,6 +51,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ADMIN_TOKEN: "local-admin",
     ...options.env,
     ASSET_SIGNING_SECRET: options.env?.["ASSET_SIGNING_SECRET"] || (await keptSecret(stateDir, "asset-signing-secret")),
+    RECEIPT_SIGNING_KEY: options.env?.["RECEIPT_SIGNING_KEY"] || (await keptSecret(stateDir, "receipt-signing-key", newSigningKey)),
     ENVIRONMENT: "local",
   };
   // The Worker gets its variables only through this file.
@@ -107,10 +108,10 @@ async function localConfig(name: string, stateDir: string, defaults: Variables, 
 }
 
 /** Generated once and stored, so that signed URLs and sessions stay valid after a restart. */
-async function keptSecret(stateDir: string, name: string): Promise<string> {
+async function keptSecret(stateDir: string, name: string, make = randomSecret): Promise<string> {
   const path = join(stateDir, name);
   try {
-    await writeFile(path, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" });
+    await writeFile(path, make(), { mode: 0o600, flag: "wx" });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
   }

@@ -15,9 +15,10 @@ import type { WalletView } from "../tasks/wallet-limits.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { changeScope, scopeView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
-import { accountChange, newAccount, newKey } from "./schema/bodies.ts";
+import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
 import { accountsQuery, auditQuery } from "./schema/queries.ts";
 
 /** Addresses with too many wrong guesses, and until when this isolate refuses them. */
@@ -58,6 +59,7 @@ export const admin = new Hono<AppEnv>()
     const url = `${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`;
     return answer(c, { url, expires_at: Math.floor(expiresAt / 1000) }, 201);
   })
+  .patch("/keys/:id", updateKey)
   .delete("/keys/:id", async (c) => {
     await readNoBody(c);
     if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
@@ -126,6 +128,7 @@ async function keyViews(c: AppContext, accountId: string, keys: apiKeys.ApiKey[]
     prefix: key.prefix,
     created_at: Math.floor(key.createdAt / 1000),
     expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
+    ...scopeView(key.scope),
     ...balanceView(balances[key.walletId]),
   }));
 }
@@ -163,11 +166,27 @@ async function changeAccount(c: AppContext): Promise<Response> {
   return answer(c, await accountView(c, await findAccount(c)));
 }
 
+const nullable = ["quota", "models", "kinds", "max_open_tasks"];
+
+/** Changes a key, and the one that shares its quota since a rotation. */
+async function updateKey(c: AppContext): Promise<Response> {
+  const key = await apiKeys.findKey(c.env.DB, c.req.param("id") ?? "");
+  if (!key) throw new ApiError("not_found");
+  const { name = key.name, quota: limit, ...scope } = await readFields(c, keyChange, nullable);
+  if (limit !== undefined && (await changeQuota(c.env.WALLETS, key.accountId, key.walletId, { quota: limit })) === "below_use")
+    throw invalid("quota", "below_use");
+  await apiKeys.changeKey(c.env.DB, key, name, changeScope(key.scope, scope));
+  const [view = {}] = await keyViews(c, key.accountId, [(await apiKeys.findKey(c.env.DB, key.id)) ?? key]);
+  return answer(c, view);
+}
+
 async function createKey(c: AppContext): Promise<Response> {
   const account = await findAccount(c);
-  const body = await readFields(c, newKey, ["quota"]);
+  const body = await readFields(c, newKey, nullable);
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
-  const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt);
+  const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt, {
+    scope: changeScope({}, body),
+  });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
   if (created?.results.length === 0) throw new ApiError("too_many_keys");
   return answer(c, { ...(await keyViews(c, account.id, [apiKey]))[0], key }, 201);

@@ -4,6 +4,7 @@ import type { MiddlewareHandler } from "hono";
 import { type Caller, findCaller } from "../db/callers.ts";
 import { limitsRates, perMinute } from "../config.ts";
 import { ApiError } from "../errors.ts";
+import { isBrowserToken, openBrowserToken } from "./browser-tokens.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 import { isDryRun } from "./options.ts";
 
@@ -16,25 +17,36 @@ const vouched = new WeakMap<Request, Caller>();
 /** Authenticates this request as the caller, without a key. */
 export const authenticateAs = (request: Request, caller: Caller) => void vouched.set(request, caller);
 
-/** Admits a request with a valid key if key and account are within their rate limits. */
-export async function admit(c: AppContext, kind: "submission" | "read"): Promise<void> {
+/**
+ * Admits a request with a valid key if key and account are within their rate limits. A browser token is refused with `key_scope`, except
+ * where `takes` allows it.
+ */
+export async function admit(c: AppContext, kind: "submission" | "read", takes?: "browser tokens"): Promise<void> {
   const token = bearerToken(c);
-  const caller = token === undefined ? vouched.get(c.req.raw) : await findCaller(c.env.DB, token);
+  const caller =
+    token === undefined
+      ? vouched.get(c.req.raw)
+      : isBrowserToken(token)
+        ? await openBrowserToken(c, token)
+        : await findCaller(c.env.DB, token);
   if (!caller) throw new ApiError("unauthorized", { headers: { "www-authenticate": "Bearer" } });
   c.set("caller", caller);
+  if (caller.token && !takes) throw new ApiError("key_scope");
   await countRequest(c, kind);
 }
 
-/** Admits a submission; a dry run counts as a read. */
-export const admittedToSubmit: MiddlewareHandler<AppEnv> = async (c, next) => {
-  await admit(c, isDryRun(c) ? "read" : "submission");
-  await next();
-};
+/** Admits a submission. A dry run counts as a read; browser tokens may not make one, because it shows what remains of the account. */
+export const admittedToSubmit =
+  (takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    await (isDryRun(c) ? admit(c, "read") : admit(c, "submission", takes));
+    await next();
+  };
 
 export const admitted =
-  (kind: "submission" | "read"): MiddlewareHandler<AppEnv> =>
+  (kind: "submission" | "read", takes?: "browser tokens"): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
-    await admit(c, kind);
+    await admit(c, kind, takes);
     await next();
   };
 

@@ -1,10 +1,11 @@
-/** What the balance paths say, in every language: the interface's four sentences (part 7), and two of our own. */
+/** What the balance paths say, in every language: the interface's four sentences (part 7), and three of our own. */
 
 export const sentences = {
   noHeader: "No Authorization header",
   unknownKey: "Failed to get token info",
   unknownUser: "Failed to get user quota",
   fault: "Failed to get used quota",
+  browserToken: "A browser token may not read balances",
   rate_limit_exceeded: "Too many requests",
   method_not_allowed: "Method not allowed",
 };

@@ -1,7 +1,6 @@
 /** The four balance paths: the key's and the account's balance, with and without `/v1`, open to every origin. */
 
 import { Hono } from "hono";
-import { cors } from "hono/cors";
 import { findCaller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
@@ -9,6 +8,7 @@ import { remaining, toUnits } from "../db/ledger.ts";
 import { readBalances } from "../tasks/wallets.ts";
 import { bearerToken, countRequest } from "./auth.ts";
 import { sentences } from "./balance-sentences.ts";
+import { isBrowserToken } from "./browser-tokens.ts";
 import { prepare } from "./errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
@@ -19,6 +19,7 @@ async function balance(c: AppContext, scope: Scope): Promise<Response> {
   const token = bearerToken(c);
   if (token === undefined) return refuse(c, 401, sentences.noHeader);
   try {
+    if (isBrowserToken(token)) return refuse(c, 403, sentences.browserToken);
     const caller = await findCaller(c.env.DB, token);
     if (!caller) return refuse(c, 401, unknown);
     c.set("caller", caller);
@@ -41,12 +42,10 @@ async function balance(c: AppContext, scope: Scope): Promise<Response> {
   }
 }
 
-function refuse(c: AppContext, status: 401 | 500, message: string): Response {
-  c.set("outcome", status === 401 ? "unauthorized" : "internal_error");
+function refuse(c: AppContext, status: 401 | 403 | 500, message: string): Response {
+  c.set("outcome", status === 500 ? "internal_error" : "unauthorized");
   return c.json({ success: false, message }, status);
 }
-
-const exposeHeaders = ["x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-reset-requests", "retry-after"];
 
 export const balances = (scope: Scope) =>
   new Hono<AppEnv>()
@@ -55,9 +54,10 @@ export const balances = (scope: Scope) =>
       const message = error.code === "rate_limit_exceeded" || error.code === "method_not_allowed" ? sentences[error.code] : sentences.fault;
       return c.json({ success: false, message }, status);
     })
-    .use(
-      cors({ origin: "*", allowMethods: ["GET", "HEAD"], allowHeaders: ["Authorization", "Content-Type"], exposeHeaders, maxAge: 86_400 }),
-    )
+    .use((c, next) => {
+      c.set("allowOrigin", "*");
+      return next();
+    })
     .get("/", (c) => balance(c, scope))
     .all("/", () => {
       throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, OPTIONS" } });

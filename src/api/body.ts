@@ -17,15 +17,15 @@ export const smallBody = 1 * MiB;
 
 /** The body as an object; `null` counts as absent, except in the fields `nullable`. Throws 400, 413 or 415. */
 export async function readJson(c: AppContext, maxBytes: number, nullable: readonly string[] = []): Promise<Record<string, unknown>> {
-  requireJson(c);
-  return toBody(await readBytes(c, maxBytes), nullable);
+  const sent = await readObject(c, maxBytes);
+  const kept = Object.entries(sent).filter(([name, value]) => value === null && nullable.includes(name));
+  return { ...withoutNulls(sent, 4), ...Object.fromEntries(kept) };
 }
 
-/** Parses the bytes of a body as an object, without nulls, like `readJson`. Throws 400. */
-export function toBody(bytes: Uint8Array, nullable: readonly string[] = []): Record<string, unknown> {
-  const body = parseObject(bytes);
-  const kept = Object.entries(body).filter(([name, value]) => value === null && nullable.includes(name));
-  return { ...(withoutNulls(body, 4) as Record<string, unknown>), ...Object.fromEntries(kept) };
+/** The body as it was sent. Throws 400, 413 or 415. */
+export async function readObject(c: AppContext, maxBytes: number): Promise<Record<string, unknown>> {
+  requireJson(c);
+  return parseObject(await readBytes(c, maxBytes));
 }
 
 /** Throws 415 for anything except uncompressed JSON: a compressed body could expand a thousandfold. */
@@ -78,7 +78,8 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   }
 }
 
-function parseObject(bytes: Uint8Array): object {
+/** The bytes of a body as an object. Throws 400. */
+export function parseObject(bytes: Uint8Array): Record<string, unknown> {
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
@@ -90,12 +91,13 @@ function parseObject(bytes: Uint8Array): object {
 }
 
 /** Requires a JSON value to be an object. */
-export function asObject(value: unknown): object {
+export function asObject(value: unknown): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ApiError("invalid_json");
-  return value;
+  return value as Record<string, unknown>;
 }
 
 /** Removes nulls to the depth of known fields: deeper values are the caller's own. */
+export function withoutNulls<T>(value: T, depth: number): T;
 export function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));

@@ -18,11 +18,12 @@ import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-rou
 import { toErrorObject } from "./errors.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
+import { requireScope } from "./key-scope.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { query } from "./query.ts";
 import { submissionQuery } from "./schema/queries.ts";
 
-export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit, query(submissionQuery), complete);
+export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit(), query(submissionQuery), complete);
 
 /** After the caller disconnected the platform allows thirty more seconds; the rest of them is for settling. */
 const drainMs = 20_000;
@@ -35,6 +36,7 @@ async function complete(c: AppContext): Promise<Response> {
   if (violations.length > 0 || !parsed.model) throw new ApiError(parsed.code, { violations });
   const { model } = parsed;
   c.set("model", model.id);
+  requireScope(c.get("caller"), "chat", model.id);
   const body = parsed.output as ChatBody;
   const prices = effectivePrice(model, pricesAndRoutes(env).prices);
   const { promptTokens, maxTokens, amount } = chatReservation(prices, body);

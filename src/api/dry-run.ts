@@ -17,10 +17,11 @@ interface Preview {
 
 /** Answers a dry run of a checked submission. Throws the reservation's error. */
 export async function answerDryRun(c: AppContext, { kind, model, price, typicalSeconds, metadata }: Preview): Promise<Response> {
-  const { accountId, keyId } = c.get("caller");
+  const { accountId, keyId, scope } = c.get("caller");
   const balances = await readBalances(c.env.WALLETS, accountId, [keyId]);
   const [account, key] = [balances[accountId], balances[keyId]];
-  if (kind !== "chat" && (account?.openTasks ?? 0) >= maxOpenTasks(c.env)) throw new ApiError("too_many_open_tasks");
+  const hasTooMany = (account?.openTasks ?? 0) >= maxOpenTasks(c.env) || (key?.openTasks ?? 0) >= (scope?.maxOpenTasks ?? Infinity);
+  if (kind !== "chat" && hasTooMany) throw new ApiError("too_many_open_tasks");
   const limits = [account, key].map((wallet) => (wallet ? remaining(wallet) : 0)).filter((units) => units !== null);
   const left = limits.length > 0 ? Math.min(...limits) : null;
   if (left !== null && left < price) throw new ApiError("insufficient_quota");

@@ -23,6 +23,8 @@ export interface AppEnv {
     model?: string;
     /** True if the answer already has the common headers, because a task object built it for this request. */
     hasCommonHeaders?: boolean;
+    /** The origin whose pages may read the answer, "*" for all. */
+    allowOrigin?: string;
   };
 }
 
@@ -50,6 +52,12 @@ function leave(c: AppContext, { status, headers }: Response): void {
   // Set on the answer itself: hono's own method makes a second response around a finished one.
   if (!c.get("hasCommonHeaders"))
     for (const [name, value] of Object.entries(commonHeaders(requestId, c.get("limit")))) headers.set(name, value);
+  const origin = c.get("allowOrigin");
+  if (origin !== undefined) {
+    headers.set("access-control-allow-origin", origin);
+    headers.set("access-control-expose-headers", exposedHeaders);
+    if (origin !== "*") headers.append("vary", "Origin");
+  }
   log("request", {
     request: requestId,
     // Only the path, because queries contain signatures.
@@ -64,9 +72,26 @@ function leave(c: AppContext, { status, headers }: Response): void {
   });
 }
 
+const exposedHeaders =
+  "content-language, etag, idempotent-replayed, location, retry-after, x-ratelimit-limit-requests, x-ratelimit-reset-requests, x-request-id";
+
+/** Answers the question of a browser whether a page may ask: with which credentials it will is not known yet. */
+function answerPreflight(c: AppContext): void {
+  c.set("allowOrigin", "*");
+  c.res = new Response(null, {
+    status: 204,
+    headers: {
+      "access-control-allow-methods": "GET, HEAD, POST",
+      "access-control-allow-headers": "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, X-Client-Request-Id",
+      "access-control-max-age": "86400",
+    },
+  });
+}
+
 export const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
   enter(c);
-  await next();
+  if (c.req.method === "OPTIONS" && /^\/(v1\/|(user\/)?balance\b)/.test(c.req.path)) answerPreflight(c);
+  else await next();
   leave(c, c.res);
 };
 

@@ -9,11 +9,11 @@ import { submit } from "./submit.ts";
 
 const dryRunQuery = query(submissionQuery);
 
-export const images = new Hono<AppEnv>().post("/generations", admittedToSubmit, dryRunQuery, (c) => submit(c, "image"));
+export const images = new Hono<AppEnv>().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "image"));
 
-export const videos = new Hono<AppEnv>().post("/generations", admittedToSubmit, dryRunQuery, (c) => submit(c, "video"));
+export const videos = new Hono<AppEnv>().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"));
 
 /** Apart from `videos`, for a parameter beside a fixed name would keep hono from its fast router. Brings its own middleware. */
-export const remixes = new Hono<AppEnv>().post("/v1/videos/:id/remix", middleware, admittedToSubmit, dryRunQuery, (c) =>
+export const remixes = new Hono<AppEnv>().post("/v1/videos/:id/remix", middleware, admittedToSubmit("browser tokens"), dryRunQuery, (c) =>
   submit(c, "remix", c.req.param("id")),
 );

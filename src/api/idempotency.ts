@@ -5,6 +5,7 @@ import { sha256Hex } from "../ids.ts";
 import { type AppContext, answer } from "./frame.ts";
 import type { LargeBody } from "./large-body.ts";
 import { decodeImage } from "../media/base64-image.ts";
+import { canonicalJson } from "../media/canonical-json.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 
 /** The request's key, or undefined without one. Throws if it is empty, too long or not printable ASCII. */
@@ -45,15 +46,6 @@ export async function fingerprint(path: string, { body, images }: LargeBody): Pr
 
 /** A longer list of images is refused anyway, so that no digests are needed. */
 const isShort = (list: unknown): list is unknown[] => Array.isArray(list) && list.length <= 16;
-
-/** JSON with sorted keys, so that equal bodies give equal texts. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) =>
-    typeof item === "object" && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
-  );
-}
 
 /** The answer to a repeat: the first answer, marked as replayed. */
 export function replayed(c: AppContext, view: object): Response {

@@ -10,7 +10,7 @@ import { callersPace, pace, type PacedRead } from "../net/pace.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
-import { asObject, largeBody, readJson, requireJson, toBody, withoutNulls } from "./body.ts";
+import { asObject, largeBody, parseObject, readObject, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
 
 const MiB = 1024 * 1024;
@@ -23,6 +23,9 @@ const smallEnough = 64 * 1024;
 
 /** A body and its extracted images, which are already stored under the task's inputs. */
 export interface LargeBody {
+  /** As it was sent, with the same texts in place of images. */
+  sent: Record<string, unknown>;
+  /** Without its nulls. */
   body: Record<string, unknown>;
   /** By the placeholder that replaces each image in the body. */
   images: Map<string, ExtractedImage>;
@@ -43,7 +46,7 @@ export const extractedKey = (taskId: string, index: number) => `${inputPrefix(ta
  */
 export async function readLargeBody(c: AppContext, taskId: string, { keepsImages }: { keepsImages: boolean }): Promise<LargeBody> {
   const length = c.req.header("content-length");
-  if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readJson(c, smallEnough));
+  if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readObject(c, smallEnough));
   requireJson(c);
   const stream = c.req.raw.body;
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
@@ -51,7 +54,7 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
   const wait = pace(callersPace);
   // Its length is unknown: a small body is complete after the first read.
   const start = length === undefined ? await readHead(stream, smallEnough, wait).catch(refuse) : undefined;
-  if (start?.isWhole) return withoutImages(toBody(start.head));
+  if (start?.isWhole) return withoutImages(parseObject(start.head));
   return turns.take(
     () => read(c, keepsImages ? taskId : undefined, stream, start?.head, wait),
     () => new ApiError("unavailable"),
@@ -59,7 +62,14 @@ export async function readLargeBody(c: AppContext, taskId: string, { keepsImages
   );
 }
 
-const withoutImages = (body: Record<string, unknown>): LargeBody => ({ body, images: new Map(), hasInputs: false, isOffered: false });
+/** A body that was read whole. */
+export const withoutImages = (sent: Record<string, unknown>): LargeBody => ({
+  sent,
+  body: withoutNulls(sent, 4),
+  images: new Map(),
+  hasInputs: false,
+  isOffered: false,
+});
 
 async function read(
   c: AppContext,
@@ -78,10 +88,9 @@ async function read(
     const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: mostImages, maxDepth };
     const { value, images } = await readJsonSkeleton(stream, { ...limits, head, wait, isImageAt, store });
     return {
-      body: withoutNulls(asObject(value), 4) as Record<string, unknown>,
+      ...withoutImages(asObject(value)),
       images: new Map(images.map((image) => [image.placeholder, image])),
       hasInputs: stored > 0,
-      isOffered: false,
     };
   } catch (error) {
     if (taskId !== undefined && stored > 0) await removeUnder(c.env.ASSETS, inputPrefix(taskId));

@@ -7,6 +7,7 @@ import { toObjectId } from "../ids.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { type Answer, answerHeaders, keptAnswer, type Question, type ViewName } from "../tasks/views.ts";
 import { admit } from "./auth.ts";
+import { maySee } from "./browser-tokens.ts";
 import { onError } from "./errors.ts";
 import { unlessKnown } from "./etag.ts";
 import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
@@ -32,6 +33,7 @@ export const readQuestion = (c: AppContext, view: ViewName): Question => ({
 
 /** The answer about a task with all headers, or undefined: never issued, another account's, of another kind, or deleted. */
 export async function askTask(c: AppContext, taskId: string, view: ViewName): Promise<Response | undefined> {
+  if (!maySee(c.get("caller"), taskId)) return undefined;
   const { language, accountId, base } = readQuestion(c, view);
   const question = `${view}/${language}/${accountId}/${base}`;
   const key = `${taskId} ${question}`;
@@ -45,7 +47,8 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   if (objectIds.size >= maxObjectIds) objectIds.clear();
   objectIds.set(taskId, id!);
   const answer = await keptAnswer(response);
-  if (!answer) return response;
+  // Headers that came from an object cannot be added to.
+  if (!answer) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
   finals.set(key, answer, answer.text.length);
   return kept(answer);
 }
@@ -73,7 +76,7 @@ function waitSeconds(c: AppContext): number {
 
 /** Answers a status query with a view of the task `:id`. */
 async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
-  await admit(c, "read");
+  await admit(c, "read", "browser tokens");
   const response = await awaitTask(c, c.req.param("id") ?? "", view);
   c.set("hasCommonHeaders", true);
   return unlessKnown(c, response);

@@ -1,25 +1,28 @@
 /** Turns a request's body into a task: all checks, the price, then one call that creates the task. */
 
-import { inputPrefix, removeAssets, removeUnder, storeBytes } from "../assets.ts";
+import { inputPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../assets.ts";
 import type { Kind, Model } from "../catalog/models.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
 import { toParameters, parseBody } from "../catalog/parse.ts";
-import { imagePrice, effectivePrice, taskPrice } from "../catalog/prices.ts";
+import { imagePrice, effectivePrice, shownPrice, taskPrice } from "../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../catalog/roles.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { allowsPrivateNetwork, ownHosts, pricesAndRoutes } from "../config.ts";
+import { allowsPrivateNetwork, balanceUnit, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
 import { ApiError, budgetExceeded } from "../errors.ts";
 import { toObjectId, sha256Hex, toTaskId } from "../ids.ts";
 import { retry } from "../retry.ts";
+import { digestJson } from "../media/canonical-json.ts";
+import { largeReads } from "../media/large-reads.ts";
 import { isOn, providerNamed, unhealthyLast } from "../providers/index.ts";
 import type { GenerationRequest } from "../providers/provider.ts";
 import type { ClaimAnswer } from "../tasks/claim-object.ts";
 import { toRequest } from "../tasks/job.ts";
 import type { Input, Submission, Task } from "../tasks/record.ts";
-import { readJson, smallBody } from "./body.ts";
+import { readObject, smallBody } from "./body.ts";
 import { type AppContext, answer, assetBase } from "./frame.ts";
 import { fingerprint, readIdempotencyKey, replayed } from "./idempotency.ts";
-import { extractedKey, type LargeBody, readLargeBody } from "./large-body.ts";
+import { extractedKey, type LargeBody, readLargeBody, withoutImages } from "./large-body.ts";
+import { requireScope } from "./key-scope.ts";
 import { isOpenAi } from "./openai.ts";
 import { mentionedCharacters } from "./mentions.ts";
 import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
@@ -43,9 +46,7 @@ async function accept(c: AppContext, endpoint: "image" | "video" | "remix", vide
   const objectId = c.env.TASKS.newUniqueId();
   const taskId = toTaskId(objectId);
   const read: LargeBody =
-    videoId === undefined
-      ? await readLargeBody(c, taskId, { keepsImages: !isDryRun(c) })
-      : { body: await readJson(c, smallBody), images: new Map(), hasInputs: false, isOffered: false };
+    videoId === undefined ? await readLargeBody(c, taskId, { keepsImages: !isDryRun(c) }) : withoutImages(await readObject(c, smallBody));
   const remove = () => (read.hasInputs ? retry("remove", taskId, () => removeUnder(c.env.ASSETS, inputPrefix(taskId))) : Promise.resolve());
   try {
     const made = await create(c, read, endpoint, videoId, objectId);
@@ -78,10 +79,11 @@ async function create(
   objectId: DurableObjectId,
 ): Promise<{ task: Task; isReplay: boolean } | { preview: Omit<Submission, "inputs"> }> {
   const { env } = c;
-  const { accountId } = c.get("caller");
+  const { accountId, token } = c.get("caller");
   const key = readIdempotencyKey(c);
   const requestFingerprint = key === undefined ? "" : await fingerprint(c.req.path, read);
-  const claimName = key === undefined ? undefined : await sha256Hex(`${accountId}\n${key}`);
+  // A browser token has keys of its own: those of its account would lead to tasks that it may not see.
+  const claimName = key === undefined ? undefined : await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
   // Checked first: a repeat is answered even if it would be refused by now.
   const earlier = claimName === undefined ? null : await env.CLAIMS.getByName(claimName).find(requestFingerprint);
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
@@ -91,7 +93,8 @@ async function create(
   const { submission, references } = await check(c, read, endpoint, videoId);
   if (isDryRun(c)) return { preview: submission };
   const taskId = toTaskId(objectId);
-  const complete: Submission = { ...submission, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
+  const bodyDigest = await digestBody(env.ASSETS, taskId, read);
+  const complete: Submission = { ...submission, bodyDigest, inputs: await storeInputs(env.ASSETS, taskId, references, read) };
   read.isOffered = true;
   const made = await retry("create", taskId, async (): Promise<ClaimAnswer> =>
     claimName === undefined
@@ -104,6 +107,7 @@ async function create(
 
 const refusals = {
   insufficient: () => new ApiError("insufficient_quota"),
+  token: () => new ApiError("token_exhausted"),
   too_many: () => new ApiError("too_many_open_tasks"),
   budget: (until?: number) => budgetExceeded(until),
   unavailable: () => new ApiError("unavailable"),
@@ -119,7 +123,7 @@ async function check(
 ): Promise<{ submission: Omit<Submission, "inputs">; references: Reference[] }> {
   const { env } = c;
   const { body } = read;
-  const { accountId, keyId } = c.get("caller");
+  const { accountId, keyId, scope, token } = c.get("caller");
   const parsed = parseBody(body, endpoint, isOpenAi(c.req.raw));
   const { hostname: host } = new URL(c.req.url);
   const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
@@ -144,6 +148,7 @@ async function check(
 
   const { model } = parsed;
   c.set("model", model.id);
+  requireScope(c.get("caller"), kind, model.id);
   const references = resolveRoles(kind, given);
   const resolved = toParameters(parsed.output);
   const size = kind === "video" && body["size"] === undefined ? resolveSize(resolved.size, references) : resolved.size;
@@ -169,6 +174,8 @@ async function check(
       host,
       accountId,
       keyId,
+      ...(token && { token: token.id }),
+      ...(scope?.maxOpenTasks !== undefined && { maxKeyTasks: scope.maxOpenTasks }),
       kind,
       model: model.id,
       routes,
@@ -177,6 +184,7 @@ async function check(
       characters,
       ...(typeof body["reference"] === "string" && { reference: body["reference"] }),
       price,
+      priceRule: { unit: balanceUnit(env), version: await priceVersion(env), amounts: shownPrice(prices) },
       ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),
       typicalSeconds:
         typicalSecondsLately(c.env.DB, c.executionCtx, { kind, model: model.id, route }) ??
@@ -186,6 +194,14 @@ async function check(
     },
   };
 }
+
+/** For the receipt. Images that were taken out are read back, before those that no field names are removed. */
+const digestBody = (bucket: R2Bucket, taskId: string, { sent, images }: LargeBody) =>
+  digestJson(sent, images, async (index) => {
+    const stored = await openAsset(bucket, extractedKey(taskId, index));
+    if (!stored) throw new Error("an image of the body is gone");
+    return largeReads(stored.body);
+  });
 
 /** The body's field with the images, for the error if no route can honour them. */
 function imagesField(

@@ -11,6 +11,7 @@ import { withTasks } from "../tasks/unwritten.ts";
 import { readUnwritten } from "../tasks/wallets.ts";
 import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
+import { maySee } from "./browser-tokens.ts";
 import { readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { isOpenAi } from "./openai.ts";
@@ -19,6 +20,7 @@ import { query } from "./query.ts";
 import { tasksQuery } from "./schema/queries.ts";
 import { taskKinds } from "./schema/words.ts";
 import { askTask, forgetAnswers, readQuestion } from "./status.ts";
+import { showReceipt } from "./receipts.ts";
 import { repeatCallback, showCallback } from "./task-callback.ts";
 import { streamTask } from "./task-events.ts";
 
@@ -30,14 +32,15 @@ const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000
 export const tasks = new Hono<AppEnv>()
   .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
   .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
-  .post("/:id/cancel", admitted("read"), (c) => cancel(c, c.req.param("id")))
-  .get("/:id/events", admitted("read"), (c) => streamTask(c, c.req.param("id")))
+  .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))
+  .get("/:id/events", admitted("read", "browser tokens"), (c) => streamTask(c, c.req.param("id")))
+  .get("/:id/receipt", admitted("read"), (c) => showReceipt(c, c.req.param("id")))
   .get("/:id/callback", admitted("read"), (c) => showCallback(c, c.req.param("id")))
   .post("/:id/callback", admitted("submission"), (c) => repeatCallback(c, c.req.param("id")));
 
 async function cancel(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
-  const id = toObjectId(c.env.TASKS, taskId);
+  const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
   const done = id && (await c.env.TASKS.get(id).cancel(readQuestion(c, "generic")));
   if (!done) throw new ApiError("task_not_found");
   c.set("task", taskId);

@@ -42,7 +42,7 @@ const consoleKeyName = "Console";
 /** The caller with which the gateway's API is called. The key is created when it is first needed, and again after its deletion; its secret is not kept. */
 export async function callerOf(db: D1Database, { account, keyId }: Member): Promise<Caller> {
   if (keyId !== null) return { accountId: account.id, keyId };
-  const { apiKey, statement } = await insertKey(db, account.id, consoleKeyName, null, Number.MAX_SAFE_INTEGER);
+  const { apiKey, statement } = await insertKey(db, account.id, consoleKeyName, null, { max: Number.MAX_SAFE_INTEGER });
   const results = await db.batch<{ keyId: string }>([
     statement,
     openWallet(db, apiKey.id, null),

@@ -1,7 +1,7 @@
 /** API keys in D1, without their money. */
 
 import { newApiKey, newId, sha256Hex } from "../ids.ts";
-import { forgetCallers } from "./callers.ts";
+import { forgetCallers, type KeyScope } from "./callers.ts";
 
 export interface ApiKey {
   id: string;
@@ -12,10 +12,17 @@ export interface ApiKey {
   prefix: string;
   createdAt: number;
   expiresAt: number | null;
+  scope: KeyScope;
 }
 
+interface KeyRow extends Omit<ApiKey, "scope"> {
+  scope: string | null;
+}
+
+const toKey = ({ scope, ...row }: KeyRow): ApiKey => ({ ...row, scope: scope === null ? {} : (JSON.parse(scope) as KeyScope) });
+
 const keyColumns =
-  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt";
+  "id, account_id AS accountId, coalesce(wallet_id, id) AS walletId, name, prefix, created_at AS createdAt, expires_at AS expiresAt, scope";
 
 const keyCount = (account: string) => `(SELECT count(*) FROM api_key WHERE account_id = ${account} AND deleted_at IS NULL)`;
 
@@ -28,17 +35,17 @@ export async function insertKey(
   accountId: string,
   name: string,
   expiresAt: number | null,
-  max = maxKeys,
+  { max = maxKeys, scope = {} }: { max?: number; scope?: KeyScope } = {},
 ): Promise<{ apiKey: ApiKey; key: string; statement: D1PreparedStatement }> {
   const key = newApiKey();
   const id = newId("key_");
-  const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt };
+  const apiKey: ApiKey = { id, accountId, walletId: id, name, prefix: key.slice(0, 10), createdAt: Date.now(), expiresAt, scope };
   const statement = db
     .prepare(
-      `INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at)
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ${keyCount("?2")} < ?8 RETURNING id`,
+      `INSERT INTO api_key (id, account_id, name, hash, prefix, created_at, expires_at, scope)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9 WHERE ${keyCount("?2")} < ?8 RETURNING id`,
     )
-    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt, max);
+    .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt, max, JSON.stringify(scope));
   return { apiKey, key, statement };
 }
 
@@ -48,8 +55,15 @@ export const listKeys = async (db: D1Database, accountId: string) =>
     await db
       .prepare(`SELECT ${keyColumns} FROM api_key WHERE account_id = ?1 AND deleted_at IS NULL ORDER BY created_at, id`)
       .bind(accountId)
-      .run<ApiKey>()
-  ).results;
+      .run<KeyRow>()
+  ).results.map(toKey);
+
+/** A key by its id or by its digest, unless it is deleted. */
+export async function findKey(db: D1Database, idOrHash: string): Promise<ApiKey | undefined> {
+  const statement = db.prepare(`SELECT ${keyColumns} FROM api_key WHERE (id = ?1 OR hash = ?1) AND deleted_at IS NULL`);
+  const row = await statement.bind(idOrHash).first<KeyRow>();
+  return row ? toKey(row) : undefined;
+}
 
 /** Deletes a key; false if it does not exist. */
 export async function deleteKey(db: D1Database, id: string): Promise<boolean> {
@@ -73,8 +87,8 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
   const [made] = await db.batch<{ walletId: string }>([
     db
       .prepare(
-        `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at)
-         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, max(?4, created_at + 1), expires_at FROM api_key o
+        `INSERT INTO api_key (id, account_id, wallet_id, name, hash, prefix, created_at, expires_at, scope)
+         SELECT ?1, account_id, coalesce(wallet_id, id), name, ?2, ?3, max(?4, created_at + 1), expires_at, scope FROM api_key o
          WHERE id = ?5 AND account_id = ?6 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)
            AND NOT EXISTS (SELECT 1 FROM api_key WHERE account_id = ?6 AND wallet_id = coalesce(o.wallet_id, o.id)
                            AND created_at > o.created_at AND deleted_at IS NULL)
@@ -92,10 +106,11 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
   return key;
 }
 
-/** Renames a key and the key that it replaced or that replaced it, because reports show them as one. */
-export async function renameKey(db: D1Database, { accountId, walletId }: ApiKey, name: string): Promise<void> {
+/** Changes the name and scope of a key, and of the key that it replaced or that replaced it, because reports show them as one. */
+export async function changeKey(db: D1Database, { accountId, walletId }: ApiKey, name: string, scope: KeyScope): Promise<void> {
   await db
-    .prepare("UPDATE api_key SET name = ?3 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
-    .bind(accountId, walletId, name)
+    .prepare("UPDATE api_key SET name = ?3, scope = ?4 WHERE account_id = ?1 AND coalesce(wallet_id, id) = ?2")
+    .bind(accountId, walletId, name, JSON.stringify(scope))
     .run();
+  forgetCallers((known) => known.caller.keyId === walletId);
 }

@@ -2,11 +2,29 @@
 
 import { isWellFormedKey, sha256Hex } from "../ids.ts";
 
+/** What a key may be used for; what is missing has no limit. */
+export interface KeyScope {
+  models?: string[] | undefined;
+  kinds?: string[] | undefined;
+  maxOpenTasks?: number | undefined;
+}
+
 /** The account and key of a request. */
 export interface Caller {
   accountId: string;
   /** The key's wallet: its own id unless it replaced another key. */
   keyId: string;
+  /** SHA-256 of the key; missing where the console calls for its user. */
+  keyHash?: string;
+  scope?: KeyScope;
+  /** The browser token that stands for the key. */
+  token?: {
+    /** Of its object. */
+    id: string;
+    /** The tasks that it may see. */
+    taskIds: string[];
+    scope: KeyScope;
+  };
 }
 
 interface CachedCaller {
@@ -26,23 +44,31 @@ let evictions = 0;
  * The caller of this key, or undefined if it is mistyped, unknown, deleted or expired, or its account is disabled. A caller is
  * cached for some seconds without another D1 query.
  */
-export async function findCaller(db: D1Database, key: string): Promise<Caller | undefined> {
+export const findCaller = (db: D1Database, key: string): Promise<Caller | undefined> =>
+  find(db, key, () => (isWellFormedKey(key) ? sha256Hex(key) : undefined));
+
+/** The same for a key whose digest is known. */
+export const findCallerByHash = (db: D1Database, hash: string): Promise<Caller | undefined> => find(db, hash, () => hash);
+
+async function find(db: D1Database, key: string, toHash: () => Promise<string> | string | undefined): Promise<Caller | undefined> {
   const now = Date.now();
   // In memory, callers are found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest.
   const cached = cache.get(key);
   if (cached && cached.until > now) return cached.caller;
-  if (!isWellFormedKey(key)) return undefined;
+  const hash = await toHash();
+  if (hash === undefined) return undefined;
   const before = evictions;
   const row = await db
     .prepare(
-      `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt FROM api_key k JOIN account a ON a.id = k.account_id
+      `SELECT coalesce(k.wallet_id, k.id) AS keyId, k.account_id AS accountId, k.expires_at AS expiresAt, k.scope FROM api_key k JOIN account a ON a.id = k.account_id
        WHERE k.hash = ?1 AND k.deleted_at IS NULL AND a.disabled = 0 AND (k.expires_at IS NULL OR k.expires_at > ?2)`,
     )
-    .bind(await sha256Hex(key), now)
-    .first<Caller & { expiresAt: number | null }>();
+    .bind(hash, now)
+    .first<{ keyId: string; accountId: string; expiresAt: number | null; scope: string | null }>();
   cache.delete(key);
   if (!row) return undefined;
-  const caller = { accountId: row.accountId, keyId: row.keyId };
+  const { accountId, keyId, scope } = row;
+  const caller = { accountId, keyId, keyHash: hash, ...(scope !== null && { scope: JSON.parse(scope) as KeyScope }) };
   if (before !== evictions) return caller;
   if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? "");
   cache.set(key, { caller, until: Math.min(now + cacheMs, row.expiresAt ?? Infinity) });

@@ -3,7 +3,7 @@
 import type { ImageTextProblem } from "./base64-image.ts";
 import type { ImageType } from "./image-type.ts";
 import { JsonBodyError } from "./json-error.ts";
-import { ImageTextReader } from "./json-image.ts";
+import { ImageTextReader, type Layout } from "./json-image.ts";
 import { decodeString, type JsonPath, JsonScanner } from "./json-scanner.ts";
 import { type ReadOptions, readText } from "./json-text.ts";
 
@@ -37,7 +37,7 @@ export type ExtractedImage = {
   /** The text that replaces the image in the value. A random part keeps senders from writing it themselves. */
   placeholder: string;
   spelling: "data_uri" | "bare";
-} & ({ bytes: number; type: ImageType; sha256: string } | { problem: ImageTextProblem | "too_many" });
+} & ({ bytes: number; type: ImageType; sha256: string; layout: Layout } | { problem: ImageTextProblem | "too_many" });
 
 export interface JsonSkeleton {
   /** The parsed body with a placeholder for each image. */
@@ -98,14 +98,14 @@ export async function readJsonSkeleton(body: ReadableStream<Uint8Array>, options
     const index = images.length;
     const placeholder = `image:${nonce}:${index}`;
     skeleton.add(placeholder);
-    const { spelling, ...verdict } = reader.end();
+    const { spelling, layout, ...verdict } = reader.end();
     const extracted = { index, placeholder, spelling };
     if ("problem" in verdict) images.push({ ...extracted, problem: verdict.problem });
     else if (stored === options.maxImages) images.push({ ...extracted, problem: "too_many" });
     else {
       const { bytes, type } = verdict;
       const sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-      images.push({ ...extracted, bytes: bytes.length, type, sha256 });
+      images.push({ ...extracted, bytes: bytes.length, type, sha256, layout });
       stored++;
       await options.store({ bytes, type, index });
     }

@@ -10,7 +10,7 @@ import * as transitions from "./task.ts";
 export type CreateAnswer =
   | { task: Task; created: boolean }
   /** `until` is the end of the budget's window, milliseconds. */
-  | { refused: "insufficient" | "too_many" | "budget" | "unavailable" | "conflict"; until?: number };
+  | { refused: "insufficient" | "too_many" | "budget" | "token" | "unavailable" | "conflict"; until?: number };
 
 /** Writes the record, holds the price, and sends the message by `send`. */
 export async function createTask(

@@ -28,6 +28,14 @@ export interface Source {
   operation?: Operation | undefined;
 }
 
+/** The prices of a model as they stood when a task was submitted. */
+interface PriceRule {
+  unit: string;
+  /** Of the whole price table: the same prices have the same version. */
+  version: string;
+  amounts: Record<string, number>;
+}
+
 /** A checked and priced submission. Never changes. */
 export interface Submission {
   requestId: string;
@@ -41,6 +49,10 @@ export interface Submission {
   host: string;
   accountId: string;
   keyId: string;
+  /** The object of the browser token that it was submitted with. */
+  token?: string;
+  /** Open tasks that its key may have. */
+  maxKeyTasks?: number;
   kind: Kind;
   model: string;
   routes: Route[];
@@ -56,6 +68,10 @@ export interface Submission {
   price: number;
   /** Millionths per image: if fewer are made, fewer are charged. */
   imagePrice?: number;
+  /** The prices that were used, in balance units. Missing in tasks from before there were receipts, like the next. */
+  priceRule?: PriceRule;
+  /** SHA-256 (hexadecimal) of the body in canonical JSON; null where its text is not known any more. */
+  bodyDigest?: string | null;
   typicalSeconds: number;
   deadlineSeconds: number;
 }

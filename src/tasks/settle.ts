@@ -34,12 +34,25 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
 });
 
 const walletOf = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
+const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
 
-/** Holds the task's price. A task with a reference is then found by it; when that cannot be written, the task is not accepted. Throws when it may be held or not. */
-export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer> {
+/**
+ * Holds the task's price, first from a browser token's allowance: `token` if that does not suffice. A task with a reference is then found by
+ * it; when that cannot be written, the task is not accepted. Throws when it may be held or not.
+ */
+export async function reservePrice(
+  task: Task,
+  env: Env,
+): Promise<Omit<ReserveAnswer, "answer"> & { answer: ReserveAnswer["answer"] | "token" }> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
-  const given = await walletOf(env, task).reserve(toCharge(task), price, { maxOpenTasks: maxOpenTasks(env) });
+  const token = tokenOf(env, task);
+  if (token && !(await token.take(id, price))) return { answer: "token" };
+  const given = await walletOf(env, task).reserve(toCharge(task), price, {
+    maxOpenTasks: maxOpenTasks(env),
+    ...(submission.maxKeyTasks !== undefined && { maxKeyTasks: submission.maxKeyTasks }),
+  });
+  if (token && given.answer !== "reserved") await token.giveBack(id);
   if (given.answer === "reserved" && reference !== undefined)
     await insertReference(env.DB, { accountId, reference, at: createdAt, taskId: id });
   return given;
@@ -52,7 +65,11 @@ const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, he
     : settle(env.DB, toCharge(task), charged, outcome);
 
 /** Gives back what may be held for a task that no caller was told of. */
-export const returnPrice = (task: Task, env: Env) => settlePrice(task, env, 0, "refused");
+export async function returnPrice(task: Task, env: Env): Promise<void> {
+  await settlePrice(task, env, 0, "refused");
+  const token = tokenOf(env, task);
+  if (token) await token.giveBack(task.id);
+}
 
 const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.charged, task.error ?? "completed", task.submission.price);
 

@@ -10,6 +10,8 @@ import { continueEnded, settleEnded } from "./ending.ts";
 import { isUnwanted } from "./hedge.ts";
 import { sendCallback, sendDispatch } from "./messages.ts";
 import type { CallbackWork } from "./notify.ts";
+import { toReceipt } from "./receipt.ts";
+import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
 import { cancelLate, logFields, tellWallet } from "./settle.ts";
@@ -201,6 +203,22 @@ export class TaskObject extends DurableObject<Env> {
     const begun = this.#record.commit(callbacks.callbackBegun(task, Date.now()));
     await sendCallback(begun, this.#record, this.env);
     return begun;
+  }
+
+  /**
+   * The receipt of a final task as a JWS; null when there is no such task, "open" when it is not final. It is kept when it is first made, for
+   * a later key would sign it otherwise.
+   */
+  async receipt(accountId: string): Promise<string | null> {
+    const task = await this.read(accountId);
+    if (!task) return null;
+    if (!isFinal(task)) return "open";
+    const { kv } = this.ctx.storage;
+    const made = kv.get<string>("receipt") ?? (await signReceipt(toReceipt(task), this.env));
+    if (!this.#ownedBy(accountId)) return null; // deleted or ended in the meantime
+    const kept = kv.get<string>("receipt");
+    if (kept === undefined) kv.put("receipt", made);
+    return kept ?? made;
   }
 
   /** Tells the account's wallet, which lost its storage, what the task holds or was charged. */

@@ -38,7 +38,8 @@ export interface Answer {
 /** The URL of one of the task's assets. */
 type Link = (asset: Asset) => string;
 
-function listAssets(result: Result): Asset[] {
+/** The files of a result. */
+export function listAssets(result: Result): Asset[] {
   switch (result.kind) {
     case "images":
       return result.images;

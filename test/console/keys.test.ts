@@ -189,3 +189,36 @@ test("the operator sees both keys of a rotation with their shared quota, and del
   expect(await statusOf(key)).toBe(401);
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false, admin: false } });
 });
+
+test("a key is narrowed when it is made, and later: its form shows how", async () => {
+  const { browser } = await (signedUp ??= signUp());
+  const name = unique();
+  const fields = { name, quota: "", expires: "", "kind-image": "on", "model-imgA-4": "on", "model-imgB-4o-image": "on", open: "7" };
+  const key = secretIn(await (await browser.ask("/console/keys", fields)).text());
+  const { keyId } = (await findCaller(env.DB, key))!;
+  const scopeOf = async () => {
+    const { models, kinds, max_open_tasks } = (await call("/v1/key", { key })).body;
+    return { models, kinds, max_open_tasks };
+  };
+  expect(await scopeOf()).toEqual({ models: ["imgA-4", "imgB-4o-image"], kinds: ["image"], max_open_tasks: 7 });
+  expect(await listed(browser, name)).toEqual([expect.stringContaining("narrowed</span>")]);
+  const form = await browser.read(`/console/keys/${keyId}/change`);
+  expect(form).toMatch(/<details[^>]* open/);
+  expect([...form.matchAll(/name="([^"]+)" checked/g)].map(([, box]) => box)).toEqual([
+    "kind-image",
+    "model-imgA-4",
+    "model-imgB-4o-image",
+  ]);
+  expect(form).toMatch(/name="open"[^>]*value="7"/);
+  expect((await call("/v1/videos/generations", { key, body: { model: "vidA-2", prompt: "x" } })).body.error.code).toBe("key_scope");
+
+  const wrong = await browser.ask(`/console/keys/${keyId}/change`, { name, quota: "", open: "0" });
+  expect(wrong.status).toBe(400);
+  expect(await wrong.text()).toContain("The number of open tasks must be a whole number");
+  const successor = secretIn(await (await rotate(browser, keyId, "hour")).text());
+  expect((await call("/v1/key", { key: successor })).body).toMatchObject({ kinds: ["image"], max_open_tasks: 7 });
+  await browser.ask(`/console/keys/${keyId}/change`, { name, quota: "", "kind-video": "on" });
+  wait(8_000);
+  for (const one of [key, successor])
+    expect((await call("/v1/key", { key: one })).body).toMatchObject({ models: null, kinds: ["video"], max_open_tasks: null });
+});

@@ -38,7 +38,7 @@ test("a dry run prints the plan and writes nothing, neither remotely nor locally
     "set the lifecycle rules of gateway-assets",
     "create the queue gateway-dispatch",
     "create the queue gateway-dead",
-    "create the Worker gateway, with ASSET_SIGNING_SECRET and ADMIN_TOKEN made at random",
+    "create the Worker gateway, with ASSET_SIGNING_SECRET, ADMIN_TOKEN, and RECEIPT_SIGNING_KEY made at random",
   ])
     expect(output).toContain(line);
   expect(writes(cloud.api.calls)).toEqual([]);
@@ -74,7 +74,7 @@ test("the first deployment creates all resources, generates an image with the sa
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway-openai", [], false],
     ["gateway-mcp", [], false],
-    ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET"], true],
+    ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
   ]);
   // The sandbox's image passed through the queue, the objects and the bucket, at the printed address.
   expect(output).toMatch(/smoke test: \S+ made an image of \d+ KB/);

@@ -16,7 +16,7 @@ function read(reader: ImageTextReader, text: string, cuts: readonly number[] = [
     reader.push(text.slice(from, border));
     from = border;
   }
-  const { spelling, ...verdict } = reader.end();
+  const { spelling, layout: _layout, ...verdict } = reader.end();
   return { spelling, verdict: "bytes" in verdict ? { ...verdict, bytes: verdict.bytes.slice() } : verdict };
 }
 

@@ -30,6 +30,7 @@ test("images are removed from the body, and the rest remains", async () => {
       bytes: file.length,
       type: "image/png",
       sha256: digests[index],
+      layout: { start: index === 1 ? "" : "data:image/png;base64,", gaps: [] },
     })),
   );
   expect(new Set(placeholders).size).toBe(3);

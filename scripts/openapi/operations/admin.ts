@@ -1,7 +1,8 @@
 /** The operator's paths. */
 
-import { account, accountList, apiKeyList, audit, invitation, newApiKey } from "../../../src/api/schema/admin.ts";
-import { accountChange, newAccount, newKey } from "../../../src/api/schema/bodies.ts";
+import { account, accountList, audit, invitation } from "../../../src/api/schema/admin.ts";
+import { accountChange, keyChange, newAccount, newKey } from "../../../src/api/schema/bodies.ts";
+import { apiKey, apiKeyList, newApiKey } from "../../../src/api/schema/keys.ts";
 import { accountsQuery, auditQuery } from "../../../src/api/schema/queries.ts";
 import { json, type Operation, type Operations } from "../definition.ts";
 import * as example from "../examples.ts";
@@ -43,7 +44,15 @@ export const admin: Operations = {
   "POST /admin/accounts/{account_id}/keys": forOperator({
     id: "createKey",
     summary: "Make an API key",
-    body: { schema: newKey, examples: { unlimited: { name: "shop", quota: null }, limited: { name: "batch", quota: 10 } } },
+    description: "`models`, `kinds` and `max_open_tasks` narrow what it may be used for.",
+    body: {
+      schema: newKey,
+      examples: {
+        unlimited: { name: "shop", quota: null },
+        limited: { name: "batch", quota: 10 },
+        narrowed: { name: "covers", quota: 10, models: ["imgA-4"], kinds: ["image"], max_open_tasks: 5 },
+      },
+    },
     answers: {
       201: {
         description: "The key. Only this answer shows it.",
@@ -70,6 +79,17 @@ export const admin: Operations = {
         }),
       },
     },
+  }),
+  "PATCH /admin/keys/{key_id}": forOperator({
+    id: "changeKey",
+    summary: "Change an API key",
+    description: "What is not given stays; `null` takes a limit away. A narrower scope holds within ten seconds.",
+    body: {
+      schema: keyChange,
+      examples: { narrow: { models: ["imgA-4"], max_open_tasks: 5 }, widen: { models: null, max_open_tasks: null } },
+    },
+    answers: { 200: { description: "The key as it is now.", content: json(apiKey, { key: example.apiKey }) } },
+    violation: { param: "quota", rule: "below_use" },
   }),
   "DELETE /admin/keys/{key_id}": forOperator({
     id: "deleteKey",

@@ -56,6 +56,7 @@ const submit = (parts: {
     "idempotency_conflict",
     "content_policy_violation",
     "too_many_open_tasks",
+    "token_exhausted",
     ...(parts.errors ?? []),
   ],
   violation: { param: "prompt", rule: "too_long", values: { maximum: 1000 }, allowed: { maximum: 1000 } },

@@ -1,14 +1,8 @@
-/** The shape of the operator's answers: accounts, keys, the audit. */
+/** The shape of the operator's answers: accounts, invitations, the audit. */
 
 import * as z from "zod/mini";
-import { amount, count, limited, listAnswer, time } from "./shared.ts";
+import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";
 
-const quotaFields = {
-  quota: limited.check(z.describe("null is unlimited.")),
-  used: amount,
-  reserved: amount,
-  remaining: limited,
-};
 export const account = z.strictObject({
   id: z.string(),
   email: z.string(),
@@ -19,18 +13,6 @@ export const account = z.strictObject({
   ...quotaFields,
 });
 export const accountList = listAnswer(account);
-export const apiKey = z.strictObject({
-  id: z.string(),
-  account_id: z.string(),
-  name: z.string(),
-  prefix: z.string(),
-  created_at: time,
-  expires_at: z.nullable(time),
-  ...quotaFields,
-});
-export const apiKeyList = listAnswer(apiKey);
-/** The only answer that shows the key itself. */
-export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-"), z.describe("Shown this once.")) });
 export const invitation = z.strictObject({ url: z.url(), expires_at: time });
 export const audit = z.strictObject({
   accounts: count,

@@ -1,6 +1,8 @@
 /** The bodies of requests that are no generation: the catalog has those. Also what a caller may say about any submission. */
 
 import * as z from "zod/mini";
+import { modelNamed, modelNames } from "../../catalog/models.ts";
+import { taskKinds } from "./words.ts";
 
 /** Printable: no control, format or unassigned characters, no lone surrogates, no line ends. */
 const printable = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
@@ -11,7 +13,9 @@ export const referenceField = z.string().check(
   z.meta({ minLength: 1, maxLength: 128 }),
 );
 
-const maxCost = { max_cost: z.optional(z.number().check(z.gte(0))) };
+/** A price in balance units that is not to be exceeded. */
+const maxCostField = z.number().check(z.gte(0));
+const maxCost = { max_cost: z.optional(maxCostField) };
 /** What a submission may say beside what is to be made. */
 export const taskOptions = z.object({ reference: z.optional(referenceField), ...maxCost });
 /** The same for a chat. */
@@ -44,8 +48,35 @@ export const accountChange = z.object({
   disabled: z.optional(z.boolean()),
   admin: z.optional(z.boolean()),
 });
+
+/** A list of these words without an empty one, which would allow nothing. */
+const someOf = <const T extends string>(words: readonly T[]) => z.array(z.enum(words)).check(z.minLength(1), z.maxLength(words.length));
+
+/** What a key may be used for; null takes a limit away. */
+const scopeFields = {
+  models: z.optional(z.nullable(someOf(modelNames))),
+  kinds: z.optional(z.nullable(someOf(["chat", ...taskKinds]))),
+  max_open_tasks: z.optional(z.nullable(z.int().check(z.gte(1), z.lte(1_000_000)))),
+};
+const keyName = z.string().check(z.minLength(1), z.maxLength(200));
+
 export const newKey = z.object({
-  name: z.string().check(z.minLength(1), z.maxLength(200)),
+  ...scopeFields,
+  name: keyName,
   quota: quota(),
   expires_at: z.optional(z.int().check(z.refine((at) => at * 1000 > Date.now() && at < 1e11, { params: { rule: "in_the_past" } }))),
+});
+export const keyChange = z.object({ name: z.optional(keyName), quota: z.optional(quota()), ...scopeFields });
+
+const taskModels = modelNames.filter((name) => modelNamed(name)?.family !== "chat");
+const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.origin === text;
+
+/** What a browser token is for. */
+export const newToken = z.object({
+  tasks: z.int().check(z.gte(1), z.lte(20)),
+  max_cost: maxCostField,
+  kinds: z.optional(someOf(taskKinds)),
+  models: z.optional(someOf(taskModels)),
+  origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
+  expires_in: z.int().check(z.gte(60), z.lte(3600)),
 });

@@ -8,7 +8,14 @@ export const time = z.int().check(z.gte(0));
 export const percent = z.int().check(z.gte(0), z.lte(100));
 export const taskId = z.string().check(z.regex(/^task_[A-Za-z0-9_-]{1,59}$/));
 /** An amount, or null where there is no limit. */
-export const limited = z.nullable(amount);
+const limited = z.nullable(amount);
+/** What an account or key may spend, and has spent. */
+export const quotaFields = {
+  quota: limited.check(z.describe("null is unlimited.")),
+  used: amount,
+  reserved: amount,
+  remaining: limited,
+};
 export const characterId = z.string().check(z.startsWith("ch_"));
 
 /** A page of a list, newest first unless its path defines another order; `after` of the next page is the last row's `id`. */

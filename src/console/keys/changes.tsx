@@ -1,11 +1,12 @@
 /** Changes of an API key: name and quota, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
-import { deleteKey, renameKey, rotateKey } from "../../db/api-keys.ts";
+import { changeKey, deleteKey, rotateKey } from "../../db/api-keys.ts";
 import { balanceOf } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
+import { readScope, ScopeFields } from "./scope.tsx";
 import { Problem } from "../parts/note.tsx";
 
 /** How long a rotated key may keep working, in milliseconds. */
@@ -26,6 +27,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
     <form method="post" class="stack narrow">
       <Problem text={problem} />
       <NameAndQuota c={c} name={key.name} quota={quota === null ? "" : decimal(quota)} />
+      <ScopeFields c={c} scope={key.scope} />
       <p class="row">
         <button class="btn primary">{c.var.say("change")}</button>
         <Back c={c} />
@@ -37,11 +39,14 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
 }
 
 async function change(c: ConsoleContext, key: Key) {
-  const given = nameAndQuota(c, await fieldsOf(c));
+  const field = await fieldsOf(c);
+  const given = nameAndQuota(c, field);
   if (typeof given === "string") return changePage(c, key, given);
+  const scope = readScope(c, field);
+  if (typeof scope === "string") return changePage(c, key, scope);
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
     return changePage(c, key, c.var.say("quota_below_use"));
-  await renameKey(c.env.DB, key, given.name);
+  await changeKey(c.env.DB, key, given.name, scope);
   return c.redirect("/console/keys", 303);
 }
 

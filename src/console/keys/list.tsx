@@ -6,6 +6,7 @@ import { openWallet } from "../../db/ledger.ts";
 import { walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
+import { readScope, ScopeFields } from "./scope.tsx";
 import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
@@ -55,6 +56,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
         <form method="post" class="stack narrow">
           <Problem text={problem} />
           <NameAndQuota c={c} />
+          <ScopeFields c={c} />
           <TextField name="expires" type="date" label={say("expires")} hint={say("expires_hint")} />
           <p>
             <button class="btn primary">{say("create_key")}</button>
@@ -100,7 +102,8 @@ const KeyTable = ({ rows }: { rows: Row[] }) => {
       {rows.map((key) => (
         <tr>
           <th scope="row" class="wrap">
-            {key.name} {key.isReplaced && <span class="tag">{say("key_replaced")}</span>}
+            {key.name} {key.isReplaced && <span class="tag">{say("key_replaced")}</span>}{" "}
+            {Object.keys(key.scope).length > 0 && <span class="tag">{say("key_narrowed")}</span>}
           </th>
           <td class="hide-s">
             <code class="id">{key.prefix}…</code>
@@ -147,10 +150,12 @@ async function create(c: ConsoleContext) {
   const field = await fieldsOf(c);
   const given = nameAndQuota(c, field);
   if (typeof given === "string") return keysPage(c, given);
+  const scope = readScope(c, field);
+  if (typeof scope === "string") return keysPage(c, scope);
   // A key expires at the end of the given day, UTC.
   const expiresAt = field("expires") === "" ? null : Date.parse(`${field("expires")}T23:59:59Z`);
   if (expiresAt !== null && !(expiresAt > Date.now())) return keysPage(c, c.var.say("bad_expiry"));
-  const { apiKey, key, statement } = await insertKey(c.env.DB, c.get("account").id, given.name, expiresAt);
+  const { apiKey, key, statement } = await insertKey(c.env.DB, c.get("account").id, given.name, expiresAt, { scope });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, given.quota)]);
   if (created?.results.length === 0) return keysPage(c, c.var.say("too_many_keys"));
   return shownOnce(c, given.name, key);

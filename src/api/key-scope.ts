@@ -1,0 +1,38 @@
+/** What a key may be used for: as it is given, shown and held to. */
+
+import { modelNamed } from "../catalog/models.ts";
+import type { Caller, KeyScope } from "../db/callers.ts";
+import { ApiError } from "../errors.ts";
+
+/** The canonical names of models. */
+export const canonical = (names: string[]) => names.map((name) => modelNamed(name)?.id ?? name);
+
+/** As the fields give it. */
+interface Given {
+  models?: string[] | null | undefined;
+  kinds?: string[] | null | undefined;
+  max_open_tasks?: number | null | undefined;
+}
+
+/** The scope of a key after a change: what is not given stays. */
+export function changeScope(before: KeyScope, given: Given): KeyScope {
+  const { models = before.models, kinds = before.kinds, max_open_tasks: max = before.maxOpenTasks } = given;
+  return { models: models ? canonical(models) : undefined, kinds: kinds ?? undefined, maxOpenTasks: max ?? undefined };
+}
+
+export const scopeView = ({ models, kinds, maxOpenTasks }: KeyScope) => ({
+  models: models ?? null,
+  kinds: kinds ?? null,
+  max_open_tasks: maxOpenTasks ?? null,
+});
+
+/** Throws `key_scope` when the caller's key, or its browser token, is not for this. */
+export function requireScope({ scope, token }: Caller, kind: string, model: string): void {
+  for (const { kinds, models } of [scope ?? {}, token?.scope ?? {}]) {
+    if (kinds && !kinds.includes(kind)) throw outside("kind", kinds);
+    if (models && !models.includes(model)) throw outside("model", models);
+  }
+}
+
+const outside = (param: string, allowed: string[]) =>
+  new ApiError("key_scope", { violations: [{ param, rule: "not_one_of", values: { allowed: allowed.join(", ") }, allowed }] });

@@ -1,0 +1,42 @@
+/** The shape of API keys, as the operator and they themselves see them, and of browser tokens. */
+
+import * as z from "zod/mini";
+import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";
+import { taskKinds } from "./words.ts";
+
+const keyFields = {
+  id: z.string(),
+  name: z.string(),
+  prefix: z.string(),
+  created_at: time,
+  expires_at: z.nullable(time),
+  ...quotaFields,
+  models: z.nullable(z.array(z.string())).check(z.describe("The only models that it may use; null is all.")),
+  kinds: z.nullable(z.array(z.enum(["chat", ...taskKinds]))).check(z.describe("The only kinds that it may submit; null is all.")),
+  max_open_tasks: z.nullable(count).check(z.describe("How many of its tasks may be open at once; null is as many as the account's.")),
+};
+export const apiKey = z.strictObject({ ...keyFields, account_id: z.string() });
+export const apiKeyList = listAnswer(apiKey);
+/** The only answer that shows the key itself. */
+export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-"), z.describe("Shown this once.")) });
+/** The calling key. */
+export const ownKey = z.strictObject({
+  ...keyFields,
+  object: z.literal("key"),
+  budget: z
+    .nullable(
+      z.strictObject({
+        amount,
+        window: z.enum(["day", "month"]),
+        spent: amount.check(z.describe("Charged and reserved in this window.")),
+        ends_at: time.check(z.describe("When the window ends and the next begins, UTC.")),
+      }),
+    )
+    .check(z.describe("What it may spend in a day or month; null is unlimited.")),
+  open_tasks: count,
+});
+
+export const browserToken = z.strictObject({
+  token: z.string().check(z.regex(/^st-[\w-]{71}$/), z.describe("Shown this once.")),
+  expires_at: time,
+});

@@ -1,0 +1,36 @@
+/** `/v1/tokens`: makes tokens for browsers, which submit and read a few tasks and nothing else. */
+
+import { Hono } from "hono";
+import { ApiError } from "../errors.ts";
+import { newBrowserToken, sha256Hex } from "../ids.ts";
+import { retry } from "../retry.ts";
+import { admitted } from "./auth.ts";
+import { readFields } from "./body.ts";
+import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { canonical } from "./key-scope.ts";
+import { newToken } from "./schema/bodies.ts";
+
+export const tokens = new Hono<AppEnv>().post("/", admitted("submission"), create);
+
+async function create(c: AppContext): Promise<Response> {
+  const { TOKENS } = c.env;
+  const { accountId, keyHash } = c.get("caller");
+  if (keyHash === undefined) throw new ApiError("key_scope");
+  const { tasks, max_cost: maxCost, expires_in: seconds, models, ...scope } = await readFields(c, newToken);
+  const expiresAt = 1000 * (Math.floor(Date.now() / 1000) + seconds);
+  const id = TOKENS.newUniqueId();
+  const token = newBrowserToken(id);
+  const terms = {
+    accountId,
+    keyHash,
+    tasks,
+    maxCost: Math.round(maxCost * 1e6),
+    models: models && canonical(models),
+    ...scope,
+    expiresAt,
+  };
+  const hash = await sha256Hex(token);
+  await retry("token", id.toString(), () => TOKENS.get(id).issue({ ...terms, hash }));
+  c.header("cache-control", "no-store");
+  return answer(c, { token, expires_at: expiresAt / 1000 }, 201);
+}

@@ -1,0 +1,90 @@
+/** What a key may be used for: the fields of its forms, and what they say. */
+
+import { taskKinds } from "../../api/schema/words.ts";
+import { allModels } from "../../catalog/models.ts";
+import type { KeyScope } from "../../db/callers.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import { TextField } from "../parts/field.tsx";
+
+const kinds = ["chat", ...taskKinds] as const;
+
+interface Choice {
+  name: string;
+  value: string;
+  text: string;
+}
+
+/** Boxes of which none means all. */
+const Boxes = ({
+  legend,
+  hint,
+  choices,
+  chosen = [],
+}: {
+  legend: string;
+  hint: string;
+  choices: Choice[];
+  chosen?: string[] | undefined;
+}) => (
+  <fieldset class="field">
+    <legend>{legend}</legend>
+    <p class="hint">{hint}</p>
+    <div>
+      {choices.map(({ name, value, text }) => (
+        <label class="check">
+          <input type="checkbox" name={name} checked={chosen.includes(value)} />
+          {text}
+        </label>
+      ))}
+    </div>
+  </fieldset>
+);
+
+/** Closed until somebody wants to narrow a key, or has. */
+export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyScope }) => {
+  const { say } = c.var;
+  return (
+    <details class="more" open={Boolean(scope.kinds ?? scope.models ?? scope.maxOpenTasks)}>
+      <summary>{say("scope")}</summary>
+      <div class="stack">
+        <Boxes
+          legend={say("scope_kinds")}
+          hint={say("scope_all")}
+          choices={kinds.map((kind) => ({ name: `kind-${kind}`, value: kind, text: say(`kind_${kind}`) }))}
+          chosen={scope.kinds}
+        />
+        <Boxes
+          legend={say("scope_models")}
+          hint={say("scope_all")}
+          choices={allModels().map(({ id }) => ({ name: `model-${id}`, value: id, text: id }))}
+          chosen={scope.models}
+        />
+        <TextField
+          name="open"
+          label={say("scope_open")}
+          inputmode="numeric"
+          value={scope.maxOpenTasks === undefined ? "" : String(scope.maxOpenTasks)}
+          hint={say("scope_open_hint")}
+        />
+      </div>
+    </details>
+  );
+};
+
+/** What the fields say, or what is wrong with them. */
+export function readScope(c: ConsoleContext, field: (name: string) => string): KeyScope | string {
+  const open = field("open");
+  if (open !== "" && !/^[1-9]\d{0,5}$/.test(open)) return c.var.say("bad_open");
+  const chosen = (prefix: string, values: readonly string[]) => {
+    const found = values.filter((value) => field(prefix + value) !== "");
+    return found.length > 0 ? found : undefined;
+  };
+  return {
+    kinds: chosen("kind-", kinds),
+    models: chosen(
+      "model-",
+      allModels().map(({ id }) => id),
+    ),
+    maxOpenTasks: open === "" ? undefined : Number(open),
+  };
+}

@@ -1,0 +1,93 @@
+/** Canonical JSON (RFC 8785), and its digest where large images were taken out of the value. */
+
+import { sha256Hex } from "../ids.ts";
+import type { Gap } from "./json-image.ts";
+import type { ExtractedImage } from "./json-skeleton.ts";
+
+/** The canonical text of a value that came out of `JSON.parse`: names in the order of their UTF-16 code units, no white space. */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const record = value as Record<string, unknown>;
+  const fields = Object.keys(record).sort();
+  return `{${fields.map((name) => `${JSON.stringify(name)}:${canonicalJson(record[name])}`).join(",")}}`;
+}
+
+/**
+ * SHA-256 (hexadecimal) of a value's canonical text with each image as it was sent. `images` are by the placeholders that stand for them in
+ * the value; `open` reads the bytes of one, which are valid until the next piece is asked for. Names are sorted, so the images can only be
+ * hashed when all else is known: each is read again, and a piece of one at a time is in memory. Null when the text of an image is not known
+ * any more: it was no image, or its white space had too little order.
+ */
+export async function digestJson(
+  value: unknown,
+  images: Map<string, ExtractedImage>,
+  open: (index: number) => Promise<AsyncIterable<Uint8Array>>,
+): Promise<string | null> {
+  const text = canonicalJson(value);
+  const found = [...images.values()].map((image) => ({ at: text.indexOf(image.placeholder), image })).filter(({ at }) => at !== -1);
+  if (found.length === 0) return sha256Hex(text);
+  found.sort((a, b) => a.at - b.at);
+  const digest = new crypto.DigestStream("SHA-256");
+  const writer = digest.getWriter();
+  const encoder = new TextEncoder();
+  const add = (piece: string) => writer.write(encoder.encode(piece));
+  try {
+    let from = 0;
+    for (const { at, image } of found) {
+      if ("problem" in image || !image.layout.gaps) throw new UnknownText();
+      await add(text.slice(from, at));
+      for await (const piece of writtenText(await open(image.index), image.layout.start, image.layout.gaps)) await add(piece);
+      from = at + image.placeholder.length;
+    }
+    await add(text.slice(from));
+    await writer.close();
+    return new Uint8Array(await digest.digest).toHex();
+  } catch (error) {
+    digest.digest.catch(() => undefined); // the hash of half a text must not count as unhandled
+    await writer.abort(error).catch(() => undefined);
+    if (error instanceof UnknownText) return null;
+    throw error;
+  }
+}
+
+class UnknownText extends Error {}
+
+/** The text of an image between its quotation marks. Its Base64 was checked strictly, so the bytes have one spelling. */
+async function* writtenText(bytes: AsyncIterable<Uint8Array>, start: string, gaps: Gap[]): AsyncGenerator<string, void> {
+  const layOut = spacer(gaps);
+  yield start + layOut("");
+  let carry = new Uint8Array();
+  for await (const piece of bytes) {
+    const joined = new Uint8Array(carry.length + piece.length);
+    joined.set(carry);
+    joined.set(piece, carry.length);
+    const whole = joined.length - (joined.length % 3);
+    carry = joined.slice(whole);
+    yield layOut(joined.subarray(0, whole).toBase64());
+  }
+  yield layOut(carry.toBase64());
+}
+
+/** Puts the gaps into a text that comes in pieces, escaped as JSON has them. */
+function spacer(gaps: Gap[]): (piece: string) => string {
+  const rest = eachGap(gaps);
+  let next = rest.next().value;
+  let left = next?.after ?? Infinity;
+  return (piece) => {
+    let out = "";
+    let at = 0;
+    while (next && piece.length - at >= left) {
+      out += piece.slice(at, at + left) + JSON.stringify(next.text).slice(1, -1);
+      at += left;
+      next = rest.next().value;
+      left = next?.after ?? Infinity;
+    }
+    left -= piece.length - at;
+    return out + piece.slice(at);
+  };
+}
+
+function* eachGap(gaps: Gap[]): Generator<Gap, undefined> {
+  for (const gap of gaps) for (let time = 0; time < gap.times; time++) yield gap;
+}

@@ -1,0 +1,187 @@
+/** `/v1/tasks/{id}/receipt` and `/.well-known/jwks.json`. Contract 10. */
+
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { sha256Hex, toObjectId } from "../../src/ids.ts";
+import { canonicalJson } from "../../src/media/canonical-json.ts";
+import { publicKeys, signReceipt } from "../../src/receipt-keys.ts";
+import { toReceipt } from "../../src/tasks/receipt.ts";
+import { call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+
+const images = "/v1/images/generations";
+const otherKey = "MC4CAQAwBQYDK2VwBCIEIDbQfrjNZC2upgv9Q2WSx7n1NwwzYzbg4grzUIOaOVbj";
+const decode = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64url" });
+const objectOf = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
+const receiptOf = (id: string, key: string) => call(`/v1/tasks/${id}/receipt`, { key });
+
+/** What a JWS says, verified with one of these keys. */
+async function verified(jws: string, keys: { kid: string; x: string }[]): Promise<unknown> {
+  const [header = "", payload = "", signature = ""] = jws.split(".");
+  const { alg, kid } = JSON.parse(new TextDecoder().decode(decode(header))) as { alg: string; kid: string };
+  expect(alg).toBe("EdDSA");
+  const { x } = keys.find((key) => key.kid === kid)!;
+  const key = await crypto.subtle.importKey("jwk", { kty: "OKP", crv: "Ed25519", x }, "Ed25519", false, ["verify"]);
+  const signed = new TextEncoder().encode(`${header}.${payload}`);
+  expect(await crypto.subtle.verify("Ed25519", key, decode(signature), signed)).toBe(true);
+  return JSON.parse(new TextDecoder().decode(decode(payload)));
+}
+
+test("a completed task's receipt says what was asked, what it cost and what came of it, and its signature is good", async () => {
+  const account = await newAccount();
+  const body = { prompt: unique(), n: 2, model: "imgA-4", size: null, reference: "order 7", odd: { "10": 1, "9": [1.5, "é"] } };
+  const id = await complete(account, images, body);
+  const { status, body: answer } = await receiptOf(id, account.key);
+  expect(status).toBe(200);
+  const task = (await call(`/v1/tasks/${id}`, { key: account.key })).body.data;
+  const [first, second] = task.result.images.map(({ url }: { url: string[] }) => url[0]);
+  const files = await Promise.all(
+    [first, second].map(async (url) => {
+      const file = new Uint8Array((await call(url)).body);
+      const sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", file)).toHex();
+      return { name: new URL(url).pathname.split("/").at(-1), type: "image/png", bytes: file.length, sha256 };
+    }),
+  );
+  expect(answer.receipt).toEqual({
+    object: "generation.receipt",
+    id,
+    account: account.id,
+    kind: "image",
+    model: "imgA-4",
+    reference: "order 7",
+    status: "completed",
+    created_at: task.created_at,
+    started_at: expect.any(Number),
+    ended_at: task.completed_at,
+    request_sha256: await sha256Hex(canonicalJson(body)),
+    price: { unit: "USD", version: expect.stringMatching(/^[0-9a-f]{12}$/), amounts: { image: 0.03, image_hd: 0.06 } },
+    reserved: task.cost.reserved,
+    charged: task.cost.charged,
+    returned: task.cost.returned,
+    attempts: 1,
+    files,
+  });
+  const { keys } = (await call("/.well-known/jwks.json")).body;
+  expect(keys).toHaveLength(1);
+  expect(await verified(answer.jws, keys)).toEqual(answer.receipt);
+  expect(JSON.stringify(answer)).not.toContain("sandbox");
+});
+
+test("a receipt never changes, whatever key signs by then, and is verified by a retired key", async () => {
+  const account = await newAccount();
+  const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
+  const { body: first } = await receiptOf(id, account.key);
+  const rotated = { ...env, RECEIPT_SIGNING_KEY: otherKey, RECEIPT_SIGNING_KEY_OLD: env.RECEIPT_SIGNING_KEY! };
+  await runInDurableObject(objectOf(id), (object) => void Object.assign(object, { env: rotated }));
+  expect((await receiptOf(id, account.key)).body).toEqual(first);
+  const { keys } = (await call("/.well-known/jwks.json", { vars: rotated })).body;
+  expect(keys).toHaveLength(2);
+  expect(await verified(first.jws, keys.slice(1))).toEqual(first.receipt);
+  expect(await verified(await signReceipt({ a: 1 }, rotated), keys.slice(0, 1))).toEqual({ a: 1 });
+});
+
+test("two who ask at once get the same receipt", async () => {
+  const account = await newAccount();
+  const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
+  const [one, two] = await Promise.all([receiptOf(id, account.key), receiptOf(id, account.key)]);
+  expect(one.status).toBe(200);
+  expect(one.body).toEqual(two.body);
+});
+
+test("keys may be JWKs, retired ones public ones, whatever stands between them", async () => {
+  const [key] = await publicKeys(env);
+  const { publicKey, privateKey } = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+  const [jwk, retired] = await Promise.all([privateKey, publicKey].map((one) => crypto.subtle.exportKey("jwk", one)));
+  const { d: _d, ...publicOnly } = jwk as JsonWebKey;
+  expect(publicOnly.x).toBe((retired as JsonWebKey).x);
+  const old = `${JSON.stringify(publicOnly, null, 1)}\n${otherKey} `;
+  const keys = await publicKeys({ ...env, RECEIPT_SIGNING_KEY_OLD: old });
+  expect(keys.map(({ x }) => x)).toEqual([key!.x, publicOnly.x, (await publicKeys({ ...env, RECEIPT_SIGNING_KEY: otherKey }))[0]!.x]);
+  expect(await verified(await signReceipt({ b: 2 }, { ...env, RECEIPT_SIGNING_KEY: JSON.stringify(jwk) }), keys)).toEqual({ b: 2 });
+  // The private part is not shown.
+  expect(JSON.stringify((await call("/.well-known/jwks.json", { vars: { RECEIPT_SIGNING_KEY: JSON.stringify(jwk) } })).body)).not.toContain(
+    (jwk as JsonWebKey).d,
+  );
+});
+
+test.each(["nonsense", "{}", btoa("no key at all")])("a wrong key is an error that does not show it: %s", async (text) => {
+  const answer = await call("/.well-known/jwks.json", { vars: { RECEIPT_SIGNING_KEY: text } });
+  expect(answer.status).toBe(500);
+  await expect(publicKeys({ ...env, RECEIPT_SIGNING_KEY: text })).rejects.toThrow(
+    /^the variable RECEIPT_SIGNING_KEY must be an Ed25519 key/,
+  );
+});
+
+test("a failed task has a receipt without files, and counts the upstreams that were asked", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "provider_error" }] });
+  const id = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt });
+  expect((await finish(account, id)).body.data.status).toBe("failed");
+  expect((await receiptOf(id, account.key)).body.receipt).toMatchObject({
+    status: "failed",
+    charged: 0,
+    reserved: 1,
+    returned: 1,
+    files: [],
+    attempts: 1,
+  });
+  const unasked = await submit(account, images, { model: "imgA-4", prompt: unique() });
+  await call(`/v1/tasks/${unasked}/cancel`, { key: account.key, method: "POST" });
+  expect((await receiptOf(unasked, account.key)).body.receipt).toMatchObject({ status: "failed", started_at: null, attempts: 0 });
+});
+
+test("a body with large inline images counts with their text as it was sent", async () => {
+  const account = await newAccount();
+  const png = (bytes: number) => {
+    const data = new Uint8Array(bytes).fill(7);
+    data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+    return data.toBase64();
+  };
+  const lines = png(300_000).replaceAll(/.{76}/g, "$&\n");
+  const body = { prompt: unique(), model: "vidA-2", images: [`data:image/png;base64,${png(100_000)}`, lines], note: null };
+  const id = await complete(account, "/v1/videos/generations", body);
+  expect((await receiptOf(id, account.key)).body.receipt.request_sha256).toBe(await sha256Hex(canonicalJson(body)));
+});
+
+test("a remix's body counts", async () => {
+  const account = await newAccount();
+  const source = await complete(account, "/v1/videos/generations", { model: "vidA-2", prompt: unique() });
+  const body = { prompt: unique(), model: "vidA-2", size: null };
+  const id = await complete(account, `/v1/videos/${source}/remix`, body);
+  expect((await receiptOf(id, account.key)).body.receipt).toMatchObject({
+    kind: "remix",
+    request_sha256: await sha256Hex(canonicalJson(body)),
+  });
+});
+
+test("there is none of an open task, of another account's, of one that never was", async () => {
+  const [account, other] = [await newAccount(), await newAccount()];
+  const id = await submit(account, images, { model: "imgA-4", prompt: unique() });
+  const open = await receiptOf(id, account.key);
+  expect(open.status).toBe(409);
+  expect(open.body.error).toMatchObject({ code: "task_not_final", type: "invalid_request" });
+  await finish(account, id);
+  expect((await receiptOf(id, other.key)).status).toBe(404);
+  expect((await receiptOf(`task_${"A".repeat(43)}`, account.key)).status).toBe(404);
+  expect((await call(`/v1/tasks/${id}/receipt`)).status).toBe(401);
+  expect((await call(`/v1/tasks/${id}/receipt`, { key: account.key, method: "DELETE" })).headers.get("allow")).toBe("GET, HEAD");
+});
+
+test("a deleted task has no receipt any more", async () => {
+  const account = await newAccount();
+  const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
+  expect((await receiptOf(id, account.key)).status).toBe(200);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  expect((await receiptOf(id, account.key)).status).toBe(404);
+});
+
+test("a record from before there were receipts has one that says what it knows", async () => {
+  const account = await newAccount();
+  const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
+  const task = (await objectOf(id).read(account.id))!;
+  const { bodyDigest: _digest, priceRule: _rule, ...submission } = task.submission;
+  expect(toReceipt({ ...task, submission })).toMatchObject({ request_sha256: null, price: null, reserved: 0.03, charged: 0.03 });
+});

@@ -1,0 +1,384 @@
+/** `/v1/tokens`: tokens for browsers, what they may do, and what people try with them. Contract 11. */
+
+import { env, exports } from "cloudflare:workers";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, expect, test, vi } from "vitest";
+import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/ids.ts";
+import { TokenObject } from "../../src/tasks/token-object.ts";
+import { changeBudget } from "../../src/tasks/wallets.ts";
+import { bindings, crash, failOnce, stopAt, stubOf } from "../support/faults.ts";
+import { type Account, asAdmin, books, call, deliver, finish, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const images = "/v1/images/generations";
+const videos = "/v1/videos/generations";
+const price = 0.03;
+const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
+const page = "https://shop.example";
+
+async function newToken({ key }: Account, more: object = {}): Promise<string> {
+  const { status, body } = await call("/v1/tokens", { key, body: { tasks: 2, max_cost: 1, expires_in: 600, ...more } });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body.token as string;
+}
+
+const send = (token: string, body: object = image(), headers: Record<string, string> = { origin: page }, path = images) =>
+  call(path, { key: token, body, headers });
+const errorOf = ({ status, body }: Awaited<ReturnType<typeof call>>) => [status, body.error.code];
+const tokenObject = (token: string) => env.TOKENS.get(toTokenObjectId(env.TOKENS, token)!);
+
+test("a page submits, awaits, follows and downloads a task, and the key pays", async () => {
+  const account = await newAccount();
+  const { headers, body } = await call("/v1/tokens", { key: account.key, body: { tasks: 2, max_cost: 0.5, expires_in: 60 } });
+  expect(body).toEqual({ token: expect.stringMatching(/^st-[\w-]{71}$/), expires_at: Math.floor(Date.now() / 1000) + 60 });
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("access-control-allow-origin")).toBeNull();
+  const { token } = body;
+
+  const made = await send(token);
+  expect(made.status).toBe(200);
+  expect(made.headers.get("access-control-allow-origin")).toBe("*");
+  expect(made.headers.get("access-control-expose-headers")).toContain("location");
+  const { id } = made.body;
+  for (const [path, status] of [
+    [`/v1/tasks/${id}`, 200],
+    [`/v1/videos/generations/${id}`, 404],
+  ] as const) {
+    const answer = await call(path, { key: token });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+  }
+  expect((await finish({ ...account, key: token }, id)).body.data.status).toBe("completed");
+  const { headers: again, body: task } = await call(`/v1/tasks/${id}?wait=60`, { key: token });
+  expect(again.get("access-control-allow-origin")).toBe("*");
+  expect((await call(`/v1/tasks/${id}`, { key: token, headers: { "if-none-match": again.get("etag")! } })).status).toBe(304);
+  const events = await exports.default.fetch(`https://gateway.example/v1/tasks/${id}/events`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(events.headers.get("access-control-allow-origin")).toBe("*");
+  expect(await events.text()).toContain("event: task");
+  expect((await call(task.data.result.images[0].url[0])).status).toBe(200);
+  expect(await books(account)).toMatchObject({ used: price, reserved: 0 });
+  expect((await call("/v1/tasks", { key: account.key })).body.data).toHaveLength(1);
+});
+
+test("what it submitted it may cancel, once", async () => {
+  const token = await newToken(await newAccount());
+  const { id } = (await send(token)).body;
+  const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: token, method: "POST" });
+  expect(cancelled.body.data.status).toBe("failed");
+  expect(cancelled.headers.get("access-control-allow-origin")).toBe("*");
+  expect(errorOf(await call(`/v1/tasks/${id}/cancel`, { key: token, method: "POST" }))).toEqual([409, "task_already_final"]);
+});
+
+test.each<[string, object, string]>([
+  ["no task", { tasks: 0 }, "tasks"],
+  ["too many", { tasks: 21 }, "tasks"],
+  ["half a task", { tasks: 1.5 }, "tasks"],
+  ["no number", { tasks: "2" }, "tasks"],
+  ["no limit of cost", { max_cost: null }, "max_cost"],
+  ["a negative cost", { max_cost: -1 }, "max_cost"],
+  ["too short", { expires_in: 59 }, "expires_in"],
+  ["too long", { expires_in: 3601 }, "expires_in"],
+  ["chat", { kinds: ["chat"] }, "kinds[0]"],
+  ["no kind", { kinds: [] }, "kinds"],
+  ["a text model", { models: ["imgA-4", "textA-1"] }, "models[1]"],
+  ["a path", { origin: "https://shop.example/" }, "origin"],
+  ["any origin", { origin: "*" }, "origin"],
+  ["another scheme", { origin: "file://" }, "origin"],
+])("a token that allows %s is refused", async (_, more, param) => {
+  const { key } = await newAccount();
+  const { status, body } = await call("/v1/tokens", { key, body: { tasks: 1, max_cost: 1, expires_in: 60, ...more } });
+  expect([status, body.error.param]).toEqual([400, param]);
+});
+
+test("its tasks, kinds and models are what it was made for", async () => {
+  const account = await newAccount();
+  const token = await newToken(account, { tasks: 3, kinds: ["image", "remix"], models: ["imgA-4", "imgC-alias-pro"] });
+  const outside = async (answer: ReturnType<typeof call>) => {
+    const { status, body } = await answer;
+    return [status, body.error.code, body.error.param, body.error.details[0].allowed];
+  };
+  const models = ["imgA-4", "imgC-3-pro-image-preview"];
+  expect(await outside(send(token, image({ model: "imgB-4o-image" })))).toEqual([403, "key_scope", "model", models]);
+  expect(await outside(send(token, image({ model: "vidA-2" }), {}, videos))).toEqual([403, "key_scope", "kind", ["image", "remix"]]);
+  expect((await send(token, image({ model: "imgC-alias-pro" }))).status).toBe(200);
+  expect(await books(account)).toMatchObject({ reserved: 0.12 });
+});
+
+test("shared or replayed, it makes as many tasks as it may and no more, also at once", async () => {
+  const account = await newAccount();
+  const token = await newToken(account, { tasks: 3 });
+  const answers = await Promise.all(Array.from({ length: 9 }, (_, at) => send(token, image(), { origin: `https://${at}.example` })));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+  const refused = answers.filter(({ status }) => status === 403);
+  expect(refused).toHaveLength(6);
+  expect(new Set(refused.map(({ body }) => body.error.code))).toEqual(new Set(["token_exhausted"]));
+  expect(refused[0]!.headers.get("access-control-allow-origin")).toBe("*");
+  expect(await books(account)).toMatchObject({ reserved: 0.09 });
+});
+
+test("a raised price does not raise what it may cost in all", async () => {
+  const account = await newAccount();
+  const token = await newToken(account, { tasks: 20, max_cost: 0.1 });
+  expect((await send(token, image({ n: 2 }))).status).toBe(200);
+  expect(errorOf(await send(token, image({ n: 2, max_cost: 100 })))).toEqual([403, "token_exhausted"]);
+  const vars = { PRICES: { "imgA-4": { image: 41_000 } } };
+  expect((await call(images, { key: token, body: image(), vars })).body.error.code).toBe("token_exhausted");
+  expect((await send(token)).status).toBe(200);
+  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+  expect(await books(account)).toMatchObject({ reserved: 0.09 });
+});
+
+test("a refused submission takes nothing of it", async () => {
+  const account = await newAccount(0.05);
+  const token = await newToken(account, { tasks: 1 });
+  expect((await send(token, image({ n: 9 }))).status).toBe(400);
+  expect(errorOf(await send(token, image({ n: 4 })))).toEqual([402, "insufficient_quota"]);
+  expect(errorOf(await send(token, image({ max_cost: 0.001 })))).toEqual([400, "cost_limit_exceeded"]);
+  expect((await send(token)).status).toBe(200);
+  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+});
+
+test("a submission above the key's budget takes nothing of it", async () => {
+  const account = await newAccount();
+  await changeBudget(env.WALLETS, account.id, account.keyId, { amount: 50_000, window: "day" });
+  const token = await newToken(account, { tasks: 1 });
+  expect(errorOf(await send(token, image({ n: 2 })))).toEqual([402, "budget_exceeded"]);
+  expect((await send(token)).status).toBe(200);
+  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+});
+
+test("only pages of its origin may use it, and read that others may not", async () => {
+  const account = await newAccount();
+  const token = await newToken(account, { origin: page });
+  for (const origin of ["https://evil.example", "http://shop.example", "https://shop.example.evil.example", "null"]) {
+    const answer = await send(token, image(), { origin });
+    expect(errorOf(answer)).toEqual([403, "key_scope"]);
+    expect(answer.headers.get("access-control-allow-origin")).toBe(page);
+  }
+  expect(errorOf(await send(token, image(), {}))).toEqual([403, "key_scope"]);
+  const { status, headers, body } = await send(token);
+  expect(status).toBe(200);
+  expect(headers.get("access-control-allow-origin")).toBe(page);
+  expect(headers.get("vary")).toContain("Origin");
+  expect((await call(`/v1/tasks/${body.id}`, { key: token })).status).toBe(403);
+  expect((await call(`/v1/tasks/${body.id}`, { key: token, headers: { origin: page } })).status).toBe(200);
+});
+
+test("it reads its own tasks alone: not those of its account, of another token, of another account", async () => {
+  const account = await newAccount();
+  const stranger = await newAccount();
+  const [token, other] = [await newToken(account), await newToken(account)];
+  const ids = [await submit(account, images, image()), (await send(other)).body.id, await submit(stranger, images, image())];
+  for (const id of ids)
+    for (const [path, method] of [
+      [`/v1/tasks/${id}`, "GET"],
+      [`/v1/tasks/${id}/events`, "GET"],
+      [`/v1/tasks/${id}/cancel`, "POST"],
+    ] as const)
+      expect(errorOf(await call(path, { key: token, method })), path).toEqual([404, "task_not_found"]);
+  const video = await submit(account, videos, { model: "vidA-2", prompt: unique() });
+  expect((await finish(account, video)).body.data.status).toBe("completed");
+  const character = { model: "vidA-2", from_task: video, timestamps: "1,3" };
+  expect(errorOf(await send(token, image({ model: "vidA-2" }), {}, `/v1/videos/${video}/remix`))).toEqual([404, "task_not_found"]);
+  expect(errorOf(await send(token, character, {}, videos))).toEqual([404, "task_not_found"]);
+});
+
+test("it cannot do anything else", async () => {
+  const account = await newAccount();
+  const token = await newToken(account);
+  const { id } = (await send(token)).body;
+  const chat = { model: "textA-1", messages: [{ role: "user", content: "hello" }] };
+  for (const [method, path, body] of [
+    ["POST", "/v1/chat/completions", chat],
+    ["POST", "/v1/chat/completions?dry_run=true", chat],
+    ["POST", `${images}?dry_run=true`, image()],
+    ["POST", "/v1/tokens", { tasks: 20, max_cost: 100, expires_in: 3600 }],
+    ["GET", "/v1/tasks"],
+    ["DELETE", `/v1/tasks/${id}`],
+    ["GET", `/v1/tasks/${id}/receipt`],
+    ["GET", `/v1/tasks/${id}/callback`],
+    ["POST", `/v1/tasks/${id}/callback`],
+    ["GET", "/v1/models"],
+    ["GET", "/v1/usage"],
+    ["GET", "/v1/events"],
+    ["GET", "/v1/characters"],
+    ["DELETE", "/v1/characters/ch_1"],
+    ["GET", "/v1/webhook"],
+    ["PUT", "/v1/webhook", { url: "https://evil.example/" }],
+    ["POST", "/v1/webhook/test"],
+    ["GET", "/v1/webhook_secret"],
+    ["POST", "/v1/webhook_secret"],
+  ] as const) {
+    const answer = await call(path, { key: token, method, ...(body && { body }) });
+    expect(errorOf(answer), path).toEqual([403, "key_scope"]);
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+  }
+  for (const path of ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"]) {
+    const { status, body } = await call(path, { key: token });
+    expect([status, body]).toEqual([403, { success: false, message: "A browser token may not read balances" }]);
+  }
+  expect((await call("/admin/accounts", { key: token })).status).toBe(401);
+});
+
+test("mistyped, forged and expired ones are refused, and wake nothing", async () => {
+  const account = await newAccount();
+  const token = await newToken(account, { expires_in: 60 });
+  const { id } = (await send(token)).body;
+  const mistyped = `${token.slice(0, 50)}${token[50] === "a" ? "b" : "a"}${token.slice(51)}`;
+  for (const wrong of [mistyped, "st-", `st-${"A".repeat(71)}`, token.slice(0, -1)])
+    expect(errorOf(await send(wrong)), wrong).toEqual([401, "unauthorized"]);
+  // Another token for the same object, with a good checksum.
+  expect(errorOf(await send(newBrowserToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
+  vi.setSystemTime(Date.now() + 59_000);
+  expect((await call(`/v1/tasks/${id}`, { key: token })).status).toBe(200);
+  vi.setSystemTime(Date.now() + 1_000);
+  const expired = await call(`/v1/tasks/${id}`, { key: token });
+  expect(errorOf(expired)).toEqual([401, "unauthorized"]);
+  expect(expired.headers.get("access-control-allow-origin")).toBe("*");
+  expect(errorOf(await send(token))).toEqual([401, "unauthorized"]);
+  await runDurableObjectAlarm(tokenObject(token));
+  const left = await runInDurableObject(tokenObject(token), async (_, { storage }) => [
+    ...storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
+    await storage.getAlarm(),
+  ]);
+  expect(left).toEqual([null]);
+  // The task goes on without it.
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+});
+
+test("it dies with its key, and with its account", async () => {
+  const account = await newAccount();
+  const [first, second] = [await newToken(account), await newToken(await newAccount())];
+  expect((await send(first)).status).toBe(200);
+  expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
+  expect(errorOf(await send(first))).toEqual([401, "unauthorized"]);
+  expect((await send(second)).status).toBe(200);
+});
+
+test("an Idempotency-Key of its account, or of another token, leads nowhere", async () => {
+  const account = await newAccount();
+  const [token, other] = [await newToken(account, { tasks: 1 }), await newToken(account)];
+  const body = image();
+  const headers = { "idempotency-key": "order-7" };
+  const own = await submit(account, images, body, headers);
+  const [first, second] = [await send(token, body, headers), await send(other, body, headers)];
+  expect([first.status, second.status]).toEqual([200, 200]);
+  expect(new Set([own, first.body.id, second.body.id]).size).toBe(3);
+  // A repeat of its own is the same task, also when it is used up.
+  const again = await send(token, body, headers);
+  expect([again.body.id, again.headers.get("idempotent-replayed")]).toEqual([first.body.id, "true"]);
+  expect(errorOf(await send(token, image(), headers))).toEqual([409, "idempotency_conflict"]);
+});
+
+/** The id of the next task that is made. */
+function nextTaskId(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
+  const original = namespace.newUniqueId;
+  vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
+    const id = original.call(this);
+    resolve(toTaskId(id));
+    return id;
+  });
+  return promise;
+}
+
+const methods = TokenObject.prototype as unknown as Parameters<typeof failOnce>[0];
+
+test.each([
+  ["before it has counted", false],
+  ["after it has counted", true],
+])("%s everything dies: no task is free, and what was taken is given back", async (_, isDone) => {
+  const account = await newAccount();
+  const token = await newToken(account, { tasks: 1 });
+  const id = nextTaskId();
+  const stopped = stopAt(methods, "take", isDone);
+  const answer = send(token);
+  await stopped();
+  const stub = stubOf(await id);
+  failOnce(bindings.namespace(), "get", false, 3);
+  await crash(stub);
+  expect((await answer).status).toBe(500);
+  vi.restoreAllMocks();
+  expect((await tokenObject(token).open(await sha256Hex(token)))!.taskIds).toHaveLength(isDone ? 1 : 0);
+  await pass(await id, 31);
+  expect((await call(`/v1/tasks/${await id}`, { key: token })).status).toBe(404);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0 });
+  expect((await send(token)).status).toBe(200);
+  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+});
+
+test("nobody knows whether it has counted: the task is given up and what was taken given back", async () => {
+  const account = await newAccount();
+  const token = await newToken(account, { tasks: 1 });
+  const id = nextTaskId();
+  failOnce(methods, "take", true);
+  failOnce(methods, "giveBack");
+  expect((await send(token)).status).toBe(503);
+  expect(errorOf(await send(token))).toEqual([403, "token_exhausted"]);
+  await pass(await id, 31);
+  expect((await send(token)).status).toBe(200);
+  expect(await books(account)).toMatchObject({ reserved: price });
+});
+
+test("a take that comes after its task was given up counts nothing, and a repeat counts once", async () => {
+  const token = await newToken(await newAccount(), { tasks: 1 });
+  const object = tokenObject(token);
+  await object.giveBack("task_late");
+  expect(await object.take("task_late", 1)).toBe(false);
+  expect([await object.take("task_a", 1), await object.take("task_a", 1), await object.take("task_b", 1)]).toEqual([true, true, false]);
+  await object.giveBack("task_a");
+  await object.giveBack("task_a");
+  expect(await object.take("task_b", 1)).toBe(true);
+});
+
+test("preflights are answered on every path of the API, without a key", async () => {
+  for (const path of [
+    images,
+    videos,
+    "/v1/tasks/task_x",
+    "/v1/tasks/task_x/events",
+    "/v1/tasks",
+    "/v1/tokens",
+    "/v1/chat/completions",
+    "/v1/nothing",
+  ]) {
+    const headers = {
+      origin: page,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization,content-type",
+    };
+    const answer = await call(path, { method: "OPTIONS", headers });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(answer.headers.get("access-control-allow-methods")).toBe("GET, HEAD, POST");
+    for (const name of ["Authorization", "Content-Type", "Idempotency-Key"])
+      expect(answer.headers.get("access-control-allow-headers")).toContain(name);
+    expect(answer.headers.get("x-request-id")).toBeTruthy();
+  }
+});
+
+test("a key does not belong into a page: its answers have no headers for one", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image());
+  await deliver(id);
+  for (const [path, body] of [
+    [images, image()],
+    [`/v1/tasks/${id}`],
+    ["/v1/tasks"],
+    ["/v1/models"],
+    [`/v1/tasks/${id}/receipt`],
+    ["/v1/nothing"],
+  ] as const) {
+    const { headers } = await call(path, { key: account.key, headers: { origin: page }, ...(body && { body }) });
+    expect(
+      [...headers.keys()].filter((name) => name.startsWith("access-control-")),
+      path,
+    ).toEqual([]);
+  }
+  expect((await call(images, { body: image(), headers: { origin: page } })).headers.get("access-control-allow-origin")).toBeNull();
+});

@@ -1,0 +1,89 @@
+/** Canonical JSON, and the digest of bodies whose images were taken out while they were read. */
+
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { sha256Hex } from "../../src/ids.ts";
+import { canonicalJson, digestJson } from "../../src/media/canonical-json.ts";
+import { base64, png } from "./images.ts";
+import { MiB, pngOf, read, streamOf, uriOf } from "./json-bodies.ts";
+
+/** The digest of a body that is read as the gateway reads it, its images opened in pieces of this size. */
+async function digest(text: string, piece = 1000): Promise<string | null> {
+  const { value, images, stored } = await read(streamOf([text]), { maxImages: 10 });
+  return digestJson(value, new Map(images.map((image) => [image.placeholder, image])), async (index) => {
+    const { bytes } = stored.find((one) => one.index === index)!;
+    return (async function* () {
+      for (let at = 0; at < bytes.length; at += piece) yield bytes.slice(at, at + piece);
+    })();
+  });
+}
+
+const whole = (text: string) => sha256Hex(canonicalJson(JSON.parse(text)));
+
+test("the standard's own examples", () => {
+  const example = `{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],
+    "string":"\\u20ac$\\u000F\\u000aA'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}`;
+  expect(canonicalJson(JSON.parse(example))).toBe(
+    String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+  );
+  const names = { "\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "10": 5, "9": 6, "\u{1f600}": 7, "\u0080": 8, "\u00f6": 9 };
+  expect(Object.keys(names)[0]).toBe("1"); // JavaScript's own order would put 9 before 10
+  expect(canonicalJson(names)).toBe('{"\\r":2,"1":4,"10":5,"9":6,"\u0080":8,"\u00f6":9,"\u20ac":1,"\u{1f600}":7,"\ufb33":3}');
+});
+
+const long = base64.png.slice(0, 64).repeat(50); // its bytes are a multiple of three, and it begins as a PNG
+const lines = (text: string, end: string, length = 76) => text.replaceAll(new RegExp(`.{${length}}`, "g"), `$&${end}`);
+
+test.each<[string, string]>([
+  ["a data URI", uriOf(pngOf(5000))],
+  ["another label", `DATA:Image/jpeg;a=b;base64,${pngOf(5001).toBase64()}`],
+  ["bare Base64", pngOf(5002).toBase64()],
+  ["lines of 76", lines(pngOf(200_000).toBase64(), "\r\n")],
+  ["a data URI in lines, with a line end at its end", `${lines(uriOf(pngOf(30_000)), "\n", 64)}\n`.replace(/\n/, "")],
+  ["white space in front, behind, and each kind of it", ` \t${long}\f\r\n${long} \n`],
+  ["white space between the padding", `${long}${"iVBORw0KGg==".replace("==", " = \n= ")}`],
+])("%s gives the digest of the whole text", async (_, image) => {
+  const text = JSON.stringify({ prompt: "a quay", model: "x", images: [image, "https://a.example/1.png", image], a: null, z: image });
+  expect(await digest(text)).toBe(await whole(text));
+  expect(await digest(text.replaceAll("/", "\\/"), 7)).toBe(await whole(text));
+});
+
+test("of a name that stands twice the last value counts", async () => {
+  const text = `{"images":["${uriOf(pngOf(3000))}"],"model":"x","images":["${uriOf(pngOf(3300, 8))}"]}`;
+  expect(await digest(text)).toBe(await whole(text));
+});
+
+test("images whose text cannot be told again: the digest is not known", async () => {
+  const disorder = pngOf(300_000)
+    .toBase64()
+    .replaceAll(/./g, (c, at: number) => (at % 7 === 0 || at % 11 === 0 ? `${c}${" \n\t"[at % 3]}` : c));
+  expect(await digest(JSON.stringify({ images: [disorder] }))).toBeNull();
+  expect(await digest(JSON.stringify({ images: ["*".repeat(3000)] }))).toBeNull();
+});
+
+test("a large body", async () => {
+  const text = JSON.stringify({ model: "x", images: [uriOf(pngOf(10 * MiB)), lines(pngOf(5 * MiB).toBase64(), "\r\n")], prompt: "p" });
+  expect(await digest(text, 256 * 1024)).toBe(await whole(text));
+});
+
+test("any white space, any pieces", async () => {
+  const space = fc.array(fc.constantFrom(" ", "\n", "\r\n", "\t", "\f"), { maxLength: 3 }).map((parts) => parts.join(""));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), space), { minLength: 1, maxLength: 30 }),
+      fc.integer({ min: 1, max: 5000 }),
+      fc.boolean(),
+      async (gaps, piece, isUri) => {
+        let rest = pngOf(4000).toBase64();
+        let text = isUri ? "data:image/png;base64," : "";
+        for (const [after, gap] of gaps) {
+          text += rest.slice(0, after) + gap;
+          rest = rest.slice(after);
+        }
+        const body = JSON.stringify({ b: 1, images: [text + rest], a: [png.length] });
+        expect(await digest(body, piece)).toBe(await whole(body));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
