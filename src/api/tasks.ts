@@ -86,12 +86,11 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
         (await findPlace(c, id, reference))) !== undefined,
   );
   const model = modelNamed(name ?? "")?.id;
+  // Among OpenAI's videos are remixes, too.
+  const isOfKind = (one: string) => !kind || one === kind || (one === "remix" && isOpenAi(c.req.raw));
   const filters = {
     limit: limit + 1,
-    // OpenAI's videos are both.
-    sorts: sorts.filter(
-      (sort) => (!kind || sort.kind === kind || (sort.kind === "remix" && isOpenAi(c.req.raw))) && (!model || sort.model === model),
-    ),
+    sorts: sorts.filter((sort) => isOfKind(sort.kind) && (!model || sort.model === model)),
     isNarrowed: kind !== undefined || model !== undefined,
     outcome: status === "completed" || status === "failed" ? status : status && ("open" as const),
     endedSince: Date.now() - lifeTimes(c.env).recordMs,
@@ -113,9 +112,7 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
     found.push(
       ...tasks
         .map(({ data }) => data)
-        .filter(
-          (task) => (!status || task.status === status) && (!kind || task.metadata.kind === kind) && (!model || task.model === model),
-        ),
+        .filter((task) => (!status || task.status === status) && isOfKind(task.metadata.kind) && (!model || task.model === model)),
     );
   }
   return answer(c, toList(found.slice(0, limit), found.length > limit || hasMore));

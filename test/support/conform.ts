@@ -86,7 +86,7 @@ function allowed(method: string, path: string, status: number): Described | stri
   if (method === "OPTIONS" && status === 204) return {};
   // Who may not enter the admin API is not told what is there; nor is what lies among the files without a signature.
   if (path.startsWith("/admin") && (status === 401 || status === 429)) return asError(path);
-  if (/^\/(?:assets|characters)\//.test(path) && status === 403) return asError(path);
+  if (/^\/(?:assets|characters)(?:\/|$)/.test(path) && (status === 403 || status === 405)) return asError(path);
   if (status === (found ? 405 : 404)) return asError(path);
   return found ? `${method} is not documented for ${found.path}` : "the path is not documented";
 }
