@@ -34,7 +34,7 @@ test("the demo makes, saves and checks everything, and leaves no process behind"
 
   const demo = runScript("scripts/demo.ts", { BASE_URL: "", DEMO_OUTPUT: output, TMPDIR: scratch });
   onTestFinished(() => void demo.process.kill());
-  await printed(demo, /^video: in_progress/m, 60_000);
+  await printed(demo, /^video: in_progress/m, 120_000);
   const started = descendants(demo.process.pid!);
   expect(started.filter(({ command }) => command.includes("workerd")).length).toBeGreaterThan(0);
 

@@ -45,7 +45,7 @@ async function end(script: RunningScript, signal: "SIGINT" | "SIGTERM" | "SIGKIL
   return code;
 }
 
-test("a started gateway keeps accounts, balance and assets over a restart, and stops cleanly", { timeout: 100_000 }, async () => {
+test("a started gateway keeps accounts, balance and assets over a restart, and stops cleanly", { timeout: 240_000 }, async () => {
   const stateDir = await mkdtemp(join(tmpdir(), "scripts-start-"));
   onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
   const port = await claimPort(0);
