@@ -1,0 +1,219 @@
+/** The programs of examples/ as a reader runs them, each with an account of its own on one gateway. */
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ApiClient } from "../../scripts/support/api-client.ts";
+import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
+import { root } from "../../scripts/support/wrangler.ts";
+import { startLossyProxy } from "./support/lossy-proxy.ts";
+
+/** A machine's first `go run` compiles Go's library, which takes a minute on a busy one. */
+vi.setConfig({ testTimeout: 240_000, maxConcurrency: 8 });
+
+const examples = join(root, "examples");
+const imagePrice = 0.03;
+/** Of each account, in balance units. */
+const quota = 10;
+const run = promisify(execFile);
+const has = (program: string, ...args: string[]) => run(program, args).then(...([() => true, () => false] as const));
+
+/** Each program with its interpreter and the file that it saves. */
+const programs = [
+  { source: "image.py", command: ["python3"], saves: "python.png", isThere: await has("python3", "--version") },
+  { source: "image.mjs", command: [process.execPath], saves: "node.png", isThere: true },
+  { source: "image.go", command: ["go", "run"], saves: "go.png", isThere: await has("go", "version") },
+  { source: "image.php", command: ["php"], saves: "php.png", isThere: await has("php", "--version") },
+  { source: "image.sh", command: ["sh"], saves: "shell.png", isThere: await has("curl", "--version") },
+].filter(({ isThere }) => isThere);
+
+let folder: string;
+let gateway: Gateway;
+
+async function admin<Answer>(path: string, body: object): Promise<Answer> {
+  const answer = await fetch(`${gateway.baseUrl}/admin${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as Answer;
+}
+
+/** A key of a new account, and a folder of its own. */
+async function newCaller(name: string) {
+  const { id } = await admin<{ id: string }>("/accounts", { email: `${name.replace(/\W/g, "-")}@example.com`, quota });
+  const { key } = await admin<{ key: string }>(`/accounts/${id}/keys`, { name, quota: null });
+  const own = join(folder, name);
+  await mkdir(own);
+  return { key, own, client: new ApiClient(gateway.baseUrl, key) };
+}
+
+const environment = (key: string, baseUrl = gateway.baseUrl) => ({
+  PATH: process.env["PATH"],
+  HOME: process.env["HOME"],
+  BASE_URL: baseUrl,
+  API_KEY: key,
+});
+
+const isPng = async (file: string) => (await readFile(file)).subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "example-programs-"));
+  gateway = await startGateway({ stateDir: join(folder, "state"), quiet: true, env: { RATE_LIMITS: "off" } });
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Resolves with the output as soon as it matches, or when the program has ended. */
+const printed = (child: ChildProcess, pattern: RegExp) =>
+  new Promise<string>((resolve) => {
+    let output = "";
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (pattern.test(output)) resolve(output);
+    });
+    child.once("close", () => resolve(output));
+  });
+
+// The longest is the first to start.
+test.concurrent("a batch keeps to its budget and pays each row once, however often it is interrupted", async () => {
+  const { key, own, client } = await newCaller("batch");
+  const proxy = await startLossyProxy(gateway.baseUrl);
+  await copyFile(join(examples, "batch/prompts.csv"), join(own, "prompts.csv"));
+  const affordable = 20;
+  const budget = imagePrice * affordable + 0.02;
+  const start = () => {
+    const args = [join(examples, "batch/batch.py"), "prompts.csv", "--budget", budget.toFixed(2), "--parallel", "8"];
+    return spawn("python3", args, { cwd: own, env: environment(key, proxy.baseUrl), stdio: ["ignore", "pipe", "inherit"] });
+  };
+  const committed = async () => {
+    // What remains is without what is used and what is reserved.
+    const spent = quota - (await client.balances()).account.remain_balance;
+    expect(spent).toBeLessThanOrEqual(budget);
+    return spent;
+  };
+
+  // The first loses an answer and repeats the request, and is interrupted as by Ctrl-C once an image is saved.
+  proxy.loses = (submission) => submission === 2;
+  const first = start();
+  void printed(first, /saved/).then(() => first.kill("SIGINT"));
+  expect(await printed(first, /$^/)).toMatch(/\d+ of 100 images saved/);
+  expect(await committed()).toBeGreaterThan(0);
+
+  // The second is killed while the gateway has accepted a submission and the answer has not arrived.
+  const second = start();
+  const sent = proxy.submissions;
+  proxy.loses = (submission) => submission > sent + 1 && second.kill("SIGKILL");
+  await printed(second, /$^/);
+  expect(second.signalCode).toBe("SIGKILL");
+  await committed();
+
+  // The third makes what the budget allows, the fourth finds nothing to do.
+  proxy.loses = () => false;
+  const summary = `80 rows were not begun: the budget does not allow them\n20 of 100 images saved, 0.60 of 0.62 spent\n`;
+  expect(await printed(start(), /$^/)).toContain(summary);
+  expect(await printed(start(), /$^/)).toBe(summary);
+  proxy.close();
+
+  expect((await client.balances()).account).toMatchObject({ used_balance: 0.6, remain_balance: quota - 0.6 });
+  const images = await readdir(join(own, "prompts"));
+  expect(images.length).toBe(affordable);
+  for (const image of images) expect(await isPng(join(own, "prompts", image)), basename(image)).toBe(true);
+  const results = (await readFile(join(own, "prompts.results.csv"), "utf8")).trim().split("\r\n").slice(1);
+  expect(new Set(results.map((line) => line.split(",")[3])).size).toBe(affordable);
+});
+
+test.concurrent.each(programs)("$source saves an image for its price", async ({ source, command, saves }) => {
+  const { key, own, client } = await newCaller(source);
+  const [program = "", ...args] = command;
+  await run(program, [...args, join(examples, "image", source)], { cwd: own, env: environment(key) });
+  expect(await readdir(own)).toEqual([saves]);
+  expect(await isPng(join(own, saves))).toBe(true);
+  expect((await client.balances()).account).toMatchObject({ used_balance: imagePrice, remain_balance: quota - imagePrice });
+});
+
+test.concurrent.each(programs)("$source ends with the error of a failed task, and of a refused request", async (program) => {
+  const { key, own, client } = await newCaller(`failing ${program.source}`);
+  const [command = "", ...args] = program.command;
+  const flagged = join(own, program.source);
+  await writeFile(
+    flagged,
+    (await readFile(join(examples, "image", program.source), "utf8")).replace("A lighthouse in the fog", "sandbox:flag"),
+  );
+  const failed = run(command, [...args, flagged], { cwd: own, env: environment(key) });
+  await expect(failed).rejects.toMatchObject({ code: expect.any(Number), message: expect.stringMatching(/content/i) });
+  const refused = run(command, [...args, flagged], { cwd: own, env: environment("sk-wrong") });
+  await expect(refused).rejects.toMatchObject({ code: expect.any(Number), message: expect.stringMatching(/401|unauthorized/i) });
+  expect(await readdir(own)).toEqual([program.source]);
+  expect((await client.balances()).account).toMatchObject({ used_balance: 0, remain_balance: quota });
+});
+
+/** Starts a receiver of callbacks: its address and how to stop it. */
+const receivers: Record<"worker.mjs" | "express.mjs", (secret: string) => Promise<{ url: string; stop: () => unknown }>> = {
+  "worker.mjs": async (secret) => {
+    const worker = new Miniflare(
+      convertV4MiniflareOptions({
+        name: "receiver",
+        modules: [{ type: "ESModule", path: join(examples, "callbacks/worker.mjs") }],
+        modulesRoot: join(examples, "callbacks"),
+        compatibilityDate: "2026-10-20",
+        bindings: { WEBHOOK_SECRET: secret },
+        host: "127.0.0.1",
+        port: 0,
+      }),
+    );
+    return { url: new URL("/hooks", await worker.ready).href, stop: () => worker.dispose() };
+  },
+  "express.mjs": async (secret) => {
+    const env = { PATH: process.env["PATH"], WEBHOOK_SECRET: secret, PORT: "0" };
+    const server = spawn(process.execPath, [join(examples, "callbacks/express.mjs")], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const port = /port (\d+)/.exec(await printed(server, /port \d+/))?.[1];
+    return { url: `http://127.0.0.1:${port}/hooks`, stop: () => server.kill() };
+  },
+};
+
+test.concurrent.for(["worker.mjs", "express.mjs"] as const)(
+  "the receiver %s accepts what the gateway signs and nothing else",
+  async (name, { expect }) => {
+    const { key, client } = await newCaller(name);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const ask = async <Answer>(path: string) => (await (await fetch(gateway.baseUrl + path, { headers })).json()) as Answer;
+    const { secret } = await ask<{ secret: string }>("/v1/webhook_secret");
+    const { url, stop } = await receivers[name](secret);
+    try {
+      const { id } = await client.submit("/v1/images/generations", { model: "imgA-4", prompt: "A quay", callback_url: url });
+      const attempts = async () => (await ask<{ attempts?: { status?: number }[] }>(`/v1/tasks/${id}/callback`)).attempts ?? [];
+      await expect.poll(attempts, { timeout: 60_000 }).toMatchObject([{ status: 204 }]);
+
+      const body = JSON.stringify({ type: "task.completed", data: { id: "task_a", status: "completed", result: {} } });
+      const now = new Date();
+      const sign = (with_: string, at: Date) => new Webhook(with_).sign("evt_a", at, body);
+      const post = async (signature: string, { at = now, text = body, id = "evt_a" } = {}) => {
+        const signed = { "webhook-id": id, "webhook-timestamp": String(Math.floor(at.getTime() / 1000)), "webhook-signature": signature };
+        const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...signed }, body: text });
+        return answer.status;
+      };
+      const other = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+      expect(await post(sign(secret, now))).toBe(204);
+      expect(await post(`${sign(other, now)} ${sign(secret, now)}`)).toBe(204);
+      expect(await post(sign(other, now))).toBe(401);
+      expect(await post(sign(secret, now), { text: body.replace("task_a", "task_b") })).toBe(401);
+      expect(await post(sign(secret, now), { id: "evt_b" })).toBe(401);
+      const old = new Date(now.getTime() - 600_000);
+      expect(await post(sign(secret, old), { at: old })).toBe(401);
+      expect(await post("v1,not-base64! v1a, x")).toBe(401);
+      expect((await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })).status).toBe(401);
+    } finally {
+      await stop();
+    }
+  },
+);
