@@ -222,7 +222,7 @@ export const event = { id: ids.event, type: "task.completed", at: ended, task: i
 
 /* Keys and accounts */
 
-const quotas = { quota: 100, used: 1.08, reserved: 0.03, remaining: 98.89 };
+const quotas = { quota: 100, used: 1.08, reserved: 0.03, remaining: 98.89, budget: null };
 export const account = {
   id: ids.account,
   email: "mara@shop.example",
@@ -243,6 +243,7 @@ export const apiKey = {
   used: 1.08,
   reserved: 0.03,
   remaining: null,
+  budget: { amount: 10, window: "day", spent: 1.11, ends_at: 1_795_392_000 },
   models: null,
   kinds: null,
   max_open_tasks: null,
@@ -251,7 +252,6 @@ const { account_id: _account, ...keyItself } = apiKey;
 export const ownKey = {
   ...keyItself,
   object: "key",
-  budget: { amount: 10, window: "day", spent: 1.11, ends_at: 1_795_392_000 },
   open_tasks: 1,
 };
 export const browserToken = { token: `st-${ids.image.slice("task_".length)}mQ8vZ2tYb0nLpJ4hGf7dAe2uKi5o`, expires_at: created + 600 };

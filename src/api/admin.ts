@@ -10,12 +10,12 @@ import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
 import { audit } from "../db/audit.ts";
 import { openWallet, remaining, toUnits } from "../db/ledger.ts";
-import { auditWallet, changeQuota, readBalances } from "../tasks/wallets.ts";
+import { auditWallet, changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
 import type { WalletView } from "../tasks/wallet-limits.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { changeScope, scopeView } from "./key-scope.ts";
+import { budgetView, changeScope, scopeView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
@@ -102,6 +102,7 @@ function balanceView(balance: WalletView | undefined) {
     used: toUnits(balance.used),
     reserved: toUnits(balance.reserved),
     remaining: left === null ? null : toUnits(left),
+    budget: budgetView(balance.budget),
   };
 }
 
@@ -156,25 +157,27 @@ async function listAccounts(c: AppContext, { email, ...page }: z.output<typeof a
 
 async function changeAccount(c: AppContext): Promise<Response> {
   const account = await findAccount(c);
-  const { quota, add, disabled, admin } = await readFields(c, accountChange, ["quota"]);
+  const { quota, add, disabled, admin, budget } = await readFields(c, accountChange, ["quota", "budget"]);
   if (quota !== undefined && add !== undefined) throw invalid("add", "not_both", { a: "quota", b: "add" });
   const change = quota !== undefined ? { quota } : add !== undefined ? { add } : undefined;
   if (change && (await changeQuota(c.env.WALLETS, account.id, account.id, change)) === "below_use")
     throw invalid(quota !== undefined ? "quota" : "add", "below_use");
+  if (budget !== undefined) await changeBudget(c.env.WALLETS, account.id, account.id, budget);
   if (disabled !== undefined) await accounts.setDisabled(c.env.DB, account.id, disabled);
   if (admin !== undefined) await accounts.setAdmin(c.env.DB, account.id, admin);
   return answer(c, await accountView(c, await findAccount(c)));
 }
 
-const nullable = ["quota", "models", "kinds", "max_open_tasks"];
+const nullable = ["quota", "models", "kinds", "max_open_tasks", "budget"];
 
 /** Changes a key, and the one that shares its quota since a rotation. */
 async function updateKey(c: AppContext): Promise<Response> {
   const key = await apiKeys.findKey(c.env.DB, c.req.param("id") ?? "");
   if (!key) throw new ApiError("not_found");
-  const { name = key.name, quota: limit, ...scope } = await readFields(c, keyChange, nullable);
+  const { name = key.name, quota: limit, budget, ...scope } = await readFields(c, keyChange, nullable);
   if (limit !== undefined && (await changeQuota(c.env.WALLETS, key.accountId, key.walletId, { quota: limit })) === "below_use")
     throw invalid("quota", "below_use");
+  if (budget !== undefined) await changeBudget(c.env.WALLETS, key.accountId, key.walletId, budget);
   await apiKeys.changeKey(c.env.DB, key, name, changeScope(key.scope, scope));
   const [view = {}] = await keyViews(c, key.accountId, [(await apiKeys.findKey(c.env.DB, key.id)) ?? key]);
   return answer(c, view);
@@ -189,5 +192,7 @@ async function createKey(c: AppContext): Promise<Response> {
   });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, body.quota)]);
   if (created?.results.length === 0) throw new ApiError("too_many_keys");
+  // Before the caller learns the key: it never spends without its budget.
+  if (body.budget) await changeBudget(c.env.WALLETS, account.id, apiKey.walletId, body.budget);
   return answer(c, { ...(await keyViews(c, account.id, [apiKey]))[0], key }, 201);
 }

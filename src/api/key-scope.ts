@@ -2,7 +2,9 @@
 
 import { modelNamed } from "../catalog/models.ts";
 import type { Caller, KeyScope } from "../db/callers.ts";
+import { toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
+import type { WalletView } from "../tasks/wallet-limits.ts";
 
 /** The canonical names of models. */
 export const canonical = (names: string[]) => names.map((name) => modelNamed(name)?.id ?? name);
@@ -25,6 +27,15 @@ export const scopeView = ({ models, kinds, maxOpenTasks }: KeyScope) => ({
   kinds: kinds ?? null,
   max_open_tasks: maxOpenTasks ?? null,
 });
+
+/** A budget and what was spent of it in its window. */
+export const budgetView = (budget: WalletView["budget"]) =>
+  budget && {
+    amount: toUnits(budget.amount),
+    window: budget.window,
+    spent: toUnits(budget.spent),
+    ends_at: Math.floor(budget.until / 1000),
+  };
 
 /** Throws `key_scope` when the caller's key, or its browser token, is not for this. */
 export function requireScope({ scope, token }: Caller, kind: string, model: string): void {

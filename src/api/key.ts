@@ -7,7 +7,7 @@ import { ApiError } from "../errors.ts";
 import { readBalances } from "../tasks/wallets.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { scopeView } from "./key-scope.ts";
+import { budgetView, scopeView } from "./key-scope.ts";
 
 export const key = new Hono<AppEnv>().get("/", admitted("read"), show);
 
@@ -30,12 +30,7 @@ async function show(c: AppContext): Promise<Response> {
     reserved: toUnits(wallet.reserved),
     remaining: left === null ? null : toUnits(left),
     ...scopeView(found.scope),
-    budget: wallet.budget && {
-      amount: toUnits(wallet.budget.amount),
-      window: wallet.budget.window,
-      spent: toUnits(wallet.budget.spent),
-      ends_at: Math.floor(wallet.budget.until / 1000),
-    },
+    budget: budgetView(wallet.budget),
     open_tasks: wallet.openTasks,
   });
 }

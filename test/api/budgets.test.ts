@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { budgetLeft, changeBudget } from "../../src/tasks/wallets.ts";
-import { books, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { asAdmin, books, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
@@ -70,4 +70,28 @@ test("an account's budget of a month binds all its keys, and is read from the da
   expect(Number(refused.headers.get("retry-after"))).toBe((until - Date.now()) / 1000);
   vi.setSystemTime(until);
   await submit(account, images, image());
+});
+
+test("the operator gives and takes budgets, and the key shows what is left of its own", async () => {
+  vi.setSystemTime(nextDay() + hourMs);
+  const account = await newAccount();
+  const budget = { amount: 0.05, window: "day" };
+  const made = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "narrow", quota: null, budget } });
+  const shown = { ...budget, spent: 0, ends_at: nextDay() / 1000 };
+  expect(made).toMatchObject({ status: 201, body: { budget: shown } });
+  const { id, key } = made.body;
+  await submit({ ...account, key }, images, image());
+  expect((await call("/v1/key", { key })).body.budget).toEqual({ ...shown, spent: 0.03 });
+  expect((await call(images, { key, body: image() })).body.error.code).toBe("budget_exceeded");
+  const changed = await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: { amount: 0.06, window: "month" } } });
+  expect(changed.body.budget).toMatchObject({ amount: 0.06, window: "month", spent: 0.03 });
+  await submit({ ...account, key }, images, image());
+  expect((await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: null } })).body.budget).toBeNull();
+  await submit({ ...account, key }, images, image());
+  // The account's own binds all its keys.
+  const whole = await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { budget: { amount: 0.1, window: "month" } } });
+  expect(whole.body.budget).toMatchObject({ amount: 0.1, spent: 0.09 });
+  for (const one of [key, account.key]) expect((await call(images, { key: one, body: image() })).body.error.code).toBe("budget_exceeded");
+  for (const wrong of [{ amount: -1, window: "day" }, { amount: 1, window: "week" }, { amount: 1 }, 5])
+    expect((await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: wrong } })).status).toBe(400);
 });

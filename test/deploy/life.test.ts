@@ -19,8 +19,8 @@ const gatewayParts = [
   "gateway-console",
   "gateway-dead",
   "gateway-dispatch",
-  "gateway-notify",
   "gateway-mcp",
+  "gateway-notify",
   "gateway-openai",
   "gateway-sandbox",
   "gateway-starts",
@@ -101,7 +101,7 @@ test("the first deployment creates all resources, generates an image with the sa
 test("secrets are in no log and no output, and the operator's token is in a file that only the operator can read", async () => {
   const { output } = await cloud.npm("deploy", ["--dry-run"]);
   const logs = await cloud.logs();
-  expect(secrets()).toHaveLength(3);
+  expect(secrets()).toHaveLength(4);
   for (const secret of secrets()) {
     expect(logs).not.toContain(secret);
     expect(output).not.toContain(secret);
@@ -151,7 +151,7 @@ test("a second environment shares nothing with the first", async () => {
   const staging = gatewayParts.map((name) => `${name}-staging`);
   expect(cloud.account.names()).toEqual([...gatewayParts, ...staging].sort());
   const after = cloud.account.snapshot() as { workers: unknown[] };
-  expect(after.workers.slice(0, 3)).toEqual(before.workers);
+  expect(after.workers.slice(0, before.workers.length)).toEqual(before.workers);
   const bound = (name: string) => JSON.stringify(cloud.account.versionOf(name)!.bindings);
   expect(bound("gateway-staging")).toContain('"gateway-sandbox-staging"');
   const ofFirst = [...cloud.account.databases].filter(([, { name }]) => name === "gateway").map(([id]) => id);
@@ -162,7 +162,7 @@ test("a second environment shares nothing with the first", async () => {
       .bindings.filter(({ type }) => type === "ratelimit")
       .map(({ namespace_id: id }) => id);
   expect(counters("gateway-staging").filter((id) => counters("gateway").includes(id))).toEqual([]);
-  expect(new Set(secrets()).size).toBe(6);
+  expect(new Set(secrets()).size).toBe(8);
 });
 
 test("destroy needs the environment's name, deletes that environment with its data last, and leaves the other", async () => {

@@ -37,6 +37,9 @@ const units = (minimum: number) =>
 /** null is unlimited. */
 const quota = () => z.nullable(units(0));
 
+/** What may be spent in a day or month of UTC; null is unlimited. */
+const budgetField = { budget: z.optional(z.nullable(z.object({ amount: units(0), window: z.enum(["day", "month"]) }))) };
+
 export const newAccount = z.object({
   email: z.string().check(z.refine((text) => text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text), { params: { rule: "bad_email" } })),
   name: z.optional(z.string().check(z.maxLength(200))),
@@ -47,6 +50,7 @@ export const accountChange = z.object({
   add: z.optional(units(-1e9)),
   disabled: z.optional(z.boolean()),
   admin: z.optional(z.boolean()),
+  ...budgetField,
 });
 
 /** A list of these words without an empty one, which would allow nothing. */
@@ -57,6 +61,7 @@ const scopeFields = {
   models: z.optional(z.nullable(someOf(modelNames))),
   kinds: z.optional(z.nullable(someOf(["chat", ...taskKinds]))),
   max_open_tasks: z.optional(z.nullable(z.int().check(z.gte(1), z.lte(1_000_000)))),
+  ...budgetField,
 };
 const keyName = z.string().check(z.minLength(1), z.maxLength(200));
 

@@ -1,7 +1,7 @@
 /** The shape of API keys, as the operator and they themselves see them, and of browser tokens. */
 
 import * as z from "zod/mini";
-import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";
+import { count, listAnswer, quotaFields, time } from "./shared.ts";
 import { taskKinds } from "./words.ts";
 
 const keyFields = {
@@ -23,16 +23,6 @@ export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("
 export const ownKey = z.strictObject({
   ...keyFields,
   object: z.literal("key"),
-  budget: z
-    .nullable(
-      z.strictObject({
-        amount,
-        window: z.enum(["day", "month"]),
-        spent: amount.check(z.describe("Charged and reserved in this window.")),
-        ends_at: time.check(z.describe("When the window ends and the next begins, UTC.")),
-      }),
-    )
-    .check(z.describe("What it may spend in a day or month; null is unlimited.")),
   open_tasks: count,
 });
 

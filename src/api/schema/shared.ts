@@ -15,6 +15,16 @@ export const quotaFields = {
   used: amount,
   reserved: amount,
   remaining: limited,
+  budget: z
+    .nullable(
+      z.strictObject({
+        amount,
+        window: z.enum(["day", "month"]),
+        spent: amount.check(z.describe("Charged and reserved in this window.")),
+        ends_at: time.check(z.describe("When the window ends and the next begins, UTC.")),
+      }),
+    )
+    .check(z.describe("What it may spend in a day or month; null is unlimited.")),
 };
 export const characterId = z.string().check(z.startsWith("ch_"));
 
