@@ -1,11 +1,13 @@
 /** The console Worker: the pages at /console. The gateway forwards each request, with its own API. */
 
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { serveHolding } from "../held-api.ts";
 import type { Api } from "./api.ts";
 import { pages } from "./pages.tsx";
 
 export default class Console extends WorkerEntrypoint<ConsoleEnv> {
   async open(request: Request, api: Api): Promise<Response> {
-    return pages.fetch(request, { ...this.env, API: api }, this.ctx);
+    // A chat's page is streamed, and asks for the balance at its end.
+    return serveHolding(api, (held) => pages.fetch(request, { ...this.env, API: held }, this.ctx));
   }
 }

@@ -29,6 +29,7 @@ const Head = ({ title, description, markdown, brand }: PublicPage & { brand: str
     <link rel="icon" href="/favicon.svg" />
     {markdown !== undefined && <link rel="alternate" type="text/markdown" href={markdown} />}
     <link rel="preload" href={pathOf("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="preload" href={pathOf("geist-mono.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
     <link rel="stylesheet" href={pathOf("console.css")} />
     <script src={pathOf("console.js")} type="module" />
   </head>

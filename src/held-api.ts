@@ -1,0 +1,26 @@
+/** Keeps the API that the gateway hands to another Worker usable until that Worker's answer has been read. */
+
+/** A stub is valid until the call that passed it returns; a duplicate until it is disposed of. */
+type Stub<T> = T & { dup(): T & Disposable };
+
+/** Serves a request with a duplicate of the API, which may be called while the answer is streamed. */
+export async function serveHolding<T extends object>(api: T, serve: (api: T) => Promise<Response> | Response): Promise<Response> {
+  const held = (api as Stub<T>).dup();
+  const release = () => held[Symbol.dispose]();
+  try {
+    const response = await serve(held);
+    if (response.body) return new Response(whenOver(response.body, release), response);
+    release();
+    return response;
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** The same bytes; calls `over` when all have been read, or when the reader gives up. */
+function whenOver(body: ReadableStream<Uint8Array>, over: () => void): ReadableStream<Uint8Array> {
+  const { readable, writable } = new IdentityTransformStream();
+  void body.pipeTo(writable).then(over, over);
+  return readable;
+}
