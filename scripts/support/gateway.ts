@@ -11,7 +11,7 @@ import { isVariableOf, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
 const migrationDeadlineMs = 60_000;
-const startDeadlineMs = 60_000;
+const startDeadlineMs = 120_000;
 
 /** The options of a gateway. */
 export interface GatewayOptions {

@@ -25,7 +25,7 @@ export function expectDocumented(path: string, { status, headers, body }: Answer
   if (status < 400 || isHead) return;
   expect(headers.get("content-type")).toMatch(/^application\/json/);
   const { pathname } = new URL(`https://gateway.example${path}`);
-  if (/^(?:\/v1)?(?:\/user)?\/balance$/.test(pathname)) return expect(body).toEqual({ success: false, message: expect.any(String) });
+  if (/^(?:\/v1)?(?:\/user)?\/balance\/?$/.test(pathname)) return expect(body).toEqual({ success: false, message: expect.any(String) });
   if (/^\/v1\/tasks(?:\/|$)/.test(pathname)) expect(body).toEqual({ code: status, message: body.error.message, error: expect.any(Object) });
   else expect(Object.keys(body as object)).toEqual(["error"]);
   const { code, type, message, param, details, ...rest } = body.error as Record<string, unknown>;

@@ -8,7 +8,7 @@ import * as z from "zod/mini";
 import { claimPort } from "../../scripts/support/port.ts";
 import { descendants, printed, runScript, survivors, type RunningScript } from "./scripts-child.ts";
 
-const startMs = 60_000;
+const startMs = 120_000;
 const apiKeyLine = /^API_KEY=(sk-\w+)$/m;
 
 /** The fields of `GET /v1/tasks/{id}` that are used here. */

@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { stubOf } from "../support/faults.ts";
 import { type Account, books, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1 } from "./support.ts";
@@ -104,7 +104,11 @@ test("the list has videos and remixes, in both orders, page by page, and no imag
   const account = await newAccount();
   const first = await made(account, { model: "sora-2", prompt: unique() });
   await call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "x" } });
+  // Tasks of one millisecond have no order of their own.
+  const tick = () => vi.setSystemTime(Date.now() + 1000);
+  tick();
   const { id: remix } = (await call(`${videos}/${first}/remix`, { key: account.key, body: { prompt: "x" } })).body;
+  tick();
   const { id: last } = (await create(account, { model: "vidA-2", prompt: "x" })).body;
   const list = async (query: string) => {
     const { body } = await call(`${videos}?${query}`, { key: account.key });
