@@ -40,7 +40,7 @@ const Boxes = ({
   </fieldset>
 );
 
-/** Closed until somebody wants to narrow a key, or has. */
+/** The fields of a key's scope; folded while the key has none. */
 export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyScope }) => {
   const { say } = c.var;
   return (

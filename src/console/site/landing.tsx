@@ -45,7 +45,7 @@ const Wall = ({ c }: { c: ConsoleContext }) => (
   </section>
 );
 
-/** What so many images of a model cost: empty where nobody can ask for it. */
+/** The price of this many images of a model; empty if the model is not available. */
 const costOf = (c: ConsoleContext, choices: Choice[], model: string, count: number) => {
   const units = choices.find(({ id }) => id === model)?.price["image"];
   return units === undefined ? "" : ` · ${amountOf(c, Math.round(units * count * 1e6))}`;

@@ -56,7 +56,7 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
   );
 };
 
-/** Where nobody may sign up by themselves, the console is the place to go. */
+/** Links to the console where sign-up is not open. */
 export const AccountButton = ({ c }: { c: ConsoleContext }) => (
   <a class="btn primary" href={signup(c.env) === "open" ? "/console/sign-up" : "/console"}>
     {c.var.say(signup(c.env) === "open" ? "create_account" : "console_link")}
