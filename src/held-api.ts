@@ -2,14 +2,19 @@
 
 /** A stub is valid until the call that passed it returns; a duplicate until it is disposed of. */
 type Stub<T> = T & { dup(): T & Disposable };
+type Context = Pick<ExecutionContext, "waitUntil">;
 
 /** Serves a request with a duplicate of the API, which may be called while the answer is streamed. */
-export async function serveHolding<T extends object>(api: T, serve: (api: T) => Promise<Response> | Response): Promise<Response> {
+export async function serveHolding<T extends object>(
+  api: T,
+  ctx: Context,
+  serve: (api: T) => Promise<Response> | Response,
+): Promise<Response> {
   const held = (api as Stub<T>).dup();
   const release = () => held[Symbol.dispose]();
   try {
     const response = await serve(held);
-    if (response.body) return new Response(whenOver(response.body, release), response);
+    if (response.body) return new Response(whenOver(response.body, ctx, release), response);
     release();
     return response;
   } catch (error) {
@@ -19,8 +24,19 @@ export async function serveHolding<T extends object>(api: T, serve: (api: T) => 
 }
 
 /** The same bytes; calls `over` when all have been read, or when the reader gives up. */
-function whenOver(body: ReadableStream<Uint8Array>, over: () => void): ReadableStream<Uint8Array> {
+function whenOver(body: ReadableStream<Uint8Array>, ctx: Context, over: () => void): ReadableStream<Uint8Array> {
   const { readable, writable } = new IdentityTransformStream();
-  void body.pipeTo(writable).then(over, over);
+  const writer = writable.getWriter();
+  // One read to a write, not `pipeTo`: between two identity streams workerd ends the second one too early for a reader behind RPC.
+  const copy = async () => {
+    for await (const bytes of body) await writer.write(bytes);
+    await writer.close();
+  };
+  // Waited for: the gateway may let go of the call while the last bytes are on their way.
+  ctx.waitUntil(
+    copy()
+      .catch((error: unknown) => writer.abort(error))
+      .then(over, over),
+  );
   return readable;
 }

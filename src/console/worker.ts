@@ -8,6 +8,6 @@ import { pages } from "./pages.tsx";
 export default class Console extends WorkerEntrypoint<ConsoleEnv> {
   async open(request: Request, api: Api): Promise<Response> {
     // A chat's page is streamed, and asks for the balance at its end.
-    return serveHolding(api, (held) => pages.fetch(request, { ...this.env, API: held }, this.ctx));
+    return serveHolding(api, this.ctx, (held) => pages.fetch(request, { ...this.env, API: held }, this.ctx));
   }
 }

@@ -9,6 +9,6 @@ import { serve } from "./http.ts";
 export default class Mcp extends WorkerEntrypoint<unknown> implements WorkerBehind {
   async open(request: Request, api: Api): Promise<Response> {
     // Tools go on while their answer is streamed.
-    return serveHolding(api, (held) => serve(request, held));
+    return serveHolding(api, this.ctx, (held) => serve(request, held));
   }
 }
