@@ -177,8 +177,11 @@ export type Task = OpenTask | FinalTask;
 
 export const isFinal = (task: Task): task is FinalTask => task.status === "completed" || task.status === "failed";
 
+/** The route that is tried first. */
+export const firstRoute = (routes: Route[]): Route => currentRoute({ submission: { routes }, route: 0 });
+
 /** The current route. */
-export function currentRoute({ submission, route }: Pick<Task, "submission" | "route">): Route {
+export function currentRoute({ submission, route }: { submission: Pick<Submission, "routes">; route: number }): Route {
   const current = submission.routes[route];
   if (!current) throw new Error(`the task has no route ${route}`);
   return current;

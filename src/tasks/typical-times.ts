@@ -4,7 +4,7 @@ import type { Kind } from "../catalog/models.ts";
 import type { Route } from "../catalog/routes.ts";
 import { addDurations, readDurations } from "../db/typical-times.ts";
 import { alert } from "../log.ts";
-import type { CompletedTask } from "./record.ts";
+import { type CompletedTask, firstRoute } from "./record.ts";
 
 /** Work that may continue after the answer. */
 type Background = Pick<ExecutionContext, "waitUntil">;
@@ -64,7 +64,7 @@ export function noteDuration(
   background: Background,
   { submission, createdAt, finalAt }: Pick<CompletedTask, "submission" | "createdAt" | "finalAt">,
 ): void {
-  const sort = sortOf({ ...submission, route: submission.routes[0]! });
+  const sort = sortOf({ ...submission, route: firstRoute(submission.routes) });
   const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
   known.seconds.unshift(Math.round((finalAt - createdAt) / 100) / 10);
   untold.set(sort, known);
