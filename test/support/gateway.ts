@@ -4,6 +4,7 @@ import { createMessageBatch, createExecutionContext, getQueueResult, runDurableO
 import { env, exports } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { toObjectId } from "../../src/ids.ts";
+import type { Task } from "../../src/tasks/record.ts";
 import worker from "../../src/worker.ts";
 import { conform } from "./conform.ts";
 import type { Script } from "./script.ts";
@@ -94,6 +95,13 @@ export const alarm = (taskId: string) => runDurableObjectAlarm(objectOf(taskId))
 export async function pass(taskId: string, seconds: number): Promise<void> {
   advance(seconds);
   await alarm(taskId);
+}
+
+/** Moves the time to the next poll of the task's operation, and polls. */
+export async function passToPoll(taskId: string): Promise<void> {
+  const task = await runInDurableObject(objectOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+  expect(task.step.do).toBe("poll");
+  await pass(taskId, (task.step.at - Date.now()) / 1000);
 }
 
 /** When the alarm of the task's object is due. */
