@@ -25,7 +25,7 @@ export function pollDelayMs(task: Task, hedging: Hedging, callsBack: boolean, to
     ? Math.max(netMs, untilNetMs > netMs ? untilNetMs : -leftMs / 2)
     : Math.min(maxPollMs, Math.max(leftMs / 2, -leftMs / 4));
   const mayHedge = hedging !== "off" && nextRoute(task) !== undefined;
-  const slowInMs = hedging === "slow" && leftMs + usualMs > 0 ? leftMs + usualMs + 1 : Infinity;
+  const slowInMs = hedging === "slow" && leftMs + usualMs >= 0 ? leftMs + usualMs + 1 : Infinity;
   const delayMs = Math.min(wantedMs, (task.deadline - now) / 2, mayHedge ? Math.min(silenceMs, slowInMs) : Infinity);
   return Math.round(Math.max(delayMs, minPollMs[kind]));
 }
