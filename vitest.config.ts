@@ -1,4 +1,4 @@
-/** Test projects inside the local Workers runtime: the gateway, parts of it alone, the gateway with emulated upstreams, the gateway with the console (twice), the sandbox; and whole processes in plain Node. */
+/** Test projects inside the local Workers runtime: the gateway, parts of it alone, the gateway with emulated upstreams, the gateway with the console (twice), the sandbox; and the repository's files and tools in plain Node. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
@@ -95,7 +95,7 @@ const operator = "test/console/admin.test.ts";
 export default defineConfig(async () => ({
   test: {
     silent: "passed-only" as const,
-    // More than the two cores that a runner has: whole-process tests mostly wait for timers.
+    // More than the two cores that a runner has: a test and its runtime wait for each other by turns.
     maxWorkers: 4,
     // Four files on two cores take turns: how long one test waits says nothing of it. What must be quick is asserted where it must.
     testTimeout: 30_000,
@@ -111,6 +111,7 @@ export default defineConfig(async () => ({
             "test/browser/**",
             "test/sandbox/**",
             "test/node/**",
+            "test/programs/**",
             "test/deploy/**",
             "test/clients/**",
             "test/packages/**",
