@@ -84,34 +84,34 @@ export interface Slice {
 /** Adds the rows of a slice to the sums and moves the scans on. True when all of them have ended. */
 export function advance(walk: Walk, { entries, days }: Slice): boolean {
   for (const [side, rows] of entries.entries()) {
-    for (const { keyId, charged } of rows) sumsOf(walk, keyId).entries += charged;
+    for (const { keyId, charged } of rows) sumsFor(walk, keyId).entries += charged;
     const last = rows.at(-1);
     if (walk.places[side] !== "done") walk.places[side] = last && rows.length === pageRows ? { at: last.at, taskId: last.taskId } : "done";
   }
-  for (const { keyId, charged } of days) sumsOf(walk, keyId).days += charged;
+  for (const { keyId, charged } of days) sumsFor(walk, keyId).days += charged;
   const last = days.at(-1);
   if (walk.day !== "done") walk.day = last && days.length === pageRows ? { day: last.day, model: last.model, keyId: last.keyId } : "done";
   return walk.day === "done" && walk.places.every((place) => place === "done");
 }
 
-const sumsOf = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entries: 0, days: 0 });
+const sumsFor = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entries: 0, days: 0 });
 
 /** One batch is one transaction: its reads are consistent. */
 export async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
   const entries = (more: string) =>
     `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
-  const walkOf = (side: 0 | 1) => {
+  const scanFrom = (side: 0 | 1) => {
     const place = places[side];
     const { at, taskId } = place === "done" ? { at: until, taskId: "" } : place;
     return db
       .prepare(entries(`(kind = 'chat') = ${side} AND at >= ?2 AND at < ?3 AND (at > ?2 OR task_id > ?4) ORDER BY at, task_id`))
       .bind(accountId, at, until, taskId);
   };
-  const recentOf = (side: 0 | 1) => db.prepare(entries(`(kind = 'chat') = ${side} AND at >= ?2`)).bind(accountId, until);
+  const readRecent = (side: 0 | 1) => db.prepare(entries(`(kind = 'chat') = ${side} AND at >= ?2`)).bind(accountId, until);
   const from = day === "done" ? { day: until, model: "", keyId: "" } : day;
   const read = await db.batch([
-    walkOf(0),
-    walkOf(1),
+    scanFrom(0),
+    scanFrom(1),
     db
       .prepare(
         `SELECT day, model, key_id AS keyId, charged FROM spending
@@ -130,8 +130,8 @@ export async function readSlice(db: D1Database, { accountId, until, places, day 
     db
       .prepare("SELECT key_id AS keyId, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day >= ?2 GROUP BY 1")
       .bind(accountId, until),
-    recentOf(0),
-    recentOf(1),
+    readRecent(0),
+    readRecent(1),
   ]);
   const [tasks, chats, days, wallets, open, recentDays, recentTasks, recentChats] = read.map(({ results }) => results);
   return { entries: [tasks, chats], days, wallets, open, recentDays, recent: [recentTasks, recentChats] } as unknown as Slice;
