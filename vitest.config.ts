@@ -1,4 +1,4 @@
-/** Test projects inside the local Workers runtime: the gateway, parts of it alone, the gateway with emulated upstreams, the gateway with the console (twice), the sandbox; and the repository's files and tools in plain Node. */
+/** Test projects inside the local Workers runtime: the gateway (a runtime for each file, and one for many), with emulated upstreams, the gateway with the console (twice), the sandbox; and the repository's files and tools in plain Node. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
@@ -75,7 +75,7 @@ const scripted = () => gateway({}, { serviceBindings: bound });
 const withWorker = (binding: string, entrypoint: string, main: string, more: object = {}) =>
   gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } }, ...more }, main);
 
-/** Functions that are tested without a gateway around them: their files need no runtime each. */
+/** Functions that are tested without a gateway around them: they share the API's runtime. */
 const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
 
 /** Of the API's tests those that look at more than what is their own account's: the whole audit or bucket, estimates, limits of all. */
@@ -139,11 +139,7 @@ export default defineConfig(async () => ({
       },
       {
         plugins: [await scripted()],
-        test: { name: "api", isolate: false, include: [api], setupFiles: ["test/setup.ts"] },
-      },
-      {
-        plugins: [await scripted()],
-        test: { name: "parts", isolate: false, include: parts, setupFiles: ["test/setup.ts"] },
+        test: { name: "api", isolate: false, include: [api, ...parts], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [
