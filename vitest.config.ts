@@ -108,6 +108,7 @@ export default defineConfig(async () => ({
           exclude: [
             ...parts,
             api,
+            "test/tasks/**",
             "test/browser/**",
             "test/sandbox/**",
             "test/node/**",
@@ -136,6 +137,11 @@ export default defineConfig(async () => ({
       {
         plugins: [await withWorker("MCP", "Mcp", "./test/mcp/gateway.ts")],
         test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+      },
+      {
+        // One after the other, as the API's files: each names its own tasks and objects.
+        plugins: [await scripted()],
+        test: { name: "tasks", isolate: false, include: ["test/tasks/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [await scripted()],
