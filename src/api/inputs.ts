@@ -28,12 +28,16 @@ export async function storeInputs(bucket: R2Bucket, taskId: string, references: 
   );
   const inputs: Input[] = [];
   // One after the other: if one fails, no other is still running, and all stored ones can be deleted.
-  for (const [at, { inline, extracted, ...input }] of references.entries()) {
-    if (inline) {
+  for (const [at, reference] of references.entries()) {
+    const { url, inline, extracted } = reference;
+    const role = reference.role && { role: reference.role };
+    if (url !== undefined) inputs.push({ ...role, url });
+    else if (extracted !== undefined) inputs.push({ ...role, key: extractedKey(taskId, extracted) });
+    else {
       const key = `${inputPrefix(taskId)}small-${at}`;
       await storeBytes(bucket, key, inline.bytes, inline.type);
-      inputs.push({ ...input, key });
-    } else inputs.push({ ...input, ...(extracted !== undefined && { key: extractedKey(taskId, extracted) }) });
+      inputs.push({ ...role, key });
+    }
   }
   return inputs;
 }

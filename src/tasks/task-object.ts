@@ -14,7 +14,7 @@ import type { CallbackWork } from "./notify.ts";
 import { toReceipt } from "./receipt.ts";
 import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
-import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
+import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
 import { cancelLate, logFields, tellWallet } from "./settle.ts";
 import { canCancel, pollEarlier, type Poller, providerOf } from "./poll.ts";
 import { calledBack } from "./called-back.ts";
@@ -74,11 +74,11 @@ export class TaskObject extends DurableObject<Env> {
     const question = { view, language, accountId, base: base.join("/") } as Question;
     const task = await this.read(question.accountId);
     const answer = task && (await this.#answer(question, task));
-    return answer ? sentBy(answer, question.language, commonHeaders(requestId, limit)) : new Response(null, { status: 404 });
+    return answer ? toResponse(answer, question.language, commonHeaders(requestId, limit)) : new Response(null, { status: 404 });
   }
 
   #answer(question: Question, task: Task): Promise<Answer | null> {
-    return answerTo(question, task, {
+    return answerStatusQuery(question, task, {
       secret: () => signingSecret(this.env),
       recordMs: () => lifeTimes(this.env).recordMs,
       now: Date.now(),

@@ -37,7 +37,8 @@ function learn(sort: string, seconds: number[]): void {
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
-  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+  const [low = NaN, high = low] = sorted.slice(Math.floor(middle), Math.ceil(middle) + 1);
+  return (low + high) / 2;
 }
 
 /** The median of the last hundred in whole seconds, or undefined while there are fewer than ten. Answers from memory, which is refreshed in the background once a minute. */
