@@ -14,16 +14,16 @@ const pollUrl = "/contents/generations/tasks/cgt";
 /** The next poll is sent and never answered, or, with `isAsked` false, not even sent. The returned function waits until it was made. */
 function stopPoll(isAsked: boolean): () => Promise<void> {
   const { fetch } = globalThis;
-  let isStopped = false;
+  const seen = { isStopped: false };
   vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
-    if (isStopped || !String(url).includes(pollUrl)) return fetch(url, init);
+    if (seen.isStopped || !(url as string).includes(pollUrl)) return fetch(url, init);
     if (isAsked) await fetch(url, init);
-    isStopped = true;
+    seen.isStopped = true;
     return new Promise(() => undefined);
   });
   return async () => {
-    for (let turn = 0; !isStopped && turn < 2_000; turn++) await scheduler.wait(1);
-    expect(isStopped).toBe(true);
+    for (let turn = 0; !seen.isStopped && turn < 2_000; turn++) await scheduler.wait(1);
+    expect(seen.isStopped).toBe(true);
   };
 }
 

@@ -106,7 +106,7 @@ test.each([
   expect((await announce(sent)).status).toBe(200);
   await deliver(task.id);
   expect((await task.data()).status).toBe(status);
-  expect(fetched.mock.calls.filter(([asked]) => String(asked).includes("evil"))).toEqual([]);
+  expect(fetched.mock.calls.filter(([asked]) => (asked as string).includes("evil"))).toEqual([]);
 });
 
 test.each([
@@ -167,7 +167,7 @@ test("fal's keys are fetched without the operator's key, once for many calls", a
   const fetched = vi.spyOn(globalThis, "fetch");
   vi.setSystemTime(Date.now() + 601_000);
   for (const { prompt } of [one, other]) await announce(last(await callsOfMakers(prompt)));
-  const asked = fetched.mock.calls.filter(([url]) => String(url).endsWith("/jwks.json"));
+  const asked = fetched.mock.calls.filter(([url]) => (url as string).endsWith("/jwks.json"));
   expect(asked).toHaveLength(1);
   expect(new Headers(asked[0]![1]?.headers).has("authorization")).toBe(false);
 });
@@ -177,7 +177,7 @@ test("while a maker's keys do not come, its calls are 503, and polls go on", asy
   vi.setSystemTime(Date.now() + 601_000);
   const { fetch } = globalThis;
   vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) =>
-    String(url).endsWith("/jwks.json") ? new Response("", { status: 502 }) : fetch(url, init),
+    (url as string).endsWith("/jwks.json") ? new Response("", { status: 502 }) : fetch(url, init),
   );
   const answer = await announce(last(await callsOfMakers(task.prompt)));
   expect(answer).toMatchObject({ status: 503, body: { error: { code: "unavailable" } } });
@@ -224,19 +224,18 @@ test("a flood of calls leads to one poll at once, and to further ones ever furth
 test("a call during a poll is followed by another poll, for the answer may be older than the call", async () => {
   const task = await begin(seedance, "[running 1]");
   const { fetch } = globalThis;
-  let isSent = false;
-  let isReleased = false;
+  const seen = { isSent: false, isReleased: false };
   vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
     const answer = await fetch(url, init);
-    if (isSent || !String(url).includes("/contents/generations/tasks/cgt")) return answer;
-    isSent = true;
-    while (!isReleased) await scheduler.wait(1);
+    if (seen.isSent || !(url as string).includes("/contents/generations/tasks/cgt")) return answer;
+    seen.isSent = true;
+    while (!seen.isReleased) await scheduler.wait(1);
     return answer;
   });
   const first = announce(last(task.calls));
-  while (!isSent) await scheduler.wait(1);
+  while (!seen.isSent) await scheduler.wait(1);
   expect((await announce(last(task.calls))).status).toBe(200);
-  isReleased = true;
+  seen.isReleased = true;
   await first;
   expect(await task.polls()).toBe(1);
   await pass(task.id, 1);
@@ -295,7 +294,7 @@ test.each([
       vars: { ROUTES: routes },
     });
     expect(status).toBe(200);
-    await deliver(body.id, "gateway-dispatch", vars as Partial<Env>);
+    await deliver(body.id, "gateway-dispatch", vars);
     expect(await callsOfMakers(prompt)).toEqual([]);
     const { submission, step } = await record(body.id, account.id);
     expect(step).toEqual({ do: "poll", at: Date.now() + Math.min(30_000, submission.typicalSeconds * 500) });
