@@ -61,6 +61,7 @@ function described(name: string, { problems, action }: FormState) {
 
 function FieldHelp({ name, state: { problems, action } }: { name: string; state: FormState }) {
   const hint = hintOf(useAround().language, name, action);
+  const problem = problems.get(name);
   return (
     <>
       {hint !== undefined && (
@@ -68,10 +69,10 @@ function FieldHelp({ name, state: { problems, action } }: { name: string; state:
           {hint}
         </p>
       )}
-      {problems.has(name) && (
+      {problem && (
         <p id={`problem-${name}`} class="err">
           <Icon name="warn" />
-          {problems.get(name)!.join(" · ")}
+          {problem.join(" · ")}
         </p>
       )}
     </>
