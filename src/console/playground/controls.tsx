@@ -1,49 +1,20 @@
-/** One control for each kind of field: chips, segments, selects, text. */
+/** A field of the form: its label, the control for its kind, its hint and its errors. */
 
 import type { Child } from "hono/jsx";
-import type { Action } from "../../catalog/models.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { hintOf, labelOf, wordOf } from "../messages/playground-fields.ts";
-import { type Field, mayFollowImage, type Typed } from "./fields.ts";
-import { Shape } from "./shape.tsx";
+import type { Field } from "./fields.ts";
+import { type ControlProps, type FormState, one, Segments, Shapes, valuesOf, VideoSelect } from "./segments.tsx";
 import { Tray } from "./tray.tsx";
-
-export interface FormState {
-  action: Action;
-  fields: Field[];
-  typed: Typed;
-  /** The API's errors by field name. */
-  problems: Map<string, string[]>;
-  /** Videos of the account that a field may name. */
-  videos: { id: string; title: string }[];
-}
-
-interface ControlProps {
-  field: Field;
-  state: FormState;
-}
 
 /** Long texts get a text area, short ones a line. */
 const longText = 200;
-/** More values than these are a list to choose from. */
-const mostSegments = 12;
-
-export const one = (typed: Typed, name: string) => typed.get(name)?.[0];
-
 /** The label's words, and its unit in parentheses. */
 const labelParts = (label: string) => /^(.*?)\s*[(（](.+)[)）]$/.exec(label)?.slice(1) ?? [label];
 
 /** A field's label without its unit. */
 export const shortLabel = (language: Parameters<typeof labelOf>[0], name: string) => labelParts(labelOf(language, name))[0] ?? name;
-
-/** The values of a field with few of them; undefined for all others. */
-function valuesOf(field: Field): (string | number)[] | undefined {
-  if (field.as === "choice") return field.options;
-  if (field.as !== "number" || !field.isWhole || field.fallback === undefined) return undefined;
-  const { minimum = 0, maximum = Infinity } = field;
-  return maximum - minimum < mostSegments ? Array.from({ length: maximum - minimum + 1 }, (_, at) => minimum + at) : undefined;
-}
 
 /** Fields with several controls are a named group, others have a label. */
 const isGroup = (field: Field) =>
@@ -78,68 +49,6 @@ function FieldHelp({ name, state: { problems, action } }: { name: string; state:
     </>
   );
 }
-
-/** Ratios as shapes; the first may be that of the first frame. */
-const Shapes = ({ field, state, values }: ControlProps & { values: (string | number)[] }) => {
-  const { say } = useAround();
-  const chosen = one(state.typed, field.name) ?? "";
-  const all = mayFollowImage(field, state.fields) ? [...values.map(String), ""] : values.map(String);
-  return (
-    <div class="chips">
-      {all.map((ratio, at) => (
-        <label class="chip shape" title={ratio === "" ? say("size_auto_hint") : undefined}>
-          <input type="radio" name={field.name} value={ratio} id={at === 0 ? `f-${field.name}` : undefined} checked={ratio === chosen} />
-          <Shape ratio={ratio} />
-          {ratio === "" ? say("size_auto") : ratio}
-        </label>
-      ))}
-    </div>
-  );
-};
-
-const Segments = ({ field, state, values }: ControlProps & { values: (string | number)[] }) => {
-  const { language } = useAround();
-  const chosen = one(state.typed, field.name);
-  const word = (value: string | number) => (field.key === "duration" && values.length < 7 ? `${value} s` : wordOf(language, String(value)));
-  return (
-    <div class="seg full">
-      {values.map((value, at) => (
-        <label>
-          <input
-            type="radio"
-            name={field.name}
-            value={String(value)}
-            id={at === 0 ? `f-${field.name}` : undefined}
-            checked={String(value) === chosen}
-          />
-          {word(value)}
-        </label>
-      ))}
-    </div>
-  );
-};
-
-/** A video of the account, or any id. */
-const VideoSelect = ({ field, state, ...common }: ControlProps & { id: string }) => {
-  const { say } = useAround();
-  const chosen = one(state.typed, field.name) ?? "";
-  const isKnown = chosen === "" || state.videos.some(({ id }) => id === chosen);
-  return (
-    <select class="in" name={field.name} {...common}>
-      <option value="">{say(state.videos.length === 0 ? "no_videos" : "choose_video")}</option>
-      {!isKnown && (
-        <option value={chosen} selected>
-          {chosen}
-        </option>
-      )}
-      {state.videos.map(({ id, title }) => (
-        <option value={id} selected={id === chosen}>
-          {title}
-        </option>
-      ))}
-    </select>
-  );
-};
 
 function Control({ field, state }: ControlProps): Child {
   const { language, say } = useAround();

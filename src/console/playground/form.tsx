@@ -5,9 +5,10 @@ import { Money } from "../parts/money.tsx";
 import { useAround } from "../parts/context.ts";
 import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
 import { messagesIn } from "./body.ts";
-import { type FormState, Labelled, shortLabel } from "./controls.tsx";
+import { Labelled, shortLabel } from "./controls.tsx";
 import { type Field, plain, type Typed } from "./fields.ts";
 import { Compare, Picker } from "./picker.tsx";
+import type { FormState } from "./segments.tsx";
 import type { View } from "./view.ts";
 
 /** The fields in sight, in this order; all others are folded. */

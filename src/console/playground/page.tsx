@@ -50,7 +50,7 @@ export const NewChat = ({ view, isSwapped }: { view: View; isSwapped?: boolean }
 };
 
 /** What the result pane shows of this view. */
-export const ResultPane = ({ view, answering }: { view: View; answering?: Answering | undefined }) =>
+const ResultPane = ({ view, answering }: { view: View; answering?: Answering | undefined }) =>
   view.choice.action === "chat" ? (
     <Conversation view={view} answering={answering} />
   ) : view.runs.length > 0 ? (

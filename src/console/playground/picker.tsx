@@ -8,7 +8,7 @@ import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type Choice, groups } from "./choices.ts";
 
-export const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
+const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
 /** One run and three to compare it with. */
 export const mostCompared = 4;
 
@@ -17,7 +17,7 @@ const tabs = ["image", "video", "chat"] as const;
 const tabOf = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
 
 /** `about 15 s`, `about 2 min` */
-export function usualTime(say: Say, { model }: Choice): string {
+function usualTime(say: Say, { model }: Choice): string {
   const { typicalSeconds = 0 } = modelNamed(model) ?? {};
   return typicalSeconds < 120
     ? say("about_seconds", { seconds: typicalSeconds })

@@ -22,8 +22,7 @@ export const Shape = ({ ratio }: { ratio: string }) => {
   );
 };
 
-const sizes = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "21:9"];
+const sizes = new Set(["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "21:9"]);
 
 /** The class of an image's place with this ratio, so that nothing moves when the image arrives. */
-export const ratioClass = (ratio: unknown) =>
-  typeof ratio === "string" && sizes.includes(ratio) ? `r-${ratio.replace(":", "-")}` : "r-16-9";
+export const ratioClass = (ratio: unknown) => (typeof ratio === "string" && sizes.has(ratio) ? `r-${ratio.replace(":", "-")}` : "r-16-9");

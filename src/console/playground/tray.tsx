@@ -7,7 +7,7 @@ import { picturesIn } from "./body.ts";
 import type { Field, Typed } from "./fields.ts";
 import { maxImageBytes } from "./images.ts";
 
-export const pictureTypes = "image/png,image/jpeg,image/webp";
+const pictureTypes = "image/png,image/jpeg,image/webp";
 /** Inputs without script: more than three at once are rare. */
 const plainRows = 3;
 
