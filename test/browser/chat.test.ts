@@ -34,29 +34,22 @@ test(
   },
 );
 
-const question = "Tell me everything about dunes. ".repeat(100);
-
-test("an answer is stopped: what had arrived stays, and the conversation goes on", patience, async ({ signedIn, watch }) => {
+test("an answer is stopped: the words come back, and the conversation goes on", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
   await page.goto("/console/playground?model=textA-1-mini");
-  await page.getByLabel("Message", { exact: true }).fill(question);
+  const line = page.getByLabel("Message", { exact: true });
+  // The sandbox waits five seconds before this answer.
+  await line.fill("Tell me everything sandbox:slow");
   await page.getByRole("button", { name: "Send" }).click();
-  // The sandbox answers a long question for some seconds.
-  await page.locator("#answer").getByText("This is the sandbox").waitFor();
+  await page.locator(".me-said").getByText("Tell me everything").waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
-  await page.getByText("Stopped. The received part is charged.").waitFor();
-  await watch.look(page);
-  const said = await page.locator("#said-2").innerText();
-  expect(said).toContain("This is the sandbox");
   await page.getByRole("button", { name: "Send" }).waitFor();
-  expect(await page.locator(".me-said").innerText()).toBe(question.trim());
-  // What arrived is part of the conversation, and the next message is answered.
-  expect(await page.locator('[name="messages.2.content"]').inputValue()).toContain(said.slice(0, 40));
-  await page.getByLabel("Message", { exact: true }).fill("Shorter, then.");
+  await watch.look(page);
+  expect(await line.inputValue()).toBe("Tell me everything sandbox:slow");
+  expect(await page.locator(".me-said").count()).toBe(0);
+  await line.fill("Shorter, then.");
   await page.keyboard.press("Control+Enter");
-  await page.locator("#said-4").waitFor();
-  await expect.poll(async () => (await balance(page)).reserved, { timeout: 15_000 }).toBe(0);
-  expect((await balance(page)).used).toBeGreaterThan(0);
+  await page.locator("#said-2").getByText("Shorter, then.").waitFor();
 });
 
 test("without script a chat is answered on the page and continues there", patience, async ({ signedIn }) => {
