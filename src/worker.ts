@@ -24,6 +24,7 @@ import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
 import { GatewayApi } from "./gateway-api.ts";
+import { ObjectsApi } from "./objects-api.ts";
 import { consume } from "./tasks/dispatch.ts";
 
 export { ClaimObject } from "./tasks/claim-object.ts";
@@ -113,4 +114,9 @@ const gateway = new Hono<AppEnv>({ strict: false })
 
 routes.route("/", gateway).route("/", app);
 
-export default { fetch: gateway.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;
+/** Every five minutes: the operator's checks. */
+async function scheduled(_: ScheduledController, env: Env): Promise<void> {
+  await env.OPERATIONS?.check(new ObjectsApi(env));
+}
+
+export default { fetch: gateway.fetch, queue: consume, scheduled } satisfies ExportedHandler<Env, { taskId: string }>;

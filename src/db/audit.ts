@@ -3,7 +3,7 @@
 const dayMs = 86_400_000;
 /** Days after which no task of a day is open or settled late any more: its sums do not change. */
 const openDays = 3;
-/** Slices of one call; each is one transaction of nine statements, and an invocation may run a thousand. */
+/** Slices of one call by default; each is one transaction of nine statements, and an invocation may run a thousand. */
 const slicesPerCall = 100;
 /** Rows of one scan in one slice. */
 const pageRows = 150;
@@ -86,11 +86,11 @@ const newWalk = (accountId: string, isSecond = false): Walk => ({
 });
 
 /**
- * Goes on with the audit (`askWallet` reaches the object of an account), at most `slicesPerCall` slices, and begins a new round after a complete one. With `accountId` it
+ * Goes on with the audit (`askWallet` reaches the object of an account), at most `maxSlices` slices, and begins a new round after a complete one. With `accountId` it
  * checks that account alone, whole, and leaves the round as it is. Throws when D1 does not answer; nothing but the slices of
  * this call has to be repeated.
  */
-export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string): Promise<Audit> {
+export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string, maxSlices = slicesPerCall): Promise<Audit> {
   const stored = accountId === undefined ? await readState(db) : undefined;
   const state = stored && !stored.isComplete ? stored : newState(stored);
   if (accountId !== undefined) {
@@ -98,7 +98,7 @@ export async function audit(db: D1Database, askWallet: AskWallet, accountId?: st
     if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, askWallet);
     return toAudit({ ...state, isComplete: true });
   }
-  let slices = slicesPerCall;
+  let slices = maxSlices;
   while (slices > 0 && !state.isComplete) {
     const ids = state.walk ? [state.walk.accountId] : await nextAccounts(db, state.after, slices);
     state.isComplete = ids.length === 0;

@@ -1,0 +1,16 @@
+/** The operations Worker: what the operator's API and the cron trigger need and callers do not. The gateway calls it over its binding. */
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { type Audit, audit } from "../db/audit.ts";
+import type { Objects, OperationsWorker } from "./objects.ts";
+import { runChecks } from "./run.ts";
+
+export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {
+  async audit(objects: Objects, accountId?: string): Promise<Audit> {
+    return audit(this.env.DB, (id) => objects.auditWallet(id), accountId);
+  }
+
+  async check(objects: Objects): Promise<void> {
+    await runChecks(this.env, objects);
+  }
+}
