@@ -76,6 +76,7 @@ const named: Record<string, z.ZodMiniType> = {
   CreatedApiKey: keys.newApiKey,
   Invitation: admin.invitation,
   Audit: admin.audit,
+  Reconciliation: admin.reconciliation,
 };
 
 const refTo = (name: string) => `#/components/schemas/${name}`;

@@ -19,7 +19,7 @@ import { budgetView, changeScope, scopeView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
-import { accountsQuery, auditQuery } from "./schema/queries.ts";
+import { accountsQuery, auditQuery, reconcileQuery } from "./schema/queries.ts";
 
 /** Addresses with too many wrong guesses, and until when this isolate refuses them. */
 const guessers = new Map<string, number>();
@@ -64,6 +64,12 @@ export const admin = new Hono<AppEnv>()
     await readNoBody(c);
     if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
     return c.body(null, 204);
+  })
+  .post("/reconcile", query(reconcileQuery), async (c) => {
+    await readNoBody(c);
+    const which = c.req.valid("query");
+    await requireRow(which.after, async (place) => Boolean(await accounts.accountById(c.env.DB, place.replace(/\..*/, ""))));
+    return answer(c, { object: "reconciliation", ...(await operations(c).reconcile(new ObjectsApi(c.env), which)) });
   })
   .get("/audit", query(auditQuery), async (c) => {
     const books = await operations(c).audit(new ObjectsApi(c.env), c.req.valid("query").account);

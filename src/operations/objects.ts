@@ -3,6 +3,7 @@
 import type { Audit, WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
+import type { Reconciliation } from "./reconcile.ts";
 
 /** What became of a task's hold: settled again, still open, or nothing is known of the task. */
 export type Settled = "settled" | "open" | "gone";
@@ -26,6 +27,8 @@ export interface Objects {
 export interface OperationsWorker {
   /** Goes on with the audit, or audits one account; see `src/db/audit.ts`. */
   audit(objects: Objects, accountId?: string): Promise<Audit>;
+  /** Reconciles an account, or a share of all; see `reconcile.ts`. */
+  reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation>;
   /** One run of the checks, every five minutes. */
   check(objects: Objects): Promise<void>;
 }

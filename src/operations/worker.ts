@@ -3,11 +3,16 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
 import type { Objects, OperationsWorker } from "./objects.ts";
+import { type Reconciliation, reconcile } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
 
 export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {
   async audit(objects: Objects, accountId?: string): Promise<Audit> {
     return audit(this.env.DB, (id) => objects.auditWallet(id), accountId);
+  }
+
+  async reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation> {
+    return reconcile(this.env.DB, objects, which);
   }
 
   async check(objects: Objects): Promise<void> {
