@@ -34,7 +34,7 @@ export { TokenObject } from "./tasks/token-object.ts";
 export { WalletObject } from "./tasks/wallet-object.ts";
 
 /** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
-const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg"];
+const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg", "/status"];
 
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
   return async (request: Request) => gateway.fetch(request, env, executionCtx);

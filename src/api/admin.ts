@@ -5,6 +5,7 @@ import type * as z from "zod/mini";
 import * as accounts from "../db/accounts.ts";
 import * as apiKeys from "../db/api-keys.ts";
 import { limitsRates } from "../config.ts";
+import { forgetCallers } from "../db/callers.ts";
 import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
@@ -48,6 +49,15 @@ export const admin = new Hono<AppEnv>()
   .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
+  .delete("/accounts/:id", async (c) => {
+    await readNoBody(c);
+    const id = c.req.param("id");
+    const erasing = operations(c).erase(new ObjectsApi(c.env), id);
+    // Also when it breaks off: the keys may be erased.
+    const state = await erasing.finally(() => forgetCallers(({ caller }) => caller.accountId === id));
+    if (state === "unknown") throw new ApiError("not_found");
+    return c.body(null, state === "erased" ? 204 : 202);
+  })
   .post("/accounts/:id/keys", createKey)
   .get("/accounts/:id/keys", async (c) => {
     const keys = await apiKeys.listKeys(c.env.DB, (await findAccount(c)).id);

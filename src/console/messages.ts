@@ -13,6 +13,7 @@ import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
 import site from "./messages/site.ts";
+import status from "./messages/status.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
 
@@ -37,6 +38,7 @@ export const parts = [
   part(adminTasks),
   part(adminProviders),
   part(site),
+  part(status),
 ] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;

@@ -134,7 +134,8 @@ async function readState(db: D1Database): Promise<State | undefined> {
   return text === null ? undefined : (JSON.parse(text) as State);
 }
 
-const nextAccounts = async (db: D1Database, after: string, limit: number) =>
+/** The ids of accounts after this one, in their order, erased ones included. */
+export const nextAccounts = async (db: D1Database, after: string, limit: number) =>
   (await db.prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2").bind(after, limit).run<{ id: string }>()).results.map(
     ({ id }) => id,
   );

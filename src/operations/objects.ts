@@ -29,6 +29,8 @@ export interface OperationsWorker {
   audit(objects: Objects, accountId?: string): Promise<Audit>;
   /** Reconciles an account, or a share of all; see `reconcile.ts`. */
   reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation>;
+  /** Erases an account and its owner; see `erase.ts`. */
+  erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown">;
   /** One run of the checks, every five minutes. */
   check(objects: Objects): Promise<void>;
 }

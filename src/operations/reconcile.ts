@@ -1,6 +1,6 @@
 /** Reconciliation: settles again what is open, returns holds without a task, and writes again what a restored database lost. */
 
-import { listAccounts } from "../db/accounts.ts";
+import { nextAccounts } from "../db/audit.ts";
 import { settle } from "../db/ledger.ts";
 import { listOpenEntries, type OpenEntry } from "../db/open-entries.ts";
 import type { Objects } from "./objects.ts";
@@ -58,10 +58,10 @@ export async function reconcile(
   return account === undefined && pending.length >= maxAccounts ? done : { ...done, after: null };
 }
 
-async function accountsAfter(db: Env["DB"], place: string, isContinued: boolean): Promise<string[]> {
-  const accounts = await listAccounts(db, { limit: maxAccounts, after: place });
-  return [...(isContinued ? [place] : []), ...accounts.map(({ id }) => id)];
-}
+const accountsAfter = async (db: Env["DB"], place: string, isContinued: boolean): Promise<string[]> => [
+  ...(isContinued ? [place] : []),
+  ...(await nextAccounts(db, place, maxAccounts)),
+];
 
 /** What is open for the account, in its wallet object and in D1, in the order of their tasks. */
 async function openEntries(db: Env["DB"], objects: Objects, accountId: string): Promise<Entry[]> {

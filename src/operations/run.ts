@@ -2,6 +2,7 @@
 
 import { type Alert, listAlerts, writeAlert } from "../db/alerts.ts";
 import { deleteIncidents } from "../db/incidents.ts";
+import { deleteOutcomes } from "../db/outcome-sums.ts";
 import { alert as logAlert } from "../log.ts";
 import { afterCheck, untold } from "./alert-state.ts";
 import { type AlertName, checks } from "./checks.ts";
@@ -29,6 +30,7 @@ export async function runChecks(env: OperationsBindings, objects: Objects): Prom
   }
   for (const alert of alerts.values()) await tell(env, alert);
   await deleteIncidents(env.DB, now - incidentMs);
+  await deleteOutcomes(env.DB, now);
 }
 
 /** Tells what receivers do not know of an alert: its beginning, its end, or both. What they do not take is told by the next run. */

@@ -2,6 +2,7 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
+import { continueErasures, erase } from "./erase.ts";
 import type { Objects, OperationsWorker } from "./objects.ts";
 import { type Reconciliation, reconcile } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
@@ -15,7 +16,12 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
     return reconcile(this.env.DB, objects, which);
   }
 
+  async erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
+    return erase(this.env, objects, accountId);
+  }
+
   async check(objects: Objects): Promise<void> {
     await runChecks(this.env, objects);
+    await continueErasures(this.env, objects);
   }
 }

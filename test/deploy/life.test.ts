@@ -126,7 +126,9 @@ test("the second deployment changes only versions", async () => {
   expect([...cloud.account.workers.values()].map(({ versions: list }) => list.length)).toEqual(versions.map((count) => count + 1));
   const changed = new Set(writes(cloud.api.calls).map((call) => call.replace(/scripts\/[^/]+/, "scripts/*")));
   expect(
-    [...changed].filter((call) => !/scripts\/\*(\/(versions|deployments|script-settings|subdomain))?$|queues\/\w+\/consumers/.test(call)),
+    [...changed].filter(
+      (call) => !/scripts\/\*(\/(versions|deployments|script-settings|schedules|subdomain))?$|queues\/\w+\/consumers/.test(call),
+    ),
   ).toEqual([]);
   expect(output).not.toContain("API_KEY=");
   expect(output).not.toContain("invitation=");

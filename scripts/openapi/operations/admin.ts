@@ -41,6 +41,17 @@ export const admin: Operations = {
     answers: { 200: accountAnswer("The account as it is now.") },
     violation: { param: "quota", rule: "below_use" },
   }),
+  "DELETE /admin/accounts/{account_id}": forOperator({
+    id: "eraseAccount",
+    summary: "Erase an account and its owner",
+    description:
+      "Keys, the user with sessions and logins, characters, files and records of tasks. Open tasks are cancelled. The ledger keeps amounts without names. It cannot be undone.",
+    body: "none",
+    answers: {
+      202: { description: "The account is gone. The files and records of its many tasks follow within the next minutes." },
+      204: { description: "It is gone." },
+    },
+  }),
   "POST /admin/accounts/{account_id}/keys": forOperator({
     id: "createKey",
     summary: "Make an API key",
