@@ -183,6 +183,7 @@ async function check(
       ...(source && { source }),
       characters,
       ...(typeof body["reference"] === "string" && { reference: body["reference"] }),
+      ...(body["store"] === false && { store: false }),
       price,
       priceRule: { unit: balanceUnit(env), version: await priceVersion(env), amounts: shownPrice(prices) },
       ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),

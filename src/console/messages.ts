@@ -2,6 +2,7 @@
 
 import { type Language, chooseLanguage } from "../messages/language.ts";
 import account from "./messages/account.ts";
+import adminOperations from "./messages/admin-operations.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
@@ -37,6 +38,7 @@ export const parts = [
   part(admin),
   part(adminTasks),
   part(adminProviders),
+  part(adminOperations),
   part(site),
   part(status),
 ] as const;

@@ -3,7 +3,6 @@
 import type { Audit, WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
-import type { Reconciliation } from "./reconcile.ts";
 
 /** What became of a task's hold: settled again, still open, or nothing is known of the task. */
 export type Settled = "settled" | "open" | "gone";
@@ -21,6 +20,19 @@ export interface Objects {
   returnHold(charge: Charge): Promise<void>;
   /** Cancels the task if it is open, and deletes its files and record. False when its settlement does not come through. */
   erase(accountId: string, taskId: string): Promise<boolean>;
+}
+
+/** What one call of the reconciliation did. */
+export interface Reconciliation {
+  accounts: number;
+  /** Entries whose tasks had ended: settled again. */
+  settled: number;
+  /** Holds without a task: returned. */
+  returned: number;
+  /** Entries of tasks and chats that are under way. */
+  open: number;
+  /** Where the next call continues: an account, and the last task of it if it is not done; null after the last one. */
+  after: string | null;
 }
 
 /** What the gateway calls: each method gets the objects, which it may use until it returns. */

@@ -3,26 +3,13 @@
 import { nextAccounts } from "../db/audit.ts";
 import { settle } from "../db/ledger.ts";
 import { listOpenEntries, type OpenEntry } from "../db/open-entries.ts";
-import type { Objects } from "./objects.ts";
+import type { Objects, Reconciliation } from "./objects.ts";
 
 /** Accounts and open entries of one call. Each is a call to an object or two, and an invocation may make a thousand. */
 const maxAccounts = 50;
 const maxEntries = 200;
 /** No chat takes longer: one that is open in D1 after this was open when a backup was made, and has ended since. */
 const chatMs = 3_600_000;
-
-/** What one call did. */
-export interface Reconciliation {
-  accounts: number;
-  /** Entries whose tasks had ended: settled again. */
-  settled: number;
-  /** Holds without a task: returned. */
-  returned: number;
-  /** Entries of tasks and chats that are under way. */
-  open: number;
-  /** Where the next call continues: an account, and the last task of it if it is not done; null after the last one. */
-  after: string | null;
-}
 
 interface Entry extends OpenEntry {
   /** Held by the wallet object, not in D1. */

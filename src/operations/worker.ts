@@ -3,8 +3,8 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
 import { continueErasures, erase } from "./erase.ts";
-import type { Objects, OperationsWorker } from "./objects.ts";
-import { type Reconciliation, reconcile } from "./reconcile.ts";
+import type { Objects, OperationsWorker, Reconciliation } from "./objects.ts";
+import { reconcile } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
 
 export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {

@@ -110,6 +110,7 @@ export class TaskObject extends DurableObject<Env> {
     if (!task) return null;
     if (!isFinal(task)) return "open";
     if (task.step.do === "settle") return "unavailable";
+    this.ctx.storage.kv.delete("receipt"); // it has the caller's own name for the task
     this.#record.commit(outcomes.deleted(task, Date.now()));
     await this.alarm();
     return "removed";

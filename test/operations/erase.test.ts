@@ -63,6 +63,7 @@ async function person(isWhole = false): Promise<Person> {
   }
   await wakeWallet(account);
   const written = await complete(account, images, { model: "imgA-4", prompt: word, reference: word });
+  expect((await call(`/v1/tasks/${written}/receipt`, { key: account.key })).body.receipt.reference).toBe(word);
   const open = await submit(account, images, { model: "imgA-4", prompt: word, reference: word });
   return { ...account, word, tasks: [...own.tasks, written, open], character: own.id };
 }
@@ -82,7 +83,7 @@ async function tracesOf({ id, word, tasks, character }: Person): Promise<string[
   for (const prefix of [...tasks.flatMap((task) => [`assets/${task}/`, `inputs/${task}/`]), `characters/${character}`])
     found.push(...(await env.ASSETS.list({ prefix })).objects.map(({ key }) => key));
   for (const task of tasks) {
-    const record = await runInDurableObject(stubOf(task), (_, { storage }) => JSON.stringify(storage.kv.get("task") ?? ""));
+    const record = await runInDurableObject(stubOf(task), (_, { storage }) => JSON.stringify([...storage.kv.list()]));
     if (record.includes(word)) found.push(`record of ${task}`);
   }
   return found;
