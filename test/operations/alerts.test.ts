@@ -3,8 +3,10 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import runbook from "../../docs/operations.md?raw";
 import { listAlerts } from "../../src/db/alerts.ts";
 import { toTaskId } from "../../src/ids.ts";
+import { alertNames } from "../../src/operations/checks.ts";
 import worker from "../../src/worker.ts";
 import { alarm, complete, deliver, finish, holdTime, newAccount, pass, script, submit, unique, wakeWallet } from "../support/gateway.ts";
 import { alertReceiver, changesOf, runOnce } from "./support.ts";
@@ -195,4 +197,9 @@ test("the cron trigger runs the checks through the operations Worker", async () 
   await deliver(id, "gateway-dead");
   await worker.scheduled(createScheduledController(), env);
   expect(await listAlerts(env.DB)).toMatchObject([{ name: "dead_letters", causes: [id], endedAt: null, told: "began" }]);
+});
+
+test("the runbook has a page for each alert, and for no other", () => {
+  const pages = /^## Alerts$(.*?)^## /ms.exec(runbook)?.[1]?.matchAll(/^### (\w+)$/gm) ?? [];
+  expect([...pages].map(([, name]) => name)).toEqual([...alertNames]);
 });

@@ -7,8 +7,8 @@ import type { Alert } from "../../src/db/alerts.ts";
 import { ObjectsApi } from "../../src/objects-api.ts";
 import { runChecks } from "../../src/operations/run.ts";
 
-export const webhookUrl = "https://pager.example/alerts";
-export const webhookSecret = `whsec_${btoa("a secret of thirty-two bytes here")}`;
+const webhookUrl = "https://pager.example/alerts";
+const webhookSecret = `whsec_${btoa("a secret of thirty-two bytes here")}`;
 
 /** An alert as its receiver got it, its signature checked with the reference library. */
 export interface Received {
