@@ -49,10 +49,11 @@ export class ObjectsApi extends RpcTarget implements Objects {
 
   async erase(accountId: string, taskId: string): Promise<boolean> {
     const task = this.#task(taskId);
-    if ((await task?.remove(accountId)) === "open") {
-      await task!.cancel({ view: "generic", language: "en", accountId, base: "" });
-      await task!.remove(accountId);
+    if (!task) return true;
+    if ((await task.remove(accountId)) === "open") {
+      await task.cancel({ view: "generic", language: "en", accountId, base: "" });
+      await task.remove(accountId);
     }
-    return (await task?.read(accountId)) == null;
+    return (await task.read(accountId)) === null;
   }
 }

@@ -159,9 +159,10 @@ function keptSubmission({ submission }: OpenTask): Submission {
     last_frame_image: _l,
     ...parameters
   } = submission.parameters;
-  const { url: _url, ...source } = submission.source ?? {};
+  const { source, ...rest } = submission;
   const inputs = submission.inputs.filter(({ key }) => key !== undefined);
-  return { ...submission, parameters, inputs, ...(submission.source && { source }) };
+  // The source of a character may be an address too; a task's id is kept.
+  return { ...rest, parameters, inputs, ...(source?.taskId !== undefined && { source }) };
 }
 
 /** Completes the task: charges at most the reserved amount, and less if fewer images were made. */
