@@ -15,7 +15,13 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 const absent = () => new Response(null, { status: 404 });
 
 /** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
-const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never, MCP: absent as never };
+const bound = {
+  SANDBOX: upstream as never,
+  CONSOLE: absent as never,
+  OPENAI: absent as never,
+  MCP: absent as never,
+  OPERATIONS: { name: kCurrentWorker, entrypoint: "Operations" },
+};
 
 /** Styles, scripts, drawings and Markdown that the console serves are text to it, fonts and media bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
@@ -38,9 +44,9 @@ const servedFiles: Plugin = {
 };
 
 /** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
-const gateway = async (bindings: Record<string, string>, more: object, main?: string) =>
+const gateway = async (bindings: Record<string, string>, more: object, main = "./test/support/gateway-worker.ts") =>
   cloudflareTest({
-    ...(main !== undefined && { main }),
+    main,
     wrangler: { configPath: "./wrangler.toml" },
     miniflare: {
       bindings: {

@@ -6,6 +6,8 @@ import { authenticateAs } from "./api/auth.ts";
 import { pricesAndRoutes } from "./config.ts";
 import type { Api, Upstreams } from "./console/api.ts";
 import { toObjectId } from "./ids.ts";
+import { ObjectsApi } from "./objects-api.ts";
+import type { Reconciliation } from "./operations/objects.ts";
 import { providerStates } from "./providers/index.ts";
 import type { WalletSums } from "./db/audit.ts";
 import type { Task } from "./tasks/record.ts";
@@ -50,6 +52,10 @@ export class ConsoleApi extends RpcTarget implements Api {
 
   async auditWallet(accountId: string): Promise<WalletSums> {
     return auditWallet(this.#env.WALLETS)(accountId);
+  }
+
+  async reconcile(after: string | undefined): Promise<Reconciliation | undefined> {
+    return this.#env.OPERATIONS?.reconcile(new ObjectsApi(this.#env), { after });
   }
 
   async upstreams(): Promise<Upstreams> {

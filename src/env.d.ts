@@ -27,6 +27,8 @@ interface Env {
   OPENAI?: import("./gateway-api.ts").WorkerBehind;
   /** The Model Context Protocol at /mcp; a deployment may leave it out */
   MCP?: import("./gateway-api.ts").WorkerBehind;
+  /** The audit, checks and alerts, and the erasure of accounts; a deployment may leave it out */
+  OPERATIONS?: import("./operations/objects.ts").OperationsWorker;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
   /** Media transformations: stills of videos, for characters and thumbnails */

@@ -55,6 +55,14 @@ export const parts: Part[] = [
     extras: {},
   },
   {
+    name: "operations",
+    config: "src/operations/wrangler.toml",
+    declarations: "src/operations/env.d.ts",
+    isOptional: true,
+    madeSecrets: {},
+    extras: { email: { send_email: [{ name: "MAIL" }] } },
+  },
+  {
     name: "gateway",
     config: "wrangler.toml",
     declarations: "src/env.d.ts",

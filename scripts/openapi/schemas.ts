@@ -65,6 +65,7 @@ const named: Record<string, z.ZodMiniType> = {
   Links: links.linksAnswer,
   Ok: ready.okAnswer,
   NotReady: ready.notReadyAnswer,
+  Status: ready.statusAnswer,
   Account: admin.account,
   AccountList: admin.accountList,
   NewAccount: bodies.newAccount,
@@ -76,6 +77,7 @@ const named: Record<string, z.ZodMiniType> = {
   CreatedApiKey: keys.newApiKey,
   Invitation: admin.invitation,
   Audit: admin.audit,
+  Reconciliation: admin.reconciliation,
 };
 
 const refTo = (name: string) => `#/components/schemas/${name}`;

@@ -36,6 +36,7 @@ export const consolePages: ConsolePage[] = [
   { name: "docs-model-video", as: "visitor", reach: at("/docs/models/vidA-2") },
   { name: "docs-reference", as: "visitor", reach: at("/docs/reference") },
   { name: "docs-reference-generations", as: "visitor", reach: at("/docs/reference/generations") },
+  { name: "status", as: "visitor", reach: at("/status") },
   { name: "docs-unknown", as: "visitor", status: 404, reach: at("/docs/unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },

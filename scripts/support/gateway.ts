@@ -67,6 +67,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const own = {
     console: { SIGNUP: "open", SIGNUP_QUOTA: String(demoQuota), AUTH_SECRET: await keptSecret(stateDir, "auth-secret") },
     openai: {},
+    operations: {},
   };
   const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
   const workers = ["wrangler.toml", "src/sandbox/wrangler.toml", "src/mcp/wrangler.toml", ...configs].flatMap((path) => ["-c", path]);

@@ -5,12 +5,13 @@ import type * as z from "zod/mini";
 import * as accounts from "../db/accounts.ts";
 import * as apiKeys from "../db/api-keys.ts";
 import { limitsRates } from "../config.ts";
+import { forgetCallers } from "../db/callers.ts";
 import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
-import { audit } from "../db/audit.ts";
 import { openWallet, remaining, toUnits } from "../db/ledger.ts";
-import { auditWallet, changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
+import { changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
+import { ObjectsApi } from "../objects-api.ts";
 import type { WalletView } from "../tasks/wallet-limits.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
@@ -19,7 +20,7 @@ import { budgetView, changeScope, scopeView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
-import { accountsQuery, auditQuery } from "./schema/queries.ts";
+import { accountsQuery, auditQuery, reconcileQuery } from "./schema/queries.ts";
 
 /** Addresses with too many wrong guesses, and until when this isolate refuses them. */
 const guessers = new Map<string, number>();
@@ -48,6 +49,15 @@ export const admin = new Hono<AppEnv>()
   .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
+  .delete("/accounts/:id", async (c) => {
+    await readNoBody(c);
+    const id = c.req.param("id");
+    const erasing = operations(c).erase(new ObjectsApi(c.env), id);
+    // Also when it breaks off: the keys may be erased.
+    const state = await erasing.finally(() => forgetCallers(({ caller }) => caller.accountId === id));
+    if (state === "unknown") throw new ApiError("not_found");
+    return c.body(null, state === "erased" ? 204 : 202);
+  })
   .post("/accounts/:id/keys", createKey)
   .get("/accounts/:id/keys", async (c) => {
     const keys = await apiKeys.listKeys(c.env.DB, (await findAccount(c)).id);
@@ -65,8 +75,14 @@ export const admin = new Hono<AppEnv>()
     if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
+  .post("/reconcile", query(reconcileQuery), async (c) => {
+    await readNoBody(c);
+    const which = c.req.valid("query");
+    await requireRow(which.after, async (place) => Boolean(await accounts.accountById(c.env.DB, place.replace(/\..*/, ""))));
+    return answer(c, { object: "reconciliation", ...(await operations(c).reconcile(new ObjectsApi(c.env), which)) });
+  })
   .get("/audit", query(auditQuery), async (c) => {
-    const books = await audit(c.env.DB, auditWallet(c.env.WALLETS), c.req.valid("query").account);
+    const books = await operations(c).audit(new ObjectsApi(c.env), c.req.valid("query").account);
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,
@@ -87,6 +103,12 @@ export const admin = new Hono<AppEnv>()
       },
     });
   });
+
+/** The Worker for what takes long or is rare; 404 if it is not deployed. */
+function operations(c: AppContext) {
+  if (!c.env.OPERATIONS) throw new ApiError("not_found");
+  return c.env.OPERATIONS;
+}
 
 async function findAccount(c: AppContext): Promise<accounts.Account> {
   const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");

@@ -124,6 +124,7 @@ export async function toSubmission(
       ...(source && { source }),
       characters,
       ...(typeof reference === "string" && { reference }),
+      ...(read.body["store"] === false && { store: false }),
       price,
       priceRule: { unit: balanceUnit(env), version: await priceVersion(env), amounts: shownPrice(prices) },
       ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),

@@ -4,6 +4,7 @@ import type { Caller } from "../db/callers.ts";
 import type { PriceOverrides } from "../catalog/prices.ts";
 import type { Routes } from "../catalog/routes.ts";
 import type { WalletSums } from "../db/audit.ts";
+import type { Reconciliation } from "../operations/objects.ts";
 import type { Task } from "../tasks/record.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 import type { WalletView } from "../tasks/wallet-limits.ts";
@@ -34,6 +35,8 @@ export interface Api {
   unwritten(accountId: string): Promise<WalletEntry[]>;
   /** An account's sums by its own object, for the audit. */
   auditWallet(accountId: string): Promise<WalletSums>;
+  /** Reconciles a share of all accounts, from the start or after a place of an earlier answer; undefined without the operations Worker. For admins. */
+  reconcile(after: string | undefined): Promise<Reconciliation | undefined>;
   /** Providers, routes and prices as configured, without secrets and URLs. For admins. */
   upstreams(): Promise<Upstreams>;
 }

@@ -2,6 +2,7 @@
 
 import { type Language, chooseLanguage } from "../messages/language.ts";
 import account from "./messages/account.ts";
+import adminOperations from "./messages/admin-operations.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
@@ -13,6 +14,7 @@ import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
 import site from "./messages/site.ts";
+import status from "./messages/status.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
 
@@ -36,7 +38,9 @@ export const parts = [
   part(admin),
   part(adminTasks),
   part(adminProviders),
+  part(adminOperations),
   part(site),
+  part(status),
 ] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;

@@ -24,7 +24,7 @@ import { usage } from "./usage/page.tsx";
 /** The page whose link was followed: path and query on this very host, or undefined. */
 function cameFrom({ url, headers }: Request): string | undefined {
   const from = URL.parse(headers.get("referer") ?? "");
-  return from?.origin === new URL(url).origin && /^\/((console|docs)(\/|$)|$)/.test(from.pathname)
+  return from?.origin === new URL(url).origin && /^\/((console|docs|status)(\/|$)|$)/.test(from.pathname)
     ? from.pathname + from.search
     : undefined;
 }

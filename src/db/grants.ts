@@ -1,5 +1,7 @@
 /** What wallet objects ask of D1: grants from an account's quota, settled entries in batches, quotas and budgets. Amounts in millionths. */
 
+import { toClass } from "./outcome-sums.ts";
+
 export interface Budget {
   amount: number;
   window: "day" | "month";
@@ -146,8 +148,8 @@ export async function readSpentSince(db: D1Database, accountId: string, since: n
   );
 }
 
-const fresh = `fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at) AS (
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8 FROM json_each(?2)
+const fresh = `fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at, took) AS (
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9 FROM json_each(?2)
   WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0 AND step = 'reserve'))`;
 
 /**
@@ -162,7 +164,9 @@ export async function writeEntries(
   entries: readonly SettledEntry[],
   isGranted = true,
 ): Promise<{ isDone: boolean; account: WalletRow | undefined; keys: WalletRow[] }> {
-  const rows = JSON.stringify(entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt]));
+  const rows = JSON.stringify(
+    entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt, toClass(e.closedAt - e.at)]),
+  );
   const statement = (sql: string) => db.prepare(`WITH ${fresh} ${sql}`).bind(accountId, rows, revision);
   // The first statement raises the revision: the others see by that whether it was done.
   const isDone = "(SELECT revision FROM wallet WHERE id = ?1) > ?3";
@@ -186,6 +190,13 @@ export async function writeEntries(
        FROM fresh WHERE ${isDone} GROUP BY 2, 3, 4
        ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
          completed = completed + excluded.completed, failed = failed + excluded.failed`,
+    ),
+    // The status page counts what neither the caller ended nor the caller's input caused to fail.
+    statement(
+      `INSERT INTO outcome_sum
+       SELECT closed_at / 300000 * 300000, kind, outcome = 'completed', iif(outcome = 'completed', took, 0), count(*)
+       FROM fresh WHERE ${isDone} AND outcome IN ('completed', 'provider_error', 'deadline_exceeded') GROUP BY 1, 2, 3, 4
+       ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks`,
     ),
     statement(
       `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)

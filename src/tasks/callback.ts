@@ -100,6 +100,10 @@ export function callbackReported(task: FinalTask, lease: string, report: Callbac
   }
 }
 
+/** Whether so many calls in a row failed that its receiver needs attention: for more than ten minutes, or at a blocked address. */
+export const keepsFailing = ({ callback }: FinalTask): boolean =>
+  callback !== undefined && (callback.failures >= 4 || callback.state === "failed") && callback.state !== "gone";
+
 /** The lease expired: the receiver may have been called, which counts as a failed attempt. */
 export const callLapsed = (task: FinalTask, now: number): FinalTask =>
   attempted(task, { at: task.callback!.step!.at - leaseMs, ms: leaseMs, fault: "interrupted" }, now);

@@ -3,6 +3,7 @@
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toCallbackUrl } from "../callback-urls.ts";
 import { hedging } from "../config.ts";
+import { recordIncident } from "../db/incidents.ts";
 import { toObjectId } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { alert, log } from "../log.ts";
@@ -56,6 +57,7 @@ async function handleDeadLetter(message: Message<DispatchMessage>, env: Env): Pr
   try {
     await taskStub(message, env)?.failDeadLetter();
     message.ack();
+    await recordIncident(env.DB, "dead_letter", message.body.taskId);
   } catch (error) {
     alert("dead_letter", { task: message.body.taskId, attempt: message.attempts, outcome: "fault" }, error);
     message.retry({ delaySeconds: 60 });
@@ -136,7 +138,10 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
           : { outcome: "completed", result: await storeWithTimeout(task, lease, answer, env) };
     }
   } catch (error) {
-    return toOutcome(open.inputFault() ?? error, step, env, task);
+    const fault = open.inputFault() ?? error;
+    if (fault instanceof ProviderError && fault.account && markUnhealthy(currentRoute(task)))
+      await recordIncident(env.DB, "provider", name);
+    return toOutcome(fault, step, env, task);
   }
 }
 
@@ -166,7 +171,6 @@ function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): St
       ? { outcome: "fault", reason, retryable: true, isUntouched: true, code: "invalid_input" }
       : { outcome: "failed", code: "invalid_input" };
   const route = currentRoute(task);
-  if (error instanceof ProviderError && error.account) markUnhealthy(route);
   if (step === "start") {
     const isUntouched = error instanceof ProviderError && error.nothingAccepted;
     // Outcome unknown: a retry, here or on another route, could generate and bill it twice.

@@ -3,7 +3,16 @@
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
 import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier, withoutWork } from "./hedge.ts";
-import { type CompletedTask, currentRoute, type FailedTask, type FinalTask, type OpenTask, type Result, type Task } from "./record.ts";
+import {
+  type CompletedTask,
+  currentRoute,
+  type FailedTask,
+  type FinalTask,
+  type OpenTask,
+  type Result,
+  type Submission,
+  type Task,
+} from "./record.ts";
 import { backoff, claimMs, progressAt, resendMs } from "./task.ts";
 
 const settleRetryMs = 30_000;
@@ -144,6 +153,24 @@ const startRoute = (task: OpenTask, route: number, reason: string, now: number):
   step: { do: "start", at: now, sent: 0 },
 });
 
+/** What is kept of a submission once its task has ended: without its content where the caller asked for that. */
+function keptSubmission({ submission }: OpenTask): Submission {
+  if (submission.store !== false) return submission;
+  const {
+    prompt: _p,
+    url: _u,
+    images: _i,
+    image_with_roles: _r,
+    first_frame_image: _f,
+    last_frame_image: _l,
+    ...parameters
+  } = submission.parameters;
+  const { source, ...rest } = submission;
+  const inputs = submission.inputs.filter(({ key }) => key !== undefined);
+  // The source of a character may be an address too; a task's id is kept.
+  return { ...rest, parameters, inputs, ...(source?.taskId !== undefined && { source }) };
+}
+
 /** Completes the task: charges at most the reserved amount, and less if fewer images were made. */
 export function completed(task: OpenTask, result: Result, assetMs: number, now: number): CompletedTask {
   const { imagePrice, price } = task.submission;
@@ -152,6 +179,7 @@ export function completed(task: OpenTask, result: Result, assetMs: number, now: 
   const finalAt = Math.floor(now / 1000) * 1000;
   return {
     ...task,
+    submission: keptSubmission(task),
     status: "completed",
     progress: 100,
     result,
@@ -175,6 +203,7 @@ export function cancelled(task: OpenTask, rules: { chargesAccepted: boolean; can
 export const failed = (task: OpenTask, error: FailureCode, now: number): FailedTask => ({
   ...task,
   ...releaseEarlier(task, now),
+  submission: keptSubmission(task),
   status: "failed",
   progress: progressAt(task, now),
   error,

@@ -1,6 +1,7 @@
 /** Polls providers about accepted work: the current route's, and that of earlier routes. Without a verdict the poll is repeated until the deadline. */
 
 import { hedging } from "../config.ts";
+import { recordIncident } from "../db/incidents.ts";
 import { alert, log } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
@@ -56,7 +57,8 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     line("fault");
     const fault = error instanceof ProviderError ? error : undefined;
     if (!fault?.retryable) alert("poll", { ...logFields(task), outcome: "fault" }, error);
-    if (fault?.account) markUnhealthy(currentRoute(task));
+    const { provider } = currentRoute(task);
+    if (fault?.account && markUnhealthy(currentRoute(task))) await recordIncident(env.DB, "provider", provider);
     if (record.task !== task) return;
     const now = Date.now();
     await hedgeOrCommit(outcomes.pollFailed(task, fault?.retryAfterMs, now), poller, now);

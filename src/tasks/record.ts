@@ -56,6 +56,8 @@ export interface Submission {
   characters: { id: string; username: string; displayName: string; provider?: string | null; handle?: string | null }[];
   /** The caller's reference. */
   reference?: string;
+  /** The prompt and the addresses of inputs are not kept after the end. */
+  store?: false;
   /** Millionths reserved for the whole task. */
   price: number;
   /** Millionths per image: if fewer are made, fewer are charged. */

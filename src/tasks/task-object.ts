@@ -2,6 +2,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
+import { recordIncident } from "../db/incidents.ts";
 import { newId, toTaskId } from "../ids.ts";
 import { alert } from "../log.ts";
 import * as callbacks from "./callback.ts";
@@ -110,6 +111,7 @@ export class TaskObject extends DurableObject<Env> {
     if (!task) return null;
     if (!isFinal(task)) return "open";
     if (task.step.do === "settle") return "unavailable";
+    this.ctx.storage.kv.delete("receipt"); // it has the caller's own name for the task
     this.#record.commit(outcomes.deleted(task, Date.now()));
     await this.alarm();
     return "removed";
@@ -177,7 +179,9 @@ export class TaskObject extends DurableObject<Env> {
   async reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
     const { task } = this.#record;
     const reported = task && isFinal(task) ? callbacks.callbackReported(task, lease, report, Date.now()) : undefined;
-    if (reported) this.#record.commit(reported);
+    if (!reported) return;
+    this.#record.commit(reported);
+    if (callbacks.keepsFailing(reported)) await recordIncident(this.env.DB, "callback", reported.submission.accountId);
   }
 
   /** Calls the receiver of a final task again, at its owner's request. null if the task does not exist, "open" if it is not final. */
@@ -206,10 +210,17 @@ export class TaskObject extends DurableObject<Env> {
     return kept ?? made;
   }
 
-  /** Tells the account's wallet, which lost its storage, what the task holds or was charged. */
-  async tellWallet(accountId: string): Promise<void> {
+  /**
+   * Tells the account's wallet, which may have lost its storage, what the task holds or was charged, after doing what is overdue. "settled"
+   * if the task has ended, "gone" if there is no record of it.
+   */
+  async tellWallet(accountId: string): Promise<"settled" | "open" | "gone"> {
+    if (this.#record.task && transitions.wakeAt(this.#record.task) < Date.now()) await this.alarm();
     const { task } = this.#record;
-    if (task?.submission.accountId === accountId && task.step.do !== "reserve") await tellWallet(task, this.env);
+    if (task?.submission.accountId !== accountId) return "gone";
+    if (task.step.do === "reserve") return "open";
+    await tellWallet(task, this.env);
+    return isFinal(task) ? "settled" : "open";
   }
 
   /** One alarm runs one due step. It never throws, because a throw would be repeated six times and then dropped. */

@@ -12,7 +12,8 @@ afterAll(() => cloud.stop());
 const mostRuns = 150;
 const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/query");
 /** Wrangler makes the same calls for each Worker: one call stands for all of them, except uploads, which all fail. */
-const kindOf = (call: string) => (/^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console|openai|mcp)/, "gateway"));
+const kindOf = (call: string) =>
+  /^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console|openai|mcp|operations)/, "gateway");
 
 test("a deployment interrupted at each of its calls in turn ends like an uninterrupted one", async () => {
   const failed = new Map<string, number>();
@@ -47,7 +48,7 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   expect(outputs.at(-1)).toContain("gateway is up at https://gateway.acme.workers.dev");
   expect(outputs.filter((output) => /^API_KEY=/m.test(output))).toHaveLength(1);
   expect(failed.size).toBeGreaterThan(30);
-  const uploads = ["gateway-sandbox", "gateway-console", "gateway-openai", "gateway-mcp", "gateway"].map(
+  const uploads = ["gateway-sandbox", "gateway-console", "gateway-openai", "gateway-mcp", "gateway-operations", "gateway"].map(
     (name) => `POST /workers/scripts/${name}/versions`,
   );
   for (const call of ["POST /d1/database", "POST /r2/buckets", "POST /queues", ...uploads, "GET gateway/v1/models"])

@@ -17,7 +17,11 @@ export const referenceField = z.string().check(
 const maxCostField = z.number().check(z.gte(0));
 const maxCost = { max_cost: z.optional(maxCostField) };
 /** What a submission may say beside what is to be made. */
-export const taskOptions = z.object({ reference: z.optional(referenceField), ...maxCost });
+export const taskOptions = z.object({
+  reference: z.optional(referenceField),
+  store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the addresses of inputs are not kept after the end."))),
+  ...maxCost,
+});
 /** The same for a chat. */
 export const chatOptions = z.object(maxCost);
 

@@ -11,6 +11,7 @@ import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";
 import { accounts } from "./accounts.tsx";
 import { adminOnly, adminPage } from "./frame.tsx";
+import { AlertSection, ReconcileForm, reconcile, shownAlerts } from "./operations.tsx";
 import { providers } from "./providers.tsx";
 import { isLate } from "./task-state.ts";
 import { task } from "./task.tsx";
@@ -23,7 +24,11 @@ const most = 200;
 async function glance(c: ConsoleContext) {
   const { say } = c.var;
   const now = Date.now();
-  const [open, upstreams] = await Promise.all([openTasks(c, { since: now - dayMs, limit: most }), c.env.API.upstreams()]);
+  const [open, upstreams, alerts] = await Promise.all([
+    openTasks(c, { since: now - dayMs, limit: most }),
+    c.env.API.upstreams(),
+    shownAlerts(c),
+  ]);
   const count = open.length === most ? say("admin_at_least", { count: most }) : open.length;
   return adminPage(
     c,
@@ -37,6 +42,7 @@ async function glance(c: ConsoleContext) {
           [say("admin_providers_on"), upstreams.providers.filter(({ on }) => on).length],
         ]}
       />
+      <AlertSection c={c} alerts={alerts} />
       <section class="card stack">
         <h2>{say("admin_books")}</h2>
         <p id="books-hint" class="muted">
@@ -47,6 +53,13 @@ async function glance(c: ConsoleContext) {
             {say("admin_check_books")}
           </button>
         </form>
+      </section>
+      <section class="card stack">
+        <h2>{say("admin_reconcile")}</h2>
+        <p id="reconcile-hint" class="muted">
+          {say("admin_reconcile_hint")}
+        </p>
+        <ReconcileForm c={c} />
       </section>
     </>,
   );
@@ -116,6 +129,7 @@ export const admin = new Hono<ConsoleEnvironment>()
   .use(signedIn, adminOnly)
   .get("/", glance)
   .get("/audit", books)
+  .post("/reconcile", reconcile)
   .route("/accounts", accounts)
   .route("/accounts/:id/tasks", task)
   .route("/accounts/:id", account)

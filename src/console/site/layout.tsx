@@ -81,6 +81,7 @@ export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 40
             <span>{say("brand")}</span>
             <a href="/docs">{say("docs")}</a>
             <a href="/docs/reference">{say("docs_reference")}</a>
+            <a href="/status">{say("status_page")}</a>
             <a href="/llms.txt">llms.txt</a>
             <Languages class="row push" language={language} say={say} isAnswer={false} />
           </footer>

@@ -11,6 +11,7 @@ import { docsPage, writtenPage } from "./docs-page.tsx";
 import { landing } from "./landing.tsx";
 import { modelList, modelPage } from "./models.tsx";
 import { referenceIndex, referencePage } from "./reference.tsx";
+import { showStatus } from "./status.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
 /** The language. Pages differ by language, theme and deployment: browsers ask again each time. */
@@ -67,6 +68,7 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/robots.txt", robotsText)
   .get("/llms.txt", llmsText)
   .get("/openapi.json", (c) => describeApi(c.req.raw))
+  .get("/status", publicFrame, showStatus)
   .get("/docs/*", publicFrame)
   .get("/docs", written)
   .get("/docs/models", modelList)
