@@ -17,7 +17,7 @@ const signedText = (key: string, expires: number, digest: string) => new TextEnc
 const base64url = { alphabet: "base64url", omitPadding: true } as const;
 
 /** The URL of an asset until `expiresAt` (milliseconds). Its path, expiry and digest are signed. */
-export async function signedUrl(base: string, secret: string, asset: Asset, expiresAt: number): Promise<string> {
+export async function signedUrl(base: string, secret: string, asset: Pick<Asset, "key" | "digest">, expiresAt: number): Promise<string> {
   const expires = Math.floor(expiresAt / 1000);
   const mac = await crypto.subtle.sign("HMAC", await signingKey(secret), signedText(asset.key, expires, asset.digest));
   return `${base}/${asset.key}?expires=${expires}&digest=${asset.digest}&signature=${new Uint8Array(mac).toBase64(base64url)}`;

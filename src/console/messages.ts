@@ -7,6 +7,7 @@ import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
+import gallery from "./messages/gallery.ts";
 import keys from "./messages/keys.ts";
 import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
@@ -15,6 +16,7 @@ import signIn from "./messages/sign-in.ts";
 import site from "./messages/site.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
+import webhooks from "./messages/webhooks.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
@@ -29,6 +31,8 @@ export const parts = [
   part(models),
   part(playground),
   part(tasks),
+  part(gallery),
+  part(webhooks),
   part(characters),
   part(usage),
   part(keys),

@@ -6,6 +6,8 @@ import sans from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2
 import htmx from "htmx.org/dist/htmx.min.js";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
+import galleryScript from "./client/gallery.js";
+import lightboxScript from "./client/lightbox.js";
 import passkeyScript from "./client/passkeys.js";
 import playgroundScript from "./client/playground.js";
 import art from "./files/art.svg";
@@ -53,6 +55,8 @@ add("console.css", style(pathOf));
 add("htmx.js", htmx);
 add("console.js", ownScript);
 add("countdown.js", countdown);
+add("gallery.js", galleryScript);
+add("lightbox.js", lightboxScript);
 add("playground.js", playgroundScript);
 add("passkeys.js", passkeyScript);
 add("icons.svg", icons);
