@@ -51,7 +51,7 @@ function remixSchema({ task, models }: ActionsProps) {
 
 /** A form that its button in the row opens: it is the target of a link, so that it opens without script. */
 const Panel = ({ name, title, refused, children }: { name: FormName; title: string; refused: Refused | undefined; children: Child }) => (
-  <section id={name} class={refused?.form === name ? "card panel open" : "card panel"} aria-label={title} tabindex={-1}>
+  <section id={name} class={refused?.form === name ? "card fold open" : "card fold"} aria-label={title} tabindex={-1}>
     <h2>{title}</h2>
     {children}
   </section>

@@ -76,7 +76,7 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
               <span id="task-id" hidden>
                 {task.id}
               </span>{" "}
-              <Copy of="task-id" label={`${say("copy")}: ${say("task")}`} />
+              <Copy of="task-id" label={`${say("copy")}: ${say("task")}`} isIcon />
             </>,
           ],
           expiresAt !== undefined && [

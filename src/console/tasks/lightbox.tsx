@@ -8,7 +8,7 @@ import { Icon } from "../parts/icon.tsx";
 import { balanceUnit } from "../settings.ts";
 import { isGone, titleOf } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
-import { thumbnailPath } from "./thumbnails.ts";
+import { Player } from "./result.tsx";
 
 /** `GET /console/tasks/{id}/view`: the content of the dialog; the task's page for browsers that open it as a page. */
 export async function lightbox(c: ConsoleContext, id: string): Promise<Response> {
@@ -25,7 +25,6 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
   const character = characterOf(task);
   const images = character ? [character.profile_picture_url] : imagesOf(task).flatMap(({ url }) => url);
   const shots = video ? 1 : images.length;
-  const poster = video && (await thumbnailPath(c.env, video.thumbnail ?? video.url[0] ?? ""));
   const again = isRepeatable(record.submission);
   return c.html(
     <AroundContext.Provider value={{ language, say, unit: balanceUnit(c.env) }}>
@@ -56,7 +55,7 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
           <Icon name="left" />
         </button>
         {video ? (
-          <video src={video.url[0]} poster={poster} controls playsinline preload="metadata" aria-label={title} data-shot />
+          <Player task={task} />
         ) : (
           images.map((url, at) => (
             <img

@@ -11,8 +11,6 @@ interface Props {
   task: TaskData;
   /** The record's own result, which has the files' types and sizes. */
   result: Task["result"];
-  /** The path of the video's thumbnail. */
-  poster: string | undefined;
 }
 
 const typeNames: Record<string, string> = { "image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "video/mp4": "MP4" };
@@ -59,7 +57,25 @@ const Waiting = ({ task }: { task: TaskData }) => {
   );
 };
 
-export const Result = ({ task, result, poster }: Props) => {
+/** The video with controls. Without a thumbnail of its own it shows its first frame, for which iOS needs a time in the URL. */
+export const Player = ({ task, width, height }: { task: TaskData; width?: number; height?: number }) => {
+  const { url, thumbnail } = videoOf(task) ?? {};
+  return (
+    <video
+      src={thumbnail === undefined ? `${url?.[0]}#t=0.001` : url?.[0]}
+      poster={thumbnail}
+      width={width}
+      height={height}
+      controls
+      playsinline
+      preload={thumbnail === undefined ? "metadata" : "none"}
+      aria-label={titleOf(task, useAround().say)}
+      data-shot
+    />
+  );
+};
+
+export const Result = ({ task, result }: Props) => {
   const { say } = useAround();
   if (isOpen(task)) return <Waiting task={task} />;
   if (!result || !task.result) return null;
@@ -89,23 +105,12 @@ export const Result = ({ task, result, poster }: Props) => {
         </figure>
       );
     }
-    case "video": {
-      const { url, thumbnail } = videoOf(task) ?? {};
+    case "video":
       return (
         <div class="hero">
-          <video
-            src={url?.[0]}
-            poster={poster ?? thumbnail}
-            width={result.width}
-            height={result.height}
-            controls
-            playsinline
-            preload={poster === undefined && thumbnail === undefined ? "metadata" : "none"}
-            aria-label={title}
-          />
+          <Player task={task} width={result.width} height={result.height} />
         </div>
       );
-    }
     case "character":
       return (
         <figure class="hero face">

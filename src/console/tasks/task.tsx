@@ -5,7 +5,7 @@ import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/views.ts";
 import { costOf } from "../ledger.ts";
 import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
-import { promptOf, readTask, type TaskData, videoOf } from "../answers.ts";
+import { promptOf, readTask, type TaskData } from "../answers.ts";
 import { amountOf } from "../amounts.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -21,7 +21,6 @@ import { Details, Receipt, Timeline } from "./facts.tsx";
 import { live } from "./live.ts";
 import { requestOf } from "./request.ts";
 import { Result } from "./result.tsx";
-import { thumbnailPath } from "./thumbnails.ts";
 
 /** A callback that is tried again within this time is waited for on the page. */
 const soonMs = 15_000;
@@ -100,12 +99,10 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   // Read after the answer, so that a task that is final in the answer is final in the record.
   const record = await c.env.API.record(account.id, task.id);
   if (!record) return nothingHere(c);
-  const video = isGone(task) ? undefined : videoOf(task);
-  const [models, cost, keys, poster, callback] = await Promise.all([
+  const [models, cost, keys, callback] = await Promise.all([
     record.result?.kind === "video" ? usableModels(c) : [],
     costOf(c, account.id, task.id),
     listKeys(c.env.DB, account.id),
-    video && thumbnailPath(c.env, video.thumbnail ?? video.url[0] ?? ""),
     isOpen(task) ? undefined : callbackOf(c, task.id),
   ]);
   const path = `/console/tasks/${task.id}`;
@@ -116,7 +113,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
     c,
     title,
     <div class="page" {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
-      <div class="head">
+      <div class="head titled">
         <a class="btn ghost icon sm" href="/console/tasks" aria-label={say("back_to_gallery")}>
           <Icon name="left" />
         </a>
@@ -129,7 +126,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
       <div class="task">
         <div>
           <Failure c={c} task={task} record={record} />
-          <Result task={task} result={record.result} poster={poster} />
+          <Result task={task} result={record.result} />
           <Actions
             task={task}
             submission={record.submission}
@@ -154,9 +151,6 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
               <p class="said">{prompt}</p>
             </section>
           )}
-          {account.admin === 1 && <Attempts record={record} />}
-          {callback && <Callback callback={callback} />}
-          {await exchange(c, task, record)}
         </div>
         <aside>
           <Details
@@ -167,6 +161,11 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           <Timeline task={task} record={record} />
           {cost && <Receipt c={c} record={record} cost={cost} />}
         </aside>
+        <div>
+          {account.admin === 1 && <Attempts record={record} />}
+          {callback && <Callback callback={callback} />}
+          {await exchange(c, task, record)}
+        </div>
       </div>
       <script src={pathOf("countdown.js")} type="module" />
     </div>,

@@ -64,7 +64,7 @@ export async function serveThumbnail(c: Context<{ Bindings: ConsoleEnv }>): Prom
   }
   // A large image is better than none; the next view tries again.
   const whole = type.startsWith("image/") ? await openAsset(c.env.ASSETS, key) : null;
-  return whole ? c.body(whole.body, 200, { "content-type": type }) : c.body(null, 404);
+  return whole ? c.body(whole.body, 200, { "content-type": type, "cache-control": "no-store" }) : c.body(null, 404);
 }
 
 /** Makes the thumbnail of a stored file; undefined if no binding can. */

@@ -27,7 +27,7 @@ interface Shown {
   test?: { isDelivered: boolean; text: string } | undefined;
 }
 
-const EndpointForm = ({ url, problem }: { url: string; problem: string | undefined }) => {
+const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | undefined; isNew: boolean }) => {
   const { say } = useAround();
   return (
     <form method="post" action={path} class="stack narrow">
@@ -42,7 +42,12 @@ const EndpointForm = ({ url, problem }: { url: string; problem: string | undefin
         required
       />
       <p class="row">
-        <button class="btn primary">{say("webhook_add")}</button>
+        <button class="btn primary">{say(isNew ? "webhook_add" : "webhook_save")}</button>
+        {!isNew && (
+          <a class="btn" href={path}>
+            {say("cancel")}
+          </a>
+        )}
       </p>
     </form>
   );
@@ -120,7 +125,7 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
       {typed === undefined && <Problem text={refusal?.text} />}
       {url === null || isChanging ? (
         <section class="card">
-          <EndpointForm url={typed ?? url ?? ""} problem={typed === undefined ? undefined : refusal?.text} />
+          <EndpointForm isNew={url === null} url={typed ?? url ?? ""} problem={typed === undefined ? undefined : refusal?.text} />
           {secretField}
         </section>
       ) : (
