@@ -9,7 +9,7 @@ import { expect, test } from "./support/test.ts";
 const patience = { timeout: 60_000 };
 
 const priceShown = async (page: Page) => (await figures(page))["Price"];
-const result = (page: Page) => page.locator("#task .shots img");
+const result = (page: Page) => page.locator("#task :is(.hero, .shots) img");
 
 test(
   "an image by drag and drop: the price updates while typing, and the task completes without a reload",
@@ -41,7 +41,7 @@ test(
     await result(page).nth(1).waitFor({ timeout: 20_000 });
     for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
     expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-    await fact(page, "images").getByText("an uploaded image").waitFor();
+    await fact(page, "Images").getByText("an uploaded image").waitFor();
     expect(await amountIn(fact(page, "Charged"))).toBe(price);
     await watch.look(page);
     expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });

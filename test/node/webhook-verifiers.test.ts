@@ -15,12 +15,12 @@ function signed(at = new Date()): Record<string, string> {
   return { "webhook-id": "evt_1", "webhook-timestamp": String(Math.floor(at.getTime() / 1000)), "webhook-signature": signature };
 }
 
-const endings: Record<string, (program: string) => [command: string, args: string[]]> = {
-  JavaScript: (program) => [
+const endings = {
+  JavaScript: (program: string): [string, string[]] => [
     process.execPath,
     ["--input-type=module", "-e", `${program}\nconst [headers, body] = JSON.parse(process.argv[1]);\nconsole.log(verify(headers, body));`],
   ],
-  Python: (program) => [
+  Python: (program: string): [string, string[]] => [
     "python3",
     ["-c", `${program}\nimport json, sys\nheaders, body = json.loads(sys.argv[1])\nprint(str(verify(headers, body.encode())).lower())`],
   ],
@@ -28,7 +28,7 @@ const endings: Record<string, (program: string) => [command: string, args: strin
 
 test.each(verifiers)("$title", ({ title, code }) => {
   const accepts = (headers: Record<string, string>, text = body) => {
-    const [command, args] = endings[title]!(code);
+    const [command, args] = endings[title as keyof typeof endings](code);
     const env = { ...process.env, WEBHOOK_SECRET: secret };
     return execFileSync(command, [...args, JSON.stringify([headers, text])], { env, encoding: "utf8" }).trim();
   };
