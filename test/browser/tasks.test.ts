@@ -4,7 +4,7 @@ import { amountIn, balance, fact, figures, millionths } from "./support/amounts.
 import { expect, test } from "./support/test.ts";
 
 // A video takes six seconds, and each page is checked.
-const patience = { timeout: 60_000 };
+const patience = { timeout: 120_000 };
 
 test("a video appears on its page, plays with sound, is remixed, and the remix is cancelled", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();

@@ -3,8 +3,8 @@
 import { openAsset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/views.ts";
-import { type ConsoleContext, nothingHere, page } from "../frame.tsx";
-import { maxZipBytes, zip } from "./zip.ts";
+import { type ConsoleContext, nothingHere } from "../frame.tsx";
+import { zip } from "./zip.ts";
 
 interface File {
   key: string;
@@ -32,7 +32,6 @@ export async function download(c: ConsoleContext, ids: string[]): Promise<Respon
   const files = tasks.flatMap((task) => (task ? filesOf(task) : []));
   const [first] = files;
   if (!first) return nothingHere(c);
-  if (files.reduce((sum, { bytes }) => sum + bytes, 0) > maxZipBytes) return page(c, c.get("say")("too_much_to_download"), null, 413);
   const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;
   if (files.length === 1) {
     const body = await open(first.key);
