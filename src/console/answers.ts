@@ -1,7 +1,7 @@
 /** The gateway's answers, read by the schemas that its API is described with. */
 
 import * as z from "zod/mini";
-import { characterList } from "../api/schema/account.ts";
+import { characterList, usageList } from "../api/schema/account.ts";
 import { taskCallback, webhookTest } from "../api/schema/callbacks.ts";
 import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
 import { modelEntry, modelList } from "../api/schema/models.ts";
@@ -45,6 +45,7 @@ export const readTasks = (answer: Response) => readAnswer(taskList, answer);
 export const readCharacters = (answer: Response) => readAnswer(characterList, answer);
 export const readModels = async (answer: Response) => (await readAnswer(modelList, answer)).data as ModelEntry[];
 export const readCallback = (answer: Response) => readAnswer(taskCallback, answer);
+export const readUsage = (answer: Response) => readAnswer(usageList, answer);
 export const readWebhookTest = (answer: Response) => readAnswer(webhookTest, answer);
 /** The task that an answer to a submission, or to what changes a task, is about. */
 export async function readTaskId(answer: Response): Promise<string> {

@@ -55,7 +55,7 @@ test("chosen tasks are downloaded as one archive, and deleted after a question",
   const [download] = await Promise.all([page.waitForEvent("download"), bar.getByRole("button", { name: "Download" }).click()]);
   const files = unzipSync(await buffer(await download.createReadStream()));
   expect(Object.keys(files).toSorted()).toEqual([`${first}.png`, `${second}-1.png`, `${second}-2.png`].toSorted());
-  for (const bytes of Object.values(files)) expect([...bytes.slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
+  for (const bytes of Object.values(files)) expect(Buffer.from(bytes.slice(1, 4)).toString()).toBe("PNG");
   // The download left the choice as it was.
   await bar.getByText("2 selected").waitFor();
   await bar.getByRole("link", { name: "Select all" }).click();

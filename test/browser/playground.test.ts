@@ -136,7 +136,7 @@ test("by keyboard only: a model, its form, the image's file", patience, async ({
   await page.keyboard.press("Enter");
   await page.waitForURL("**/console/tasks/task_*");
   await result(page).nth(1).waitFor({ timeout: 20_000 });
-  await tabTo(page, ".shots a[download]");
+  await tabTo(page, "#task a[download]");
   const [file] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
   expect(file.suggestedFilename()).toMatch(/^task_[\w-]+-1\.png$/);
   expect(await file.failure()).toBeNull();

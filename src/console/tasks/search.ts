@@ -4,7 +4,7 @@ import { characterOf, promptOf, readTasks, type TaskData } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { type Refusal, refusalOf } from "./answers.ts";
 
-export const tasksOnPage = 24;
+const tasksOnPage = 24;
 /** A search reads this many lists of a hundred tasks at most; the rest is behind a link. */
 const maxLists = 5;
 

@@ -9,7 +9,7 @@ import { cutStill } from "../../media/still.ts";
 import { readAll } from "../../net/bounded-body.ts";
 import { type ConsoleContext, nothingHere } from "../frame.tsx";
 
-export const maxThumbnailBytes = 40_000;
+const maxThumbnailBytes = 40_000;
 /** Tried in this order until the bytes are few enough: noise needs many. */
 const widths = [480, 360, 240, 120];
 const stillAtSeconds = 1;
