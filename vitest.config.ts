@@ -92,7 +92,10 @@ const api = `test/api/!(${wholeState.join("|")}).test.ts`;
 
 /** The gateway with the console's variables beside its own. */
 const withConsole = async () => [
-  await gateway({ AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" }, { serviceBindings: bound }),
+  await gateway(
+    { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
+    { serviceBindings: bound, images: { binding: "IMAGES" } },
+  ),
   servedFiles,
 ];
 const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } };

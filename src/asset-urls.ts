@@ -1,12 +1,12 @@
 /** Signs and verifies the URLs of assets. */
 
 import type { Asset } from "./assets.ts";
-import { isTextSigned, signText } from "./signatures.ts";
+import { isSignedWith, isTextSigned, signText } from "./signatures.ts";
 
 const signedText = (key: string, expires: number, digest: string) => `${key}\n${expires}\n${digest}`;
 
 /** The URL of an asset until `expiresAt` (milliseconds). Its path, expiry and digest are signed. */
-export async function signedUrl(base: string, secret: string, asset: Asset, expiresAt: number): Promise<string> {
+export async function signedUrl(base: string, secret: string, asset: Pick<Asset, "key" | "digest">, expiresAt: number): Promise<string> {
   const expires = Math.floor(expiresAt / 1000);
   const signature = await signText(secret, signedText(asset.key, expires, asset.digest));
   return `${base}/${asset.key}?expires=${expires}&digest=${asset.digest}&signature=${signature}`;
@@ -15,3 +15,7 @@ export async function signedUrl(base: string, secret: string, asset: Asset, expi
 /** True if this gateway signed exactly this key, expiry and digest. */
 export const isSigned = (env: Env, key: string, expires: number, digest: string, signature: string): Promise<boolean> =>
   isTextSigned(env, signedText(key, expires, digest), signature);
+
+/** The same for URLs that were signed with this secret alone. */
+export const isSignedBy = (secret: string, key: string, expires: number, digest: string, signature: string): Promise<boolean> =>
+  isSignedWith([secret], signedText(key, expires, digest), signature);

@@ -18,10 +18,14 @@ export async function signText(secret: string, text: string): Promise<string> {
   return (await hmac(await key, text)).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** True if this gateway signed exactly this text, with its secret or the one before. The comparison takes constant time. */
-export async function isTextSigned(env: Env, text: string, signature: string): Promise<boolean> {
+/** True if this gateway signed exactly this text, with its secret or the one before. */
+export const isTextSigned = (env: Env, text: string, signature: string): Promise<boolean> =>
+  isSignedWith([signingSecret(env), env.ASSET_SIGNING_SECRET_OLD], text, signature);
+
+/** True if exactly this text was signed with one of the secrets. The comparison takes constant time. */
+export async function isSignedWith(secrets: (string | undefined)[], text: string, signature: string): Promise<boolean> {
   const given = encoder.encode(signature);
-  for (const secret of [signingSecret(env), env.ASSET_SIGNING_SECRET_OLD]) {
+  for (const secret of secrets) {
     const expected = secret ? encoder.encode(await signText(secret, text)) : undefined;
     if (expected?.byteLength === given.byteLength && crypto.subtle.timingSafeEqual(expected, given)) return true;
   }

@@ -36,7 +36,7 @@ export const parts: Part[] = [
     declarations: "src/console/env.d.ts",
     isOptional: true,
     madeSecrets: { AUTH_SECRET: "random" },
-    extras: { email: { send_email: [{ name: "MAIL" }] } },
+    extras: { email: { send_email: [{ name: "MAIL" }] }, media: { media: { binding: "MEDIA" } } },
   },
   {
     name: "openai",

@@ -62,12 +62,17 @@ export const consolePages: ConsolePage[] = [
     reach: (page) => createKey(page, "An old key").then(() => follow(page, "/console/keys", 'a[href$="/delete"]')),
   },
   { name: "tasks", as: "demo", reach: at("/console/tasks") },
-  { name: "task-images", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=image&status=completed", "#tasks a") },
-  { name: "task-video", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=video", "#tasks a") },
-  { name: "task-character", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=character", "#tasks a") },
-  { name: "task-failed", as: "demo", reach: (page) => follow(page, "/console/tasks?status=failed", "#tasks a") },
+  { name: "tasks-lightbox", as: "demo", reach: openLightbox },
+  { name: "tasks-chosen", as: "demo", reach: (page) => page.goto("/console/tasks?choose=all") },
+  { name: "tasks-none", as: "demo", reach: at("/console/tasks?q=nothing+like+this") },
+  { name: "task-images", as: "demo", reach: (page) => openTask(page, "kind=image&status=completed") },
+  { name: "task-video", as: "demo", reach: (page) => openTask(page, "kind=video") },
+  { name: "task-character", as: "demo", reach: (page) => openTask(page, "kind=character") },
+  { name: "task-failed", as: "demo", reach: (page) => openTask(page, "status=failed") },
   { name: "characters", as: "demo", reach: at("/console/characters") },
   { name: "character-delete", as: "demo", reach: (page) => follow(page, "/console/characters", 'a[href$="/delete"]') },
+  { name: "webhooks", as: "demo", reach: at("/console/webhooks") },
+  { name: "webhooks-rotate", as: "demo", reach: at("/console/webhooks/rotate") },
   { name: "admin", as: "demo", reach: at("/console/admin") },
   { name: "admin-audit", as: "demo", reach: at("/console/admin/audit") },
   { name: "admin-accounts", as: "demo", reach: at("/console/admin/accounts") },
@@ -159,6 +164,19 @@ async function ownAccount(page: Page): Promise<void> {
 /** Presses the button of the page's main form and waits for the answer. */
 async function submit(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent("load"), page.locator("main form[method=post] button.primary").click()]);
+}
+
+/** Opens the newest of the tasks that the gallery shows with this query. */
+async function openTask(page: Page, query: string): Promise<void> {
+  await page.goto(`/console/tasks?${query}`);
+  await page.goto((await page.locator("#tasks li > a").first().getAttribute("href"))!);
+}
+
+/** Opens the newest image in the gallery's lightbox. */
+async function openLightbox(page: Page): Promise<void> {
+  await page.goto("/console/tasks?kind=image&status=completed");
+  await page.locator("a[data-open]").first().click();
+  await page.locator("#light img").first().waitFor();
 }
 
 /** Opens a page and follows the first matching link on it. */

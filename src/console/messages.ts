@@ -8,6 +8,7 @@ import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
+import gallery from "./messages/gallery.ts";
 import keys from "./messages/keys.ts";
 import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
@@ -17,6 +18,7 @@ import site from "./messages/site.ts";
 import status from "./messages/status.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
+import webhooks from "./messages/webhooks.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
@@ -31,6 +33,8 @@ export const parts = [
   part(models),
   part(playground),
   part(tasks),
+  part(gallery),
+  part(webhooks),
   part(characters),
   part(usage),
   part(keys),

@@ -13,6 +13,7 @@ import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
 import { Spark } from "./overview/spark.tsx";
 import { readTasks, type TaskData } from "./answers.ts";
 import { isOpen } from "./tasks/answers.ts";
+import { previewsOf } from "./tasks/previews.ts";
 
 const sparkDays = 14;
 const recentShown = 8;
@@ -84,7 +85,7 @@ async function overviewPage(c: ConsoleContext) {
         </section>
         <Running tasks={latest.filter(isOpen)} />
       </div>
-      <Recent tasks={completed} />
+      <Recent tasks={completed} previews={await previewsOf(c, completed)} />
       <section class="duo">
         <ModelsUsed uses={uses} />
         <Failures tasks={failed} />

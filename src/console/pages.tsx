@@ -19,7 +19,9 @@ import { signIn } from "./sign-in.tsx";
 import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
+import { serveThumbnail } from "./tasks/thumbnails.ts";
 import { usage } from "./usage/page.tsx";
+import { webhooks } from "./webhooks/page.tsx";
 
 /** The page whose link was followed: path and query on this very host, or undefined. */
 function cameFrom({ url, headers }: Request): string | undefined {
@@ -46,6 +48,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .use(protectiveHeaders)
   .get("/console/static/:name", (c) => staticFile(c.req.param("name"), c.req.header("range")))
+  .get("/console/thumbnails/*", serveThumbnail)
   .route("/", site)
   .use(frame)
   .get("/console/language", (c) => {
@@ -64,6 +67,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/characters", characters)
   .route("/console/models", models)
   .route("/console/usage", usage)
+  .route("/console/webhooks", webhooks)
   .route("/console/keys", keys)
   .route("/console/admin", admin)
   .route("/console", overview);

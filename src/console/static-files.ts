@@ -6,6 +6,8 @@ import sans from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2
 import htmx from "htmx.org/dist/htmx.min.js";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
+import galleryScript from "./client/gallery.js";
+import lightboxScript from "./client/lightbox.js";
 import passkeyScript from "./client/passkeys.js";
 import chatScript from "./client/chat.js";
 import playgroundScript from "./client/playground.js";
@@ -55,6 +57,8 @@ add("console.css", style(pathOf));
 add("htmx.js", htmx);
 add("console.js", ownScript);
 add("countdown.js", countdown);
+add("gallery.js", galleryScript);
+add("lightbox.js", lightboxScript);
 add("playground.js", playgroundScript);
 add("tray.js", trayScript);
 add("chat.js", chatScript);

@@ -7,8 +7,9 @@ import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
-import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
-import { isGone } from "../tasks/answers.ts";
+import { promptOf, type TaskData } from "../answers.ts";
+import type { Preview } from "../tasks/previews.ts";
+import { TileFace } from "../tasks/tile.tsx";
 import { live } from "../tasks/live.ts";
 
 const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
@@ -64,33 +65,10 @@ export const Running = ({ tasks }: { tasks: TaskData[] }) => {
   );
 };
 
-/** The first image, or the video, of a task. A video without a thumbnail shows its first frame. */
-const Preview = ({ task }: { task: TaskData }) => {
-  const video = videoOf(task);
-  const image = video ? video.thumbnail : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
-  const title = useTitle(task);
-  if (image !== undefined) return <img src={image} alt={title} loading="lazy" />;
-  return <video src={`${video?.url[0]}#t=0.1`} preload="metadata" muted playsinline aria-label={title} />;
-};
-
-/** The number of images, or the duration of a video. */
-const Badge = ({ task }: { task: TaskData }) => {
-  const count = imagesOf(task).length;
-  const video = videoOf(task);
-  if (video)
-    return (
-      <span class="badge num">
-        <Icon name="film" />
-        {video.duration} s
-      </span>
-    );
-  return count > 1 ? <span class="badge num">×{count}</span> : null;
-};
-
 /** The latest outputs, while their files exist. */
-export const Recent = ({ tasks }: { tasks: TaskData[] }) => {
+export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<string, Preview> }) => {
   const { say } = useAround();
-  const shown = tasks.filter((task) => task.result !== undefined && !isGone(task));
+  const shown = tasks.filter(({ id }) => previews.has(id));
   return (
     <section>
       <div class="sub">
@@ -106,8 +84,7 @@ export const Recent = ({ tasks }: { tasks: TaskData[] }) => {
           {shown.map((task) => (
             <li>
               <a href={pageOf(task)}>
-                <Preview task={task} />
-                <Badge task={task} />
+                <TileFace task={task} preview={previews.get(task.id)} />
               </a>
             </li>
           ))}

@@ -47,3 +47,10 @@ export const ClockTime = ({ ms }: { ms: number }) => (
     {exactTime(ms)}
   </time>
 );
+
+/** A clock time without its day, for timelines; the pages' script shows it in the user's time zone. */
+export const TimeOfDay = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()} title={exactTime(ms)} data-clock>
+    {new Date(ms).toISOString().slice(11, 19)}
+  </time>
+);

@@ -17,6 +17,8 @@ export interface Arrangement {
   lead?: Child;
   /** `slim` for steps and single forms, `bare` without padding and title. */
   width?: "slim" | "wide" | "bare";
+  /** The title in the bar of phones, if it is shorter than the page's own. */
+  bar?: string;
   /** A message about the last action, shown for some seconds. */
   toast?: string | undefined;
 }
@@ -68,7 +70,7 @@ const Toasts = ({ toast }: { toast: string | undefined }) => (
 );
 
 const Shell = ({ member, ...page }: Page & { member: Member }) => {
-  const { title, say, path, theme, isAnswer, actions, lead, width, toast, children } = page;
+  const { title, say, path, theme, isAnswer, actions, lead, width, bar, toast, children } = page;
   return (
     <body class="app">
       <a class="skip" href="#main">
@@ -81,7 +83,7 @@ const Shell = ({ member, ...page }: Page & { member: Member }) => {
             <Icon name="menu" />
           </button>
           <b class="clip" aria-hidden="true">
-            {title}
+            {bar ?? title}
           </b>
           <a class="btn ghost sm num" href="/console/usage">
             <span class="vh">{say("balance")}</span>

@@ -1,12 +1,23 @@
 /** Tasks in the gateway API's answers, and its refusals. */
 
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { type ModelEntry, readError, readModels, type TaskData } from "../answers.ts";
+import { characterOf, type ModelEntry, promptOf, readError, readModels, type TaskData } from "../answers.ts";
+import type { Say } from "../messages.ts";
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
 /** True if its files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
+
+const longestTitle = /^[^]{0,120}/u;
+
+/** The title of a task in one line: its prompt, else its character, else its kind. */
+export function titleOf(task: TaskData, say: Say): string {
+  const character = characterOf(task);
+  const text = promptOf(task) || (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
+  const [title = text] = longestTitle.exec(text) ?? [];
+  return title.length < text.length ? `${title}…` : title;
+}
 
 /** The available models. */
 export async function usableModels(c: ConsoleContext): Promise<ModelEntry[]> {

@@ -7,6 +7,7 @@ import { balanceOf, entriesOf, spentOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
+import { downloadFocus, Grouped, groupOf, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -29,7 +30,13 @@ async function usagePage(c: ConsoleContext) {
   const days = daysOf(c);
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
-  const [balance, spent, read] = await Promise.all([balanceOf(c, account.id), spentOf(c, account.id, since), entriesOf(c, account.id)]);
+  const group = groupOf(c.req.query("by"));
+  const [balance, spent, read, grouped] = await Promise.all([
+    balanceOf(c, account.id),
+    spentOf(c, account.id, since),
+    entriesOf(c, account.id),
+    readGrouped(c, group, since),
+  ]);
   const entries = await read({ since, after, limit: rowsOnPage + 1 });
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
@@ -50,6 +57,9 @@ async function usagePage(c: ConsoleContext) {
       </section>
       <section>
         <ByDay spent={spent} since={since} days={days} />
+      </section>
+      <section>
+        <Grouped group={group} rows={grouped} days={days} />
       </section>
       <section>
         <div class="sub">
@@ -95,6 +105,12 @@ const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; has
           CSV
         </a>
       )}
+      {hasEntries && (
+        <a class="btn" href={`/console/usage/focus.csv?days=${days}`} aria-label={say("usage_focus", { days })}>
+          <Icon name="down" />
+          FOCUS
+        </a>
+      )}
     </>
   );
 };
@@ -110,4 +126,8 @@ async function download(c: ConsoleContext) {
   });
 }
 
-export const usage = new Hono<ConsoleEnvironment>().use(signedIn).get("/", usagePage).get("/charges.csv", download);
+export const usage = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", usagePage)
+  .get("/charges.csv", download)
+  .get("/focus.csv", (c) => downloadFocus(c, startOfDays(daysOf(c), Date.now())));

@@ -1,0 +1,113 @@
+/** A task as a tile: its thumbnail, or how it stands. */
+
+import { imagesOf, type TaskData, videoOf } from "../answers.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { shownStatus, statusWord } from "../parts/status.tsx";
+import { isGone, isOpen, titleOf } from "./answers.ts";
+import type { Preview } from "./previews.ts";
+
+/** True for results that are much wider than high: they take two columns. */
+function isWide(task: TaskData): boolean {
+  const { size } = task.metadata;
+  const [width = 1, height = 1] = typeof size === "string" ? size.split(":").map(Number) : [];
+  return width / height >= 1.4;
+}
+
+/** The number of images, or the duration of a video. */
+const Badge = ({ task }: { task: TaskData }) => {
+  const count = imagesOf(task).length;
+  const video = videoOf(task);
+  if (video)
+    return (
+      <span class="badge num">
+        <Icon name="film" />
+        {video.duration} s
+      </span>
+    );
+  return count > 1 ? <span class="badge num">×{count}</span> : null;
+};
+
+/** A task without files to show: it runs, has failed, or its files have expired. */
+const Void = ({ task, title }: { task: TaskData; title: string }) => {
+  const { say } = useAround();
+  const status = shownStatus(task);
+  const icon = { queued: "clock", in_progress: "spin", completed: "clock", failed: "bad", cancelled: "ban" }[status];
+  const reason = status === "failed" ? task.error?.message : isGone(task) ? say("files_gone") : statusWord(say, status);
+  return (
+    <span class={status === "failed" ? "void bad" : "void"}>
+      <Icon name={icon} />
+      <b>{title}</b>
+      {isOpen(task) ? (
+        <>
+          <progress max={100} value={task.progress} aria-label={`${say("task_progress")}: ${title}`} />
+          <span class="meta num">
+            {task.progress} % · {say("seconds_left", { seconds: task.estimated_time ?? 1 })}
+          </span>
+        </>
+      ) : (
+        <span class="meta">{reason}</span>
+      )}
+    </span>
+  );
+};
+
+/** What a tile shows, without its link. */
+export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview | undefined }) => {
+  const { say } = useAround();
+  const title = titleOf(task, say);
+  if (!preview) return <Void task={task} title={title} />;
+  return (
+    <>
+      {preview.image === undefined ? (
+        <span class="void" data-capture={`/console/tasks/${task.id}/thumbnail`} data-title={title}>
+          <Icon name="film" />
+          <b>{title}</b>
+        </span>
+      ) : (
+        <img src={preview.image} alt={title} loading="lazy" />
+      )}
+      <Badge task={task} />
+    </>
+  );
+};
+
+interface TileProps {
+  task: TaskData;
+  preview: Preview | undefined;
+  isChosen: boolean;
+}
+
+/** A tile of the gallery: opens the task, can be chosen, and has its two most frequent actions. */
+export const Tile = ({ task, preview, isChosen }: TileProps) => {
+  const { say } = useAround();
+  const title = titleOf(task, say);
+  const path = `/console/tasks/${task.id}`;
+  return (
+    <li id={task.id} class={preview && isWide(task) ? "two" : undefined}>
+      <a href={path} data-open={preview && `${path}/view`} data-video={preview?.video} data-title={title}>
+        <TileFace task={task} preview={preview} />
+        {preview && (
+          <p class="clip" aria-hidden="true">
+            {title}
+          </p>
+        )}
+      </a>
+      {!isOpen(task) && (
+        <label class="acts sel">
+          <input type="checkbox" name="task" value={task.id} checked={isChosen} aria-label={say("choose_task", { title })} />
+        </label>
+      )}
+      {preview && (
+        <div class="acts">
+          <a class="btn icon sm" href={`${path}/download`} download aria-label={say("download_task", { title })}>
+            <Icon name="down" />
+          </a>
+          <a class="btn icon sm" href={`/console/playground?from=${task.id}`} aria-label={say("change_task", { title })}>
+            <Icon name="again" />
+          </a>
+        </div>
+      )}
+    </li>
+  );
+};
