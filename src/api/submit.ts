@@ -7,7 +7,7 @@ import { toParameters, parseBody } from "../catalog/parse.ts";
 import { imagePrice, effectivePrice, shownPrice, taskPrice } from "../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../catalog/roles.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { allowsPrivateNetwork, balanceUnit, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
+import { allowsPrivateNetwork, balanceUnit, isLocal, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
 import { ApiError, budgetExceeded } from "../errors.ts";
 import { toObjectId, sha256Hex, toTaskId } from "../ids.ts";
 import { retry } from "../retry.ts";
@@ -219,7 +219,7 @@ function imagesField(
  * route can honour (`images` is the name of the caller's field), and if the first route would refuse the prompt because of its content.
  */
 function usableRoutes(env: Env, model: Model, request: (route: Route) => GenerationRequest, images: string): Route[] {
-  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider));
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider), isLocal(env));
   const unsupported = routes.map((route) => providerNamed(env, route.provider).unsupportedField?.(request(route)));
   const usable = routes.filter((_, at) => unsupported[at] === undefined);
   const [first] = usable;
