@@ -1,17 +1,19 @@
 /** Bodies with inline images: read as a stream, with the images stored in R2 on the way, a few such requests at a time. */
 
-import { inputPrefix, removeUnder, storeBytes } from "../assets.ts";
+import { type Asset, inputPrefix, removeUnder, storeBytes, storeFile } from "../assets.ts";
 import { ApiError } from "../errors.ts";
 import { maxDepth } from "../media/json-depth.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { readHead } from "../media/json-text.ts";
 import { NetError } from "../net/net-error.ts";
 import { callersPace, pace, type PacedRead } from "../net/pace.ts";
+import { largeReads } from "../media/large-reads.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
 import { asObject, largeBody, parseObject, readObject, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
+import { isOpenAi } from "./openai.ts";
 
 const MiB = 1024 * 1024;
 /** Five images of 10 MiB in Base64, and room for the other fields (contract, section 1). */
@@ -33,6 +35,8 @@ export interface LargeBody {
   hasInputs: boolean;
   /** True once an object was asked to create the task, which may then need the images. */
   isOffered: boolean;
+  /** The video that came in place of a JSON body, stored under the task's inputs. */
+  upload?: Asset;
 }
 
 /** The bucket key of an extracted image. */
@@ -45,6 +49,8 @@ export const extractedKey = (taskId: string, index: number) => `${inputPrefix(ta
  * the account is already waiting.
  */
 export async function readLargeBody(c: AppContext, taskId: string, { keepsImages }: { keepsImages: boolean }): Promise<LargeBody> {
+  const fields = isOpenAi(c.req.raw) && c.req.header("x-submission");
+  if (fields) return readUpload(c, taskId, fields);
   const length = c.req.header("content-length");
   if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readObject(c, smallEnough));
   requireJson(c);
@@ -70,6 +76,17 @@ export const withoutImages = (sent: Record<string, unknown>): LargeBody => ({
   hasInputs: false,
   isOffered: false,
 });
+
+/**
+ * Stores the body, a video from the OpenAI Worker. The header has the submission's JSON, with the body's size as `bytes`; the video's digest
+ * is the submission's `url`, so that another video is another submission.
+ */
+async function readUpload(c: AppContext, taskId: string, fields: string): Promise<LargeBody> {
+  const { bytes: length, ...sent } = JSON.parse(decodeURIComponent(fields)) as { bytes: number };
+  const file = { type: "video/mp4", length, maxBytes: length };
+  const upload = await storeFile(c.env.ASSETS, `${inputPrefix(taskId)}video`, largeReads(c.req.raw.body!), file);
+  return { ...withoutImages({ ...sent, url: `sha256:${upload.digest}` }), hasInputs: true, upload };
+}
 
 async function read(
   c: AppContext,

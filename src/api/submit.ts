@@ -132,7 +132,7 @@ async function check(
   const isCharacter = kind === "character";
   const { references: given, violations: badImages } =
     isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, parsed.model?.id ?? "", urlRules);
-  const video = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const video = isCharacter && !read.upload ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const { characters, violations: badMentions } =
     endpoint === "image" || isCharacter ? { characters: [], violations: [] } : await mentionedCharacters(env, accountId, body["prompt"]);
   const told = new Set(parsed.violations.map(({ param }) => param));
@@ -154,8 +154,9 @@ async function check(
   const size = kind === "video" && body["size"] === undefined ? resolveSize(resolved.size, references) : resolved.size;
   const parameters = { ...resolved, ...(size !== undefined && { size }) };
   const sourceId = videoId ?? parameters.from_task;
-  const source =
-    sourceId === undefined
+  const source = read.upload
+    ? { asset: read.upload }
+    : sourceId === undefined
       ? video.url !== undefined && { url: video.url }
       : await sourceFromTask(c, sourceId, videoId ? "video_id" : "from_task");
   const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };

@@ -62,7 +62,7 @@ interface FormRules {
   /** Whether a field of this name is a picture of the submission. */
   isPicture: (name: string) => boolean;
   /** The submission's other fields, from those of the form; what it throws is the answer. */
-  toBody: (fields: Fields, pictures: number) => object;
+  toBody: (fields: Fields, pictures: number) => object | Promise<object>;
 }
 
 /**
@@ -70,28 +70,72 @@ interface FormRules {
  * the gateway has against it.
  */
 export async function sendForm(c: AppContext, rules: FormRules): Promise<Response> {
+  const send = () => askWhile(c, rules, (write) => writeForm(c, rules, write));
+  return turns.take(send, () => refuseLike(c, 503, "unavailable"));
+}
+
+type Write = (bytes: Uint8Array) => Promise<void>;
+
+/** Asks the gateway with the body that `write` writes meanwhile. Throws what either has against it. */
+async function askWhile(
+  c: AppContext,
+  { path, headers }: Pick<FormRules, "path" | "headers">,
+  write: (write: Write) => Promise<void>,
+): Promise<Response> {
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
+  const written = write((bytes) => writer.write(bytes)).then(
+    () => writer.close(),
+    async (error: unknown) => {
+      await writer.abort(error);
+      throw error;
+    },
+  );
+  const sent = ask(c, path, { body: readable, headers });
+  // The gateway may refuse without reading: nothing waits for it to take the rest.
+  sent.catch(() => writer.abort().catch(() => undefined));
+  const [body, answer] = await Promise.allSettled([written, sent]);
+  if (body.status === "rejected" && body.reason instanceof OpenAiError) throw body.reason;
+  if (answer.status === "rejected") throw answer.reason;
+  return answer.value;
+}
+
+/** How a form with one file becomes a request with the file as its body. */
+interface FileRules {
+  path: string;
+  /** The name of the file's field. */
+  file: string;
+  /** The request's headers, from the form's fields and the file in pieces; what it throws is the answer. */
+  toHeaders: (fields: Fields, file: Uint8Array[]) => Promise<Record<string, string>>;
+}
+
+/** Sends the one file of a form on, after the form was read. Throws what the form or the gateway has against it. */
+export async function sendFile(c: AppContext, { path, file: fileField, toHeaders }: FileRules): Promise<Response> {
   const send = async () => {
-    const written = writeForm(c, rules, (bytes) => writer.write(bytes)).then(
-      () => writer.close(),
-      async (error: unknown) => {
-        await writer.abort(error);
-        throw error;
-      },
-    );
-    const sent = ask(c, rules.path, { body: readable, headers: rules.headers });
-    // The gateway may refuse without reading: nothing waits for it to take the rest.
-    sent.catch(() => writer.abort().catch(() => undefined));
-    const [form, answer] = await Promise.allSettled([written, sent]);
-    if (form.status === "rejected" && form.reason instanceof OpenAiError) throw form.reason;
-    if (answer.status === "rejected") throw answer.reason;
-    return answer.value;
+    const fields: Fields = {};
+    let file: Uint8Array[] | undefined;
+    for await (const part of parts(c, maxBodyBytes)) {
+      if (!part.isFile) addField(fields, part);
+      else if (part.name !== fileField) throw refuseField(c, part.name ?? "", "not_supported");
+      else if (file) throw refuseField(c, fileField, "too_big_list", { maximum: 1 });
+      else file = part.content;
+    }
+    if (!file) throw refuseField(c, fileField, "required");
+    const pieces = file;
+    return askWhile(c, { path, headers: await toHeaders(fields, pieces) }, async (write) => {
+      for (const piece of pieces) await write(piece);
+    });
   };
   return turns.take(send, () => refuseLike(c, 503, "unavailable"));
 }
 
-async function writeForm(c: AppContext, { isPicture, toBody }: FormRules, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+/** Adds a field of a form; the ids of characters are a list, however a client writes lists. */
+function addField(fields: Fields, { name = "", text }: MultipartPart): void {
+  if (!/^characters\[\d*\]\[id\]$/.test(name)) fields[name.replace(/\[\]$/, "")] = text;
+  else fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
+}
+
+async function writeForm(c: AppContext, { isPicture, toBody }: FormRules, write: Write): Promise<void> {
   const encoder = new TextEncoder();
   const fields: Fields = {};
   let pictures = 0;
@@ -99,29 +143,29 @@ async function writeForm(c: AppContext, { isPicture, toBody }: FormRules, write:
   for await (const part of parts(c)) {
     const name = (part.name ?? "").replace(/\[\]$/, "");
     if (!part.isFile) {
-      fields[name] = part.text;
+      addField(fields, part);
       continue;
     }
     if (!isPicture(name)) throw refuseField(c, name, "not_supported");
     const type = detectImageType(head(part.content));
-    if (!type) throw refuseField(c, name, "unsupported_format");
+    if (!type) throw refuseField(c, name, "bad_image_format");
     await write(encoder.encode(`${pictures++ > 0 ? "," : ""}"data:${type};base64,`));
     const text = new Base64();
     for (const bytes of part.content) await write(encoder.encode(text.push(bytes)));
     await write(encoder.encode(`${text.end()}"`));
   }
-  const rest = JSON.stringify(toBody(fields, pictures)).slice(1);
+  const rest = JSON.stringify(await toBody(fields, pictures)).slice(1);
   await write(encoder.encode(`]${rest === "}" ? "" : ","}${rest}`));
 }
 
 /** The parts of the form, each whole. Throws 400 and 413. */
-async function* parts(c: AppContext): AsyncGenerator<MultipartPart> {
+async function* parts(c: AppContext, maxFileSize = maxImageBytes): AsyncGenerator<MultipartPart> {
   const boundary = /boundary="?([^";]+)"?/i.exec(c.req.header("content-type") ?? "")?.[1];
   const { body } = c.req.raw;
   if (boundary === undefined || !body) throw refuse(c, 400, "bad_form");
   if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuse(c, 413, "form_too_large");
   try {
-    yield* parseMultipartStream(body, { boundary, maxFileSize: maxImageBytes, maxTotalSize: maxBodyBytes, maxParts: 64 });
+    yield* parseMultipartStream(body, { boundary, maxFileSize, maxTotalSize: maxBodyBytes, maxParts: 64 });
   } catch (error) {
     if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw refuse(c, 413, "form_too_large");
     if (error instanceof MultipartParseError) throw refuse(c, 400, "bad_form");

@@ -1,6 +1,7 @@
-/** `videos`: create, retrieve, list, delete, download, remix. */
+/** `videos`: create, retrieve, list, delete, download, remix. Their characters are in `characters.ts`. */
 
 import { type NamedModel, resolveModel } from "./aliases.ts";
+import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { ask, openFile, readTask, type TaskData } from "./ask.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
 import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
@@ -8,9 +9,7 @@ import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
-const submissions = "/v1/videos/generations";
 /** OpenAI's own, where none are named. */
-const defaultModel = "sora-2";
 const defaultSeconds = 4;
 /** The clients' pollers ask again after so long. */
 const pollAfterMs = "2000";
@@ -69,7 +68,7 @@ export async function createVideo(c: AppContext): Promise<Response> {
 
 async function sendVideo(c: AppContext): Promise<Response> {
   const { input_reference: picture, ...fields } = await readFields(c);
-  const submission = toSubmission(c, fields);
+  const submission = toSubmission(c, await withCharacters(c, fields));
   const url: unknown = typeof picture === "object" && picture !== null && "image_url" in picture ? picture.image_url : picture;
   if (picture !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
   const body = url === undefined ? submission.body : withPicture(submission, url as string);
@@ -82,9 +81,9 @@ function sendVideoForm(c: AppContext): Promise<Response> {
       path: submissions,
       headers,
       isPicture: (name) => name === "input_reference",
-      toBody(fields, pictures) {
+      async toBody(fields, pictures) {
         const url = fields["input_reference[image_url]"];
-        const submission = toSubmission(c, fields);
+        const submission = toSubmission(c, await withCharacters(c, fields));
         if (pictures > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
         if (pictures > 0 && !takesImages(submission.model)) throw refuseField(c, "input_reference", "not_supported");
         return typeof url === "string" ? withPicture(submission, url) : submission.body;

@@ -35,6 +35,7 @@ export function toRequest(
     model: route.model,
     prompt: p.prompt ?? "",
     n: p.n ?? 1,
+    name: p.name,
     ...(p.size !== undefined && { size: p.size }),
     ...(kind === "image" && p.size !== undefined && { pixels: imagePixels[p.size]! }),
     ...(p.duration !== undefined && { duration: p.duration }),
