@@ -5,7 +5,7 @@ import { readVideoFacts } from "../media/mp4.ts";
 import { resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
 import { OpenAiError, refuse, refuseField, refuseLike } from "./errors.ts";
-import { type Fields, formIdentity, isForm, sendFile } from "./form.ts";
+import { type Fields, formIdentity, isForm, maxBodyBytes, sendForm } from "./form.ts";
 import { once, WorkFailed } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { awaitTask } from "./task.ts";
@@ -22,12 +22,18 @@ const toCharacter = (id: string, name: string, createdAt: number) => ({ id, crea
 export async function createCharacter(c: AppContext): Promise<Response> {
   if (!isForm(c)) throw refuseLike(c, 415, "unsupported_media_type");
   const task = await once(c, formIdentity(c), async (headers) => {
-    const toHeaders = async (fields: Fields, file: Uint8Array[]) => ({
-      ...headers,
-      "content-type": "video/mp4",
-      "x-submission": encodeURIComponent(JSON.stringify(await toSubmission(c, fields, file))),
+    const sent = await sendForm(c, {
+      path: submissions,
+      isFile: (name) => name === "video",
+      maxFileBytes: maxBodyBytes,
+      async toRequest({ fields, files }) {
+        const [file] = files;
+        if (!file) throw refuseField(c, "video", "required");
+        if (files.length > 1) throw refuseField(c, "video", "too_big_list", { maximum: 1 });
+        const submission = encodeURIComponent(JSON.stringify(await toSubmission(c, fields, file.content)));
+        return { headers: { ...headers, "content-type": "video/mp4", "x-submission": submission }, body: file.content };
+      },
     });
-    const sent = await sendFile(c, { path: submissions, file: "video", toHeaders });
     return awaitTask(c, (await sent.json<{ id: string }>()).id).catch(blameVideo);
   });
   const { id, display_name } = task.result!.data!.characters[0]!;

@@ -4,7 +4,7 @@ import { imagePixels } from "../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
 import { refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
+import { type Fields, formIdentity, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { answerImages } from "./image-answer.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
@@ -107,14 +107,13 @@ async function editForm(c: AppContext): Promise<Response> {
   const made = await once(c, formIdentity(c), async (headers) => {
     const sent = await sendForm(c, {
       path: submissions,
-      headers,
-      isPicture: (name) => name === "image",
-      toBody(fields, pictures) {
-        if (pictures === 0) throw refuseField(c, "image", "required");
+      isFile: (name) => name === "image",
+      async toRequest({ fields, files }) {
+        if (files.length === 0) throw refuseField(c, "image", "required");
         const asked = toSubmission(c, withNumbers(fields));
         format = asked.format;
         tellDropped(c, Object.keys(fields).filter(isTaken));
-        return asked.body;
+        return { headers, body: toImagesBody(c, files, asked.body) };
       },
     }).catch(rename);
     return awaitImages(c, sent);

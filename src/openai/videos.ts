@@ -4,7 +4,7 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { ask, openFile, readTask, type TaskData } from "./ask.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
+import { type Fields, formIdentity, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { sizes, toVideo } from "./video-view.ts";
@@ -79,14 +79,14 @@ function sendVideoForm(c: AppContext): Promise<Response> {
   return once(c, formIdentity(c), (headers) =>
     sendForm(c, {
       path: submissions,
-      headers,
-      isPicture: (name) => name === "input_reference",
-      async toBody(fields, pictures) {
+      isFile: (name) => name === "input_reference",
+      async toRequest({ fields, files }) {
         const url = fields["input_reference[image_url]"];
         const submission = toSubmission(c, await withCharacters(c, fields));
-        if (pictures > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
-        if (pictures > 0 && !takesImages(submission.model)) throw refuseField(c, "input_reference", "not_supported");
-        return typeof url === "string" ? withPicture(submission, url) : submission.body;
+        if (files.length > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
+        if (files.length > 0 && !takesImages(submission.model)) throw refuseField(c, "input_reference", "not_supported");
+        const body = typeof url === "string" ? withPicture(submission, url) : submission.body;
+        return { headers, body: toImagesBody(c, files, body) };
       },
     }),
   ).catch(rename);

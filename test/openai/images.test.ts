@@ -166,6 +166,11 @@ test("a form that is too large, broken, without a picture, or with something els
   expect(await send({ "image[]": [picture(9 * 1024 * 1024), picture(9 * 1024 * 1024)] })).toEqual([413, null]);
   expect(await send({ image: picture(1000) }, (body) => body.slice(0, -20))).toEqual([400, null]);
   expect(await send({ image: new Blob(["not a picture at all"]) })).toEqual([400, "image"]);
+  const sentence = await call(`${v1}/images/edits`, {
+    key: account.key,
+    ...(await form({ prompt: "x", image: new Blob(["no picture"]) })),
+  });
+  expect(sentence.body.error.message).toBe("image: must be a PNG, JPEG or WebP image");
   expect(await send({ image: picture(1000), mask: picture(1000) })).toEqual([400, "mask"]);
   expect(await send({})).toEqual([400, "image"]);
   expect(await send({ image: picture(1000), size: "1x1" })).toEqual([400, "size"]);
