@@ -30,6 +30,9 @@ const turns = new Semaphore({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
 const lengthOf = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
 
+/** Whether a body may be so large that few of them fit into memory. */
+export const isLarge = (c: AppContext) => lengthOf(c) > smallEnough;
+
 /** Whether the request is a form, not JSON. */
 export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";
 
@@ -38,23 +41,31 @@ export const formIdentity = (c: AppContext) => c.req.header("content-length");
 
 /** The JSON body as an object; a null field counts as absent. Throws 400, 413 and 415. */
 export async function readFields(c: AppContext): Promise<Fields> {
-  if (mediaType(c) !== "application/json") throw refuseLike(c, 415, "unsupported_media_type");
-  if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuseLike(c, 413, "body_too_large");
+  requireJson(c);
   const { body } = c.req.raw;
   const read = async () => (body ? await readAll(paced(body), maxBodyBytes) : new Uint8Array());
-  const bytes = await (lengthOf(c) <= smallEnough ? read() : turns.take(read, () => refuseLike(c, 503, "unavailable"))).catch(
-    (error: unknown) => {
-      if (error instanceof OpenAiError) throw error;
-      const isSlow = error instanceof NetError && error.reason === "timeout";
-      throw isSlow ? refuseLike(c, 400, "body_too_slow") : refuseLike(c, 413, "body_too_large");
-    },
-  );
+  const bytes = await (isLarge(c) ? inTurn(c, read) : read()).catch((error: unknown) => {
+    if (error instanceof OpenAiError) throw error;
+    const isSlow = error instanceof NetError && error.reason === "timeout";
+    throw isSlow ? refuseLike(c, 400, "body_too_slow") : refuseLike(c, 413, "body_too_large");
+  });
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
     throw refuseLike(c, 400, "invalid_json");
   }
+  return toObject(c, value);
+}
+
+/** Throws 413 and 415 for a body that is not to be read. */
+export function requireJson(c: AppContext): void {
+  if (mediaType(c) !== "application/json") throw refuseLike(c, 415, "unsupported_media_type");
+  if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuseLike(c, 413, "body_too_large");
+}
+
+/** A body's fields; a null field counts as absent. Throws 400. */
+export function toObject(c: AppContext, value: unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuseLike(c, 400, "invalid_json");
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
 }
@@ -80,24 +91,36 @@ interface FormRules {
  * Reads a form, then sends on what the rules make of it. The gateway is asked when all is there: it holds whoever sends to a pace, which a
  * caller's line need not keep for a file that is sent on in one piece. Throws what the form or the gateway has against it.
  */
-export async function sendForm(c: AppContext, { path, toRequest, ...rules }: FormRules): Promise<Response> {
-  const send = async () => {
+export function sendForm(c: AppContext, { path, toRequest, ...rules }: FormRules): Promise<Response> {
+  return inTurn(c, async () => {
     const { headers, body } = await toRequest(await readForm(c, rules));
-    const { readable, writable } = new IdentityTransformStream();
-    const writer = writable.getWriter();
-    const write = async () => {
-      for (const bytes of body) await writer.write(bytes);
-      await writer.close();
-    };
-    const sent = ask(c, path, { body: readable, headers });
-    // The gateway may refuse without reading: nothing waits for it to take the rest.
-    sent.catch(() => writer.abort().catch(() => undefined));
-    const [written, answer] = await Promise.allSettled([write(), sent]);
-    if (answer.status === "rejected") throw answer.reason;
-    if (written.status === "rejected") throw written.reason;
-    return answer.value;
+    return sendPieces(c, path, headers, body);
+  });
+}
+
+/** Work with a large body, a few at a time. Throws 503 when others take too long. */
+export const inTurn = <T>(c: AppContext, work: () => Promise<T>): Promise<T> => turns.take(work, () => refuseLike(c, 503, "unavailable"));
+
+/** Asks the gateway with a body that is made piece by piece. Throws what the gateway has against it. */
+export async function sendPieces(
+  c: AppContext,
+  path: string,
+  headers: Record<string, string>,
+  body: Iterable<Uint8Array>,
+): Promise<Response> {
+  const { readable, writable } = new IdentityTransformStream();
+  const writer = writable.getWriter();
+  const write = async () => {
+    for (const bytes of body) await writer.write(bytes);
+    await writer.close();
   };
-  return turns.take(send, () => refuseLike(c, 503, "unavailable"));
+  const sent = ask(c, path, { body: readable, headers });
+  // The gateway may refuse without reading: nothing waits for it to take the rest.
+  sent.catch(() => writer.abort().catch(() => undefined));
+  const [written, answer] = await Promise.allSettled([write(), sent]);
+  if (answer.status === "rejected") throw answer.reason;
+  if (written.status === "rejected") throw written.reason;
+  return answer.value;
 }
 
 /** Pictures of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */

@@ -4,7 +4,8 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { ask, openFile, readTask, type TaskData } from "./ask.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
+import { type Fields, formIdentity, isForm, isLarge, readFields, sendForm, toImagesBody } from "./form.ts";
+import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { sizes, toVideo } from "./video-view.ts";
@@ -67,12 +68,21 @@ export async function createVideo(c: AppContext): Promise<Response> {
 }
 
 async function sendVideo(c: AppContext): Promise<Response> {
-  const { input_reference: picture, ...fields } = await readFields(c);
+  if (isLarge(c))
+    return once(c, formIdentity(c), (headers) => {
+      const isPictureAt = ([field]: readonly (string | number)[]) => field === "input_reference";
+      return sendLargeJson(c, { path: submissions, headers, field: "input_reference", isPictureAt, toBody: (fields) => toBody(c, fields) });
+    }).catch(rename);
+  const body = await toBody(c, await readFields(c));
+  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(rename);
+}
+
+/** The submission of a JSON body. Throws 400. */
+async function toBody(c: AppContext, { input_reference: picture, ...fields }: Fields): Promise<Fields> {
   const submission = toSubmission(c, await withCharacters(c, fields));
   const url: unknown = typeof picture === "object" && picture !== null && "image_url" in picture ? picture.image_url : picture;
   if (picture !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
-  const body = url === undefined ? submission.body : withPicture(submission, url as string);
-  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(rename);
+  return url === undefined ? submission.body : withPicture(submission, url as string);
 }
 
 function sendVideoForm(c: AppContext): Promise<Response> {
