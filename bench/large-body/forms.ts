@@ -97,8 +97,8 @@ async function measure({ path, headers, body }: (typeof bodies)[number], count: 
   const title = `${path}, ${headers === isForm ? "form" : "JSON"} of ${(body.length / MiB).toFixed(1)} MiB, ${count} at once`;
   const url = `${server.url}/openai/v1/${path}`;
   const work = () => Promise.all(Array.from({ length: count }, () => send(url, body, { headers: { ...key, ...headers } })));
-  const { result, mostMiB: behind } = await heapDuring(server.openaiInspectorUrl, () => heapDuring(server.inspectorUrl, work));
-  const { result: answers, mostMiB: front } = result;
+  const { result, maxMiB: behind } = await heapDuring(server.openaiInspectorUrl, () => heapDuring(server.inspectorUrl, work));
+  const { result: answers, maxMiB: front } = result;
   const statuses = answers.map((answer) => answer?.status ?? 0);
   console.log(`${title}: OpenAI Worker ${behind} MiB at most, gateway ${front} MiB; ${statuses.join(", ")}`);
   must(Math.max(behind, front) < heapMB, `${title}: an isolate held ${Math.max(behind, front)} MiB, not below ${heapMB}`);

@@ -31,10 +31,8 @@ export interface LargeBody {
   body: Record<string, unknown>;
   /** By the placeholder that replaces each image in the body. */
   images: Map<string, ExtractedImage>;
-  /** True if anything is stored. */
+  /** True if images were stored. */
   hasInputs: boolean;
-  /** True once an object was asked to create the task, which may then need the images. */
-  isOffered: boolean;
   /** The video that came in place of a JSON body, stored under the task's inputs. */
   upload?: Asset;
 }
@@ -49,12 +47,12 @@ export const extractedKey = (taskId: string, index: number) => `${inputPrefix(ta
  * the account is already waiting.
  */
 export async function readLargeBody(c: AppContext, taskId: string, { keepsImages }: { keepsImages: boolean }): Promise<LargeBody> {
-  const fields = isOpenAi(c.req.raw) && c.req.header("x-submission");
-  if (fields) return readUpload(c, taskId, fields);
+  const stream = c.req.raw.body;
+  const fields = stream && isOpenAi(c.req.raw) && c.req.header("x-submission");
+  if (fields) return readUpload(c.env.ASSETS, taskId, stream, fields);
   const length = c.req.header("content-length");
   if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readObject(c, smallEnough));
   requireJson(c);
-  const stream = c.req.raw.body;
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
   const wait = pace(callersPace);
@@ -74,17 +72,16 @@ export const withoutImages = (sent: Record<string, unknown>): LargeBody => ({
   body: withoutNulls(sent, 4),
   images: new Map(),
   hasInputs: false,
-  isOffered: false,
 });
 
 /**
  * Stores the body, a video from the OpenAI Worker. The header has the submission's JSON, with the body's size as `bytes`; the video's digest
  * is the submission's `url`, so that another video is another submission.
  */
-async function readUpload(c: AppContext, taskId: string, fields: string): Promise<LargeBody> {
+async function readUpload(bucket: R2Bucket, taskId: string, body: ReadableStream<Uint8Array>, fields: string): Promise<LargeBody> {
   const { bytes: length, ...sent } = JSON.parse(decodeURIComponent(fields)) as { bytes: number };
   const file = { type: "video/mp4", length, maxBytes: length };
-  const upload = await storeFile(c.env.ASSETS, `${inputPrefix(taskId)}video`, largeReads(c.req.raw.body!), file);
+  const upload = await storeFile(bucket, `${inputPrefix(taskId)}video`, largeReads(body), file);
   return { ...withoutImages({ ...sent, url: `sha256:${upload.digest}` }), hasInputs: true, upload };
 }
 

@@ -36,8 +36,9 @@ export async function createCharacter(c: AppContext): Promise<Response> {
     });
     return awaitTask(c, (await sent.json<{ id: string }>()).id).catch(blameVideo);
   });
-  const { id, display_name } = task.result!.data!.characters[0]!;
-  return c.json(toCharacter(id, display_name, task.completed_at!));
+  const made = task.result?.data?.characters[0];
+  if (!made || task.completed_at === undefined) throw new Error("a completed character has no result");
+  return c.json(toCharacter(made.id, made.display_name, task.completed_at));
 }
 
 /** The video is all that a provider may find unusable. */
@@ -103,8 +104,9 @@ async function* readCharacters(c: AppContext): AsyncGenerator<Character> {
       await ask(c, `/v1/characters?limit=100${after && `&after=${encodeURIComponent(after)}`}`)
     ).json<{ data: Character[]; has_more: boolean }>();
     yield* data;
-    if (!has_more) return;
-    after = data.at(-1)!.id;
+    const last = data.at(-1);
+    if (!has_more || !last) return;
+    after = last.id;
   }
 }
 
@@ -119,7 +121,7 @@ async function findCharacters(c: AppContext, ids: Set<string>): Promise<Map<stri
 }
 
 export async function retrieveCharacter(c: AppContext): Promise<Response> {
-  const id = c.req.param("id")!;
+  const id = c.req.param("id") ?? "";
   const character = (await findCharacters(c, new Set([id]))).get(id);
   if (!character) throw refuse(c, 404, "character_not_found", {}, { code: "not_found" });
   return c.json(toCharacter(id, character.display_name, character.created_at));

@@ -39,16 +39,18 @@ const problems: Record<Extract<ExtractedImage, { problem: string }>["problem"], 
 export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt, toBody }: LargeJsonRules): Promise<Response> {
   return inTurn(c, async () => {
     requireJson(c);
-    const files: Uint8Array[] = [];
-    const store = async ({ bytes }: { bytes: Uint8Array }) => void files.push(bytes.slice());
+    const files = new Map<number, Uint8Array>();
+    const store = async ({ bytes, index }: { bytes: Uint8Array; index: number }) => void files.set(index, bytes.slice());
     const limits = { maxBytes: maxBodyBytes, maxSkeletonBytes, maxImageBytes, maxImages, maxDepth };
-    const read = readJsonSkeleton(c.req.raw.body!, { ...limits, wait: pace(callersPace), isImageAt: isPictureAt, store });
+    const { body } = c.req.raw;
+    if (!body) throw refuseLike(c, 400, "invalid_json");
+    const read = readJsonSkeleton(body, { ...limits, wait: pace(callersPace), isImageAt: isPictureAt, store });
     const { value, images } = await read.catch((error: unknown) => {
       throw refuseBody(c, error);
     });
-    const pictures = images.map((image, at) => {
+    const pictures = images.map((image) => {
       if ("problem" in image) throw refuseField(c, field, problems[image.problem], { maximum: 10 });
-      return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files[at]! };
+      return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files.get(image.index) ?? new Uint8Array() };
     });
     return sendPieces(c, path, headers, withPictures(await toBody(toObject(c, value)), pictures));
   });
