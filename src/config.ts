@@ -9,7 +9,8 @@ import { canonicalJson } from "./media/canonical-json.ts";
 import type { Hedging } from "./tasks/hedge.ts";
 import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts";
 
-const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
+/** True on a developer's machine. */
+export const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
 
 /** The lifetimes of assets and of final records in milliseconds. Only a local gateway may change them. */
 export const lifeTimes = (env: Env) => ({

@@ -10,6 +10,7 @@ export { balance, characterList } from "../../src/api/schema/account.ts";
 export { account, accountList, audit, invitation } from "../../src/api/schema/admin.ts";
 export { apiKeyList, newApiKey } from "../../src/api/schema/keys.ts";
 export { modelList } from "../../src/api/schema/models.ts";
+export { receiptAnswer, receiptKeys } from "../../src/api/schema/receipts.ts";
 export { characterStatus, submission, taskAnswer, taskList, videoStatus } from "../../src/api/schema/tasks.ts";
 
 const usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() });

@@ -12,6 +12,7 @@ import { docPath, pageNames } from "../../src/console/site/contents.ts";
 hljs.registerLanguage("sh", bash);
 hljs.registerLanguage("js", javascript);
 hljs.registerLanguage("python", python);
+hljs.registerLanguage("openai", python);
 hljs.registerLanguage("json", json);
 
 /** A rendered page. In `html`, `{{icons}}` stands for the path of the icons. */
@@ -38,7 +39,8 @@ export async function renderDocs(): Promise<{ pages: RenderedDoc[]; landing: str
 
 /** A program of a page: to be run in the order of the page, or a file that others use. */
 export interface Sample {
-  language: "sh" | "python" | "js";
+  /** `openai` is Python with OpenAI's client. */
+  language: "sh" | "python" | "js" | "openai";
   file: string | undefined;
   code: string;
 }
@@ -48,18 +50,19 @@ export async function readSamples(name: string): Promise<Sample[]> {
   const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
   return fences.flatMap((block) => {
     const { language, file } = fence(block);
-    return language === "sh" || language === "python" || language === "js" ? [{ language, file, code: block.text }] : [];
+    const isProgram = language === "sh" || language === "python" || language === "js" || language === "openai";
+    return isProgram ? [{ language, file, code: block.text }] : [];
   });
 }
 
-const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
+const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python", openai: "Python (OpenAI)" };
 
 const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
-/** The words of a fence after its language: `js receiver.mjs` is a file of that name. */
+/** The words of a fence: `js receiver.mjs` is a file of that name, `python openai` a program with OpenAI's client. */
 const fence = ({ lang = "" }: Tokens.Code) => {
   const [language = "", file] = lang.split(" ");
-  return { language, file };
+  return lang === "python openai" ? { language: "openai", file: undefined } : { language, file };
 };
 
 /** The colours of the design: words of the language, strings and comments; all other marks are dropped. */

@@ -40,6 +40,8 @@ export interface Gateway {
   log(): string;
   /** Stops the gateway and all its processes. */
   stop(): Promise<void>;
+  /** Kills the gateway and all its processes with SIGKILL. */
+  kill(): Promise<void>;
 }
 
 /** Starts a gateway and waits until it answers. If that fails, everything that was started is stopped. */
@@ -86,7 +88,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     const account = adminToken ? await createDemoKey(baseUrl, adminToken) : undefined;
     if (!options.quiet) wrangler.forward();
-    return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited: wrangler.exited, log: () => wrangler.output(), stop };
+    const { exited } = wrangler;
+    const ways = { log: () => wrangler.output(), stop, kill: () => wrangler.kill() };
+    return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited, ...ways };
   } catch (error) {
     await stop();
     throw error;

@@ -64,7 +64,7 @@ export async function readFields(env: Env, { endpoint, read, caller, host, isOpe
   const receiver = readReceiverUrl("callback_url", body["callback_url"], urlRules);
   const isCharacter = kind === "character";
   const images = isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, model?.id ?? "", urlRules);
-  const video = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const video = isCharacter && !read.upload ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const mentioned =
     endpoint === "image" || isCharacter
       ? { characters: [], violations: [] }
@@ -143,10 +143,11 @@ function resolveParameters({ kind, output }: Fields, body: Record<string, unknow
 
 async function findSource(
   env: Env,
-  { caller, videoId }: SubmissionRequest,
+  { caller, videoId, read }: SubmissionRequest,
   fromTask: string | undefined,
   url: string | undefined,
 ): Promise<Submission["source"]> {
+  if (read.upload) return { asset: read.upload };
   if (videoId !== undefined) return sourceFromTask(env.TASKS, caller, videoId, "video_id");
   if (fromTask !== undefined) return sourceFromTask(env.TASKS, caller, fromTask, "from_task");
   return url === undefined ? undefined : { url };

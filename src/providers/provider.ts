@@ -13,6 +13,8 @@ export interface GenerationRequest {
   /** The upstream's model id, from the route. */
   model: string;
   prompt: string;
+  /** The name that the caller gave a character; otherwise the provider makes one. */
+  name?: string | undefined;
   /** Number of images; 1 for everything else. */
   n: number;
   /** Aspect ratio, `16:9`, or `auto` for a video in the ratio of its first frame (16:9 where a route cannot follow it); absent for characters. */

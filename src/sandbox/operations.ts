@@ -88,7 +88,8 @@ function outputsOf(id: string, order: Order) {
 }
 
 function characterOf(id: string, order: Order) {
-  return order.kind === "character" ? { character: nameOf(id) } : {};
+  if (order.kind !== "character") return {};
+  return { character: { ...nameOf(id), ...(order.name && { display_name: order.name }) } };
 }
 
 function isOver(record: OperationRecord, now: number): boolean {

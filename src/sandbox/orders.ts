@@ -44,7 +44,7 @@ const generationOrder = z.discriminatedUnion("kind", [imageOrder, videoOrder]).s
 
 const second = z.coerce.number().min(0).max(86_400);
 const characterOrder = z
-  .object({ key: common.key, model: common.model, start: second, end: second })
+  .object({ key: common.key, model: common.model, start: second, end: second, name: z.string().max(80).default("") })
   .refine(({ start, end }) => end > start, { path: ["end"], message: "the range is empty" })
   .transform((order) => ({ ...order, kind: "character" as const }));
 

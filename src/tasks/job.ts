@@ -36,6 +36,7 @@ export function toRequest(
     model: route.model,
     prompt: p.prompt ?? "",
     n: p.n ?? 1,
+    name: p.name,
     ...(p.size !== undefined && { size: p.size }),
     ...(pixels && { pixels }),
     ...(p.duration !== undefined && { duration: p.duration }),

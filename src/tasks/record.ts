@@ -17,6 +17,8 @@ export type Input = { role?: ImageRole } & ({ url: string; key?: never } | { key
 /** The source video of a character or a remix. */
 export type Source =
   | { url: string; taskId?: never; asset?: never; provider?: never; operation?: never }
+  /** A video that the caller sent along: an input of the task. */
+  | { url?: never; taskId?: never; asset: Asset; provider?: never; operation?: never }
   /** A task of the same account, and its video. */
   | { url?: never; taskId: string; asset: Asset; provider: string; operation?: Operation | undefined };
 

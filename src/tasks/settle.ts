@@ -132,6 +132,8 @@ export async function cancelLate(task: Task, operation: Operation, env: Env): Pr
 /** Deletes inputs by their keys, and by the task's prefix: a submission repeated after a crash stores its images again. */
 export async function removeInputs({ id, submission }: Task, env: Env): Promise<void> {
   const keys = submission.inputs.flatMap(({ key }) => key ?? []);
+  const video = submission.source?.asset?.key;
+  if (video?.startsWith(inputPrefix(id))) keys.push(video);
   if (keys.length === 0) return;
   await removeAssets(env.ASSETS, keys);
   await removeUnder(env.ASSETS, inputPrefix(id));
