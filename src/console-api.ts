@@ -7,11 +7,12 @@ import { pricesAndRoutes } from "./config.ts";
 import type { Api, Upstreams } from "./console/api.ts";
 import { toObjectId } from "./ids.ts";
 import { providerStates } from "./providers/index.ts";
+import type { Budget } from "./db/grants.ts";
 import type { WalletSums } from "./db/audit.ts";
 import type { Task } from "./tasks/record.ts";
 import type { WalletEntry } from "./tasks/wallet-book.ts";
 import type { WalletView } from "./tasks/wallet-limits.ts";
-import { auditWallet, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
+import { auditWallet, changeBudget, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
 
 /** Passed to the console with each request, so that neither Worker needs a public address. */
 export class ConsoleApi extends RpcTarget implements Api {
@@ -42,6 +43,10 @@ export class ConsoleApi extends RpcTarget implements Api {
 
   async changeQuota(accountId: string, id: string, change: { quota: number | null } | { add: number }): Promise<"changed" | "below_use"> {
     return changeQuota(this.#env.WALLETS, accountId, id, change);
+  }
+
+  async changeBudget(accountId: string, id: string, budget: Budget | null): Promise<void> {
+    return changeBudget(this.#env.WALLETS, accountId, id, budget);
   }
 
   async unwritten(accountId: string): Promise<WalletEntry[]> {

@@ -5,6 +5,7 @@ import account from "./messages/account.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
+import budgets from "./messages/budgets.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import keys from "./messages/keys.ts";
@@ -32,6 +33,7 @@ export const parts = [
   part(characters),
   part(usage),
   part(keys),
+  part(budgets),
   part(account),
   part(admin),
   part(adminTasks),
