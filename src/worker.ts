@@ -24,7 +24,7 @@ import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
 import { GatewayApi } from "./gateway-api.ts";
-import { consume } from "./tasks/dispatch.ts";
+import { consume, type QueueMessage } from "./tasks/dispatch.ts";
 
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
@@ -113,4 +113,4 @@ const gateway = new Hono<AppEnv>({ strict: false })
 
 routes.route("/", gateway).route("/", app);
 
-export default { fetch: gateway.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;
+export default { fetch: gateway.fetch, queue: consume } satisfies ExportedHandler<Env, QueueMessage>;

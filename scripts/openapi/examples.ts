@@ -205,6 +205,19 @@ export const page = (row: object, hasMore = false) => ({ object: "list", data: [
 const timestamp = new Date(ended * 1000).toISOString();
 export const completedEvent = { type: "task.completed", timestamp, data: completedVideo };
 export const failedEvent = { type: "task.failed", timestamp, data: failedTask };
+export const budgetEvent = {
+  type: "budget.reached",
+  timestamp,
+  data: {
+    object: "budget",
+    key: { id: ids.key, name: "batch" },
+    percent: 80,
+    amount: 5,
+    window: "day",
+    spent: 4.02,
+    ends_at: 1795392000,
+  },
+};
 export const testEvent = { type: "test", timestamp, data: {} };
 const attempts = [
   { at: ended, ms: 10_000, fault: "timeout" },

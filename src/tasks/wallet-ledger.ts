@@ -13,11 +13,11 @@ import {
   type Written,
 } from "../db/grants.ts";
 import { alert } from "../log.ts";
-import { windowStart } from "./budget-window.ts";
 import type { WalletBook } from "./wallet-book.ts";
 import { dropHistory, writeAgain } from "./wallet-restore.ts";
 import {
   changed,
+  missingWindows,
   newState,
   type QuotaChange,
   type RowCopy,
@@ -75,17 +75,14 @@ export class WalletLedger {
     const isKnown = this.state && keyIds.every((id) => this.state!.keys[id]);
     const state = isKnown ? this.state : await this.refresh(keyIds);
     if (!state) return undefined;
-    for (const [id, row] of [[state.accountId, state] as const, ...keyIds.map((id) => [id, state.keys[id]] as const)]) {
-      if (!row?.budget) continue;
-      const start = windowStart(row.budget.window, now);
-      if (state.windows[id]?.start === start) continue;
+    for (const { id, start } of missingWindows(state, keyIds, now))
       // In turn with the writes, after what is owed was written: each entry counts here or there.
-      const charged = await this.inTurn(async () => {
+      await this.inTurn(async () => {
         await this.flushAll();
-        return (await readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
+        const charged = (await readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
+        // Another call may have read it before, and noted an alert.
+        if (state.windows[id]?.start !== start) state.windows[id] = { start, charged };
       });
-      state.windows[id] = { start, charged };
-    }
     return state;
   }
 

@@ -1,6 +1,8 @@
 /** What a wallet object knows of D1's rows: a record that is stored, and how it is kept true. Pure. */
 
 import type { Budget, WalletRow } from "../db/grants.ts";
+import { windowStart } from "./budget-window.ts";
+import type { BudgetAlert } from "./budget-alerts.ts";
 import type { Page } from "./wallet-book.ts";
 
 /** What the ledger needs of the object's storage. */
@@ -21,6 +23,14 @@ export interface RowCopy {
   budget: Budget | null;
 }
 
+/** A budget's window. */
+interface Window {
+  start: number;
+  charged: number;
+  /** The percentage that was alerted of last, and of which amount: another budget has thresholds of its own. */
+  alerted?: { percent: number; amount: number };
+}
+
 export interface WalletState extends RowCopy {
   /** The object's name, which the platform does not tell an object that an alarm wakes. */
   accountId: string;
@@ -32,7 +42,9 @@ export interface WalletState extends RowCopy {
   lost: number;
   keys: Record<string, RowCopy>;
   /** What D1 was told to be charged in a budget's window, by account or key. */
-  windows: Record<string, { start: number; charged: number }>;
+  windows: Record<string, Window>;
+  /** Alerts of budgets that the queue does not have yet. */
+  alerts?: BudgetAlert[];
   /** The last settlement that D1 has. */
   flushedTo: number;
   /** The oldest page that is read at the start, and the oldest that is stored. */
@@ -71,6 +83,15 @@ export const newState = (row: WalletRow): WalletState => ({
 export function takeOver(copy: RowCopy, row: WalletRow, takesUsed: boolean): void {
   const { used, ...others } = toCopy(row);
   Object.assign(copy, others, takesUsed && { used });
+}
+
+/** The current windows of budgets, of the account and of each of the keys, that were not watched from their beginning. */
+export function missingWindows(state: WalletState, keyIds: string[], now: number): { id: string; start: number }[] {
+  const rows = [[state.accountId, state] as const, ...keyIds.map((id) => [id, state.keys[id]] as const)];
+  return rows.flatMap(([id, row]) => {
+    const start = row?.budget && windowStart(row.budget.window, now);
+    return typeof start !== "number" || state.windows[id]?.start === start ? [] : [{ id, start }];
+  });
 }
 
 export type QuotaChange = { quota: number | null } | { add: number };

@@ -1,13 +1,18 @@
-/** Budgets and expiries on the console's pages of keys, of the account, and of an account for admins. */
+/** Budgets and expiries on the console's pages of keys, of the account, and of an account for admins; e-mail of reached budgets. */
 
+import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { mailBudget } from "../../src/console/budget-mail.ts";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
+import type { BudgetAlert } from "../../src/tasks/budget-alerts.ts";
+import worker from "../../src/worker.ts";
 import { type Account, asAdmin, call, holdTime, submit, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
+afterEach(() => vi.restoreAllMocks());
 
 const dayMs = 86_400_000;
 const images = "/v1/images/generations";
@@ -132,4 +137,54 @@ test("an admin sets an account's budget, and its user sees on the account page w
   await submit({ id, key, keyId: "" }, images, image(2));
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: false } });
   expect((await browser.ask(`${path}/budget`, { budget: "9", window: "day" })).status).toBe(404);
+});
+
+/** Delivers the alert by e-mail, with a console that has these variables: "ack", or the seconds until the queue delivers it again. */
+async function mail(budget: BudgetAlert, vars: Partial<ConsoleEnv>): Promise<"ack" | number | undefined> {
+  const CONSOLE = { mailBudget: (reached: BudgetAlert) => mailBudget({ ...env, ...vars }, reached) } as unknown as NonNullable<
+    Env["CONSOLE"]
+  >;
+  const body = { budget, by: "mail" as const };
+  const batch = createMessageBatch("gateway-notify", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
+  const retries = vi.spyOn(batch.messages[0]!, "retry");
+  await worker.queue(batch, { ...env, CONSOLE });
+  const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
+  return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
+}
+
+test("a reached budget is mailed to the account's user, in the language of their latest page; a refused e-mail is sent again", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const { id } = (await accountByEmail(env.DB, email))!;
+  const page = await (await browser.ask("/console/keys", { name: "Stapel", quota: "", budget: "" })).text();
+  const { keyId } = (await findCaller(env.DB, secretIn(page)))!;
+  const sent: { to: string; from: string; subject: string; text: string }[] = [];
+  const MAIL = { send: async (one: (typeof sent)[0]) => (sent.push(one), { messageId: "1" }) } as unknown as SendEmail;
+  const vars = { MAIL, MAIL_FROM: "gateway@example.com" };
+  const amounts = { amount: 5_000_000, window: "day" as const, spent: 4_020_000, at: Date.now(), until: Date.UTC(2027, 0, 2) };
+  const reached = { id: "evt_budget_1", accountId: id, keyId, percent: 80 as const, ...amounts };
+  expect(await mail(reached, vars)).toBe("ack");
+  expect(sent).toEqual([
+    {
+      to: email,
+      from: "gateway@example.com",
+      subject: "80 % of a budget is reached",
+      text:
+        "The key Stapel has reached 80 % of its budget: $4.02 of $5.00, what is reserved included.\n\n" +
+        "Requests above the budget are refused until 2027-01-02 00:00 UTC.\n",
+    },
+  ]);
+  await browser.ask("/console/account", undefined, null, { "accept-language": "ko" });
+  expect(await mail({ ...reached, keyId: undefined, percent: 100 }, vars)).toBe("ack");
+  expect(sent[1]).toMatchObject({ to: email, subject: "예산의 100%에 도달했습니다" });
+  expect(sent[1]?.text).toContain("계정이 예산의 100%에 도달했습니다");
+
+  const broken = { send: () => Promise.reject(new Error("E_RATE_LIMIT")) } as unknown as SendEmail;
+  expect(await mail(reached, { ...vars, MAIL: broken })).toBe(5);
+  // Nothing is set up, the key is gone, the account is disabled: nothing to send.
+  expect(await mail(reached, {})).toBe("ack");
+  expect(await mail({ ...reached, keyId: "key_gone" }, vars)).toBe("ack");
+  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { disabled: true } });
+  expect(await mail(reached, vars)).toBe("ack");
+  expect(sent).toHaveLength(2);
 });
