@@ -256,7 +256,7 @@ export const apiKey = {
   used: 1.08,
   reserved: 0.03,
   remaining: null,
-  budget: { amount: 10, window: "day", spent: 1.11, ends_at: 1_795_392_000 },
+  budget: { amount: 10, window: "day", spent: 1.11, remaining: 8.89, ends_at: 1_795_392_000 },
   models: null,
   kinds: null,
   max_open_tasks: null,

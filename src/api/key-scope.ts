@@ -28,12 +28,13 @@ export const scopeView = ({ models, kinds, maxOpenTasks }: KeyScope) => ({
   max_open_tasks: maxOpenTasks ?? null,
 });
 
-/** A budget and what was spent of it in its window. */
+/** A budget, what was spent of it in its window, and what is left. */
 export const budgetView = (budget: WalletView["budget"]) =>
   budget && {
     amount: toUnits(budget.amount),
     window: budget.window,
     spent: toUnits(budget.spent),
+    remaining: toUnits(Math.max(0, budget.amount - budget.spent)),
     ends_at: Math.floor(budget.until / 1000),
   };
 
