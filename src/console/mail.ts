@@ -19,8 +19,8 @@ export const reachesPeople = (env: ConsoleEnv): boolean => mailSender(env) !== u
 
 /** Sends an e-mail if the operator has set up sending. Throws if it is not accepted. */
 export async function send(env: ConsoleEnv, email: Email): Promise<void> {
-  const from = mailSender(env);
-  if (from !== undefined) await env.MAIL!.send({ from, ...email });
+  const sender = mailSender(env);
+  await sender?.binding.send({ from: sender.from, ...email });
 }
 
 /** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */

@@ -35,7 +35,7 @@ export class WalletObject extends DurableObject<Env> {
     super(ctx, env);
     const { kv } = ctx.storage;
     const state = kv.get<WalletState>("wallet");
-    const accountId = () => ctx.id.name ?? this.#ledger.state!.accountId;
+    const accountId = () => ctx.id.name ?? this.#ledger.loaded.accountId;
     this.#ledger = new WalletLedger(
       env.DB,
       accountId,
@@ -52,7 +52,7 @@ export class WalletObject extends DurableObject<Env> {
   }
 
   get #accountId(): string {
-    return this.ctx.id.name ?? this.#ledger.state!.accountId;
+    return this.ctx.id.name ?? this.#ledger.loaded.accountId;
   }
 
   /** Holds `amount` (millionths) for a task or chat. A repeat answers the same. Asks D1 only when what it granted does not suffice. */
@@ -94,7 +94,7 @@ export class WalletObject extends DurableObject<Env> {
     if (minute !== last) this.#lately = { minute, amount: 0, before: minute === last + 1 ? before : 0 };
     this.#lately.amount += amount;
     const page = this.#book.add(hold);
-    if (noteAlerts(this.#ledger.state!, this.#book, keyId, now)) this.#ledger.isStored = false; // stored with the hold
+    if (noteAlerts(this.#ledger.loaded, this.#book, keyId, now)) this.#ledger.isStored = false; // stored with the hold
     this.#store(page, Math.min(now + idleMs, deadline ?? Infinity));
   }
 
@@ -131,10 +131,11 @@ export class WalletObject extends DurableObject<Env> {
   /** The account's balance and those of these keys, by id; one that does not exist is missing. */
   async balances(keyIds: string[] = []): Promise<Record<string, WalletView>> {
     const now = Date.now();
-    let state = await this.#ledger.load(keyIds, now);
-    if (!state) return {};
+    const loaded = await this.#ledger.load(keyIds, now);
+    if (!loaded) return {};
     // What D1's own ledger still holds is settled there, without our knowing.
-    if (state.legacy > 0 || keyIds.some((id) => (state!.keys[id]?.legacy ?? 0) > 0)) state = (await this.#ledger.refresh(keyIds))!;
+    const hasLegacy = loaded.legacy > 0 || keyIds.some((id) => (loaded.keys[id]?.legacy ?? 0) > 0);
+    const state = (hasLegacy ? await this.#ledger.refresh(keyIds) : undefined) ?? loaded;
     const views: Record<string, WalletView> = { [this.#accountId]: toView(state, this.#book, undefined, now) };
     for (const id of keyIds) if (state.keys[id]) views[id] = toView(state, this.#book, id, now);
     return views;
@@ -216,10 +217,11 @@ export class WalletObject extends DurableObject<Env> {
 
   /** Passes alerts of budgets to the queue, which tries until they are delivered. A crash in between repeats them with the same ids. */
   async #sendAlerts(): Promise<void> {
-    const alerts = this.#ledger.state?.alerts?.slice(0, alertsPerBatch) ?? [];
-    if (alerts.length === 0) return;
-    await this.env.NOTIFY.sendBatch(toMessages(alerts));
-    this.#ledger.state!.alerts!.splice(0, alerts.length);
+    const alerts = this.#ledger.state?.alerts;
+    const sent = alerts?.slice(0, alertsPerBatch) ?? [];
+    if (sent.length === 0) return;
+    await this.env.NOTIFY.sendBatch(toMessages(sent));
+    alerts?.splice(0, sent.length);
     this.#store();
   }
 
