@@ -12,18 +12,18 @@ import { balanceUnit } from "./settings.ts";
 /** Sends nothing where no e-mail is set up, and none of an account or key that is gone. Throws if the e-mail is not accepted. */
 export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise<true> {
   if (!reachesPeople(env)) return true;
-  const { accountId, keyId, percent } = reached;
+  const { accountId, keyId, data } = reached;
   const account = await accountById(env.DB, accountId);
   const key = keyId === undefined ? undefined : (await listKeys(env.DB, accountId)).findLast(({ walletId }) => walletId === keyId);
   if (!account || account.disabled || (keyId !== undefined && !key)) return true;
   const language = chooseLanguage((await languageOf(env.DB, accountId)) ?? undefined, undefined);
   const say = speakerOf(language);
-  const amount = (millionths: number) => fullAmount(language, balanceUnit(env), millionths);
-  const values = { percent, name: key?.name ?? "", spent: amount(reached.spent), amount: amount(reached.amount) };
-  const until = new Date(reached.until).toISOString().slice(0, 16).replace("T", " ");
+  const amount = (units: number) => fullAmount(language, balanceUnit(env), Math.round(units * 1e6));
+  const values = { percent: data.percent, name: key?.name ?? "", spent: amount(data.spent), amount: amount(data.amount) };
+  const until = new Date(data.ends_at * 1000).toISOString().slice(0, 16).replace("T", " ");
   await send(env, {
     to: account.email,
-    subject: say("mail_budget_subject", { percent }),
+    subject: say("mail_budget_subject", { percent: data.percent }),
     text: `${say(key ? "mail_budget_key" : "mail_budget_account", values)}\n\n${say("mail_budget_until", { until })}\n`,
   });
   return true;

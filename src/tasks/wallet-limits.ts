@@ -1,7 +1,7 @@
 /** What a wallet refuses for other reasons than its grant, and how its money looks to callers. Pure. */
 
 import type { Budget } from "../db/grants.ts";
-import type { Balance, Charge } from "../db/ledger.ts";
+import { type Balance, type Charge, toUnits } from "../db/ledger.ts";
 import { newId } from "../ids.ts";
 import { windowEnd, windowStart } from "./budget-window.ts";
 import type { WalletBook } from "./wallet-book.ts";
@@ -62,16 +62,14 @@ export function noteAlerts(state: WalletState, book: WalletBook, keyId: string, 
       const isReached = 100 * spent >= percent * budget.amount || (percent === 100 && spent + refused > budget.amount);
       if (!isReached || (window.alerted?.amount === budget.amount && window.alerted.percent >= percent)) continue;
       window.alerted = { percent, amount: budget.amount };
-      alerts.push({
-        ...budget,
-        id: newId("evt_budget_"),
-        accountId: state.accountId,
-        keyId: id,
+      const data = {
         percent,
-        spent,
-        at: now,
-        until: windowEnd(budget.window, now),
-      });
+        amount: toUnits(budget.amount),
+        window: budget.window,
+        spent: toUnits(spent),
+        ends_at: windowEnd(budget.window, now) / 1000,
+      };
+      alerts.push({ id: newId("evt_budget_"), accountId: state.accountId, keyId: id, at: now, data });
     }
   }
   return alerts.length > before;

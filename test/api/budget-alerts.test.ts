@@ -61,13 +61,14 @@ test("80 and 100 % are alerted of once each in a window, by callback and by mail
   expect(await stored(account)).toEqual([]);
   expect(await buy(account)).toBe(200);
   const until = nextDay();
-  const eighty = { accountId: account.id, keyId: account.keyId, percent: 80, amount: 100_000, window: "day", spent: 90_000, until };
+  const data = { percent: 80, amount: 0.1, window: "day", spent: 0.09, ends_at: until / 1000 };
+  const eighty = { accountId: account.id, keyId: account.keyId, data };
   expect(await stored(account)).toMatchObject([eighty]);
   // What is left does not suffice for a request.
   for (let again = 0; again < 3; again++) expect(await buy(account)).toBe(402);
-  expect(await stored(account)).toMatchObject([eighty, { ...eighty, percent: 100 }]);
+  expect(await stored(account)).toMatchObject([eighty, { ...eighty, data: { ...data, percent: 100 } }]);
   const messages = await sent(account);
-  expect(messages.map(({ budget, by }) => [budget.percent, by])).toEqual([
+  expect(messages.map(({ budget, by }) => [budget.data.percent, by])).toEqual([
     [80, "callback"],
     [80, "mail"],
     [100, "callback"],
@@ -78,13 +79,13 @@ test("80 and 100 % are alerted of once each in a window, by callback and by mail
   expect(await stored(account)).toEqual([]);
   vi.setSystemTime(until);
   expect(await buy(account, 3)).toBe(200);
-  expect(await stored(account)).toMatchObject([{ percent: 80, spent: 90_000, until: nextDay() }]);
+  expect(await stored(account)).toMatchObject([{ data: { percent: 80, spent: 0.09, ends_at: nextDay() / 1000 } }]);
 });
 
 test("a hold that reaches the whole budget at once is two alerts; what it gives back and is held again is none", async () => {
   const account = await limited(60_000);
   const id = await submit(account, images, image(2));
-  expect((await stored(account)).map(({ percent }) => percent)).toEqual([80, 100]);
+  expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80, 100]);
   await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   await finish(account, await submit(account, images, image(2)));
   expect(await stored(account)).toHaveLength(2);
@@ -94,7 +95,7 @@ test("requests in parallel that cross a threshold together are one alert of it",
   const account = await limited(200_000);
   const answers = await Promise.all(Array.from({ length: 12 }, () => buy(account)));
   expect(answers.filter((status) => status === 200)).toHaveLength(6);
-  expect((await stored(account)).map(({ percent }) => percent)).toEqual([80, 100]);
+  expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80, 100]);
 });
 
 test("the account's budget is alerted of besides the key's; the same budget given again is not, another one is", async () => {
@@ -102,7 +103,7 @@ test("the account's budget is alerted of besides the key's; the same budget give
   const give = (path: string, amount: number) => asAdmin(path, { method: "PATCH", body: { budget: { amount, window: "day" } } });
   await give(`/accounts/${account.id}`, 0.03);
   await buy(account);
-  const who = async () => (await stored(account)).map(({ keyId, percent }) => [keyId, percent]);
+  const who = async () => (await stored(account)).map(({ keyId, data }) => [keyId, data.percent]);
   const four = [
     [undefined, 80],
     [undefined, 100],
@@ -143,9 +144,9 @@ test("an alert is one row more of the hold that reaches the threshold, and nothi
   expect(await hold(1_000)).toEqual([2, 0]);
   expect(await hold(1_000)).toEqual([1, 0]);
   expect(await hold(19_000)).toEqual([2, 0]);
-  expect((await stored(account)).map(({ percent, spent }) => [percent, spent])).toEqual([
-    [80, 80_000],
-    [100, 100_000],
+  expect((await stored(account)).map(({ data }) => [data.percent, data.spent])).toEqual([
+    [80, 0.08],
+    [100, 0.1],
   ]);
 });
 
@@ -154,7 +155,7 @@ test("an alert outlasts crashes and faults of the queue, with the same id, until
   await buy(account);
   await crashWallet(account);
   const [alert, ...others] = await stored(account);
-  expect([alert!.percent, others]).toEqual([80, []]);
+  expect([alert!.data.percent, others]).toEqual([80, []]);
   // The queue does not answer; then it takes the messages, and its answer is lost.
   for (const isDone of [false, true]) {
     failOnce(bindings.queue(), "sendBatch", isDone);

@@ -49,12 +49,18 @@ const scenario = fc.record({
 });
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
+/** The methods, called with the object that they are of. */
+interface Methods {
+  reserve: (this: WalletObject, ...values: Parameters<WalletObject["reserve"]>) => ReturnType<WalletObject["reserve"]>;
+  settle: (this: WalletObject, ...values: Parameters<WalletObject["settle"]>) => Promise<void>;
+}
+
 /** Checks at each hold, from what the wallet object was asked and answered alone, that no budget is exceeded. */
 function watch(account: Account, keyIds: string[], budgets: Scenario["budgets"]) {
   const known = new Map<string, Spent>();
   /** Sums above their budget, in millionths. */
   const exceeded: number[] = [];
-  const { reserve, settle } = WalletObject.prototype;
+  const { reserve, settle } = WalletObject.prototype as unknown as Methods;
   vi.spyOn(WalletObject.prototype, "reserve").mockImplementation(async function (this: WalletObject, charge, amount, rules) {
     const answer = await reserve.call(this, charge, amount, rules);
     if (charge.accountId !== account.id || answer.answer !== "reserved" || known.has(charge.taskId)) return answer;

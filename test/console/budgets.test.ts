@@ -146,7 +146,7 @@ async function mail(budget: BudgetAlert, vars: Partial<ConsoleEnv>): Promise<"ac
   >;
   const body = { budget, by: "mail" as const };
   const batch = createMessageBatch("gateway-notify", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
-  const retries = vi.spyOn(batch.messages[0]!, "retry");
+  const retries = vi.spyOn(batch.messages[0], "retry");
   await worker.queue(batch, { ...env, CONSOLE });
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
   return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
@@ -161,8 +161,8 @@ test("a reached budget is mailed to the account's user, in the language of their
   const sent: { to: string; from: string; subject: string; text: string }[] = [];
   const MAIL = { send: async (one: (typeof sent)[0]) => (sent.push(one), { messageId: "1" }) } as unknown as SendEmail;
   const vars = { MAIL, MAIL_FROM: "gateway@example.com" };
-  const amounts = { amount: 5_000_000, window: "day" as const, spent: 4_020_000, at: Date.now(), until: Date.UTC(2027, 0, 2) };
-  const reached = { id: "evt_budget_1", accountId: id, keyId, percent: 80 as const, ...amounts };
+  const data = { percent: 80 as const, amount: 5, window: "day" as const, spent: 4.02, ends_at: Date.UTC(2027, 0, 2) / 1000 };
+  const reached = { id: "evt_budget_1", accountId: id, keyId, at: Date.now(), data };
   expect(await mail(reached, vars)).toBe("ack");
   expect(sent).toEqual([
     {
@@ -175,7 +175,7 @@ test("a reached budget is mailed to the account's user, in the language of their
     },
   ]);
   await browser.ask("/console/account", undefined, null, { "accept-language": "ko" });
-  expect(await mail({ ...reached, keyId: undefined, percent: 100 }, vars)).toBe("ack");
+  expect(await mail({ ...reached, keyId: undefined, data: { ...data, percent: 100 } }, vars)).toBe("ack");
   expect(sent[1]).toMatchObject({ to: email, subject: "예산의 100%에 도달했습니다" });
   expect(sent[1]?.text).toContain("계정이 예산의 100%에 도달했습니다");
 
