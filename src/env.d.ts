@@ -50,6 +50,8 @@ interface Env {
   CANCEL_CHARGE?: string;
   /** When the next route takes over from a provider that accepted a task: "off", "failed" (default; also if it does not answer for a minute), "slow" (also after twice the usual time) */
   HEDGE?: string;
+  /** "on" (default) or "off": asks makers that can to call the gateway when their work has ended */
+  UPSTREAM_CALLBACKS?: string;
   /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
   /** The base URL of assets without a trailing slash; the gateway's own host by default */

@@ -5,6 +5,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { admin } from "./api/admin.ts";
 import { assets } from "./api/assets.ts";
 import { balances } from "./api/balance.ts";
+import { callbacks } from "./api/callbacks.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
 import { onError, onMethodNotAllowed, pathNotFound } from "./api/errors.ts";
@@ -95,6 +96,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/user/balance", balances("account"))
   .route("/assets", assets)
   .route("/characters", assets)
+  .route("/callbacks", callbacks)
   .route("/admin", admin)
   .get("/", root)
   .on("ALL", ["/console", "/console/*"], toConsole)

@@ -44,6 +44,9 @@ export const consolePages: ConsolePage[] = [
   { name: "model-chat", as: "demo", reach: at("/console/models/textA-1") },
   { name: "playground", as: "demo", reach: at("/console/playground?model=vidC-1-0-pro-fast&prompt=A+lighthouse+at+dawn") },
   { name: "playground-chat", as: "demo", reach: at("/console/playground?model=textA-1") },
+  { name: "playground-remix", as: "demo", reach: at("/console/playground?model=vidA-2:remix") },
+  { name: "playground-result", as: "demo", reach: (page) => showRun(page, "completed") },
+  { name: "playground-failed", as: "demo", reach: (page) => showRun(page, "failed") },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
   { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },
@@ -132,6 +135,12 @@ async function createKey(page: Page, name: string): Promise<void> {
   await page.goto("/console/keys");
   await page.locator("main [name=name]").fill(name);
   await submit(page);
+}
+
+/** Opens the playground with the newest task of this status beside the form. */
+async function showRun(page: Page, status: string): Promise<void> {
+  await page.goto("/console/playground");
+  await page.goto((await page.locator(`#strip a[data-s="${status}"]`).first().getAttribute("href")) ?? "");
 }
 
 /** Opens an account as the operator: afterwards the browser is on its page. */

@@ -83,7 +83,7 @@ export async function recognize(c: ConsoleContext): Promise<void> {
 }
 
 /** Admits users with an account, and opens one for users who may have it. */
-const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user);
   if (!found && !user.emailVerified && postOf(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);

@@ -11,7 +11,7 @@ import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
 import { models } from "./models/page.tsx";
 import { overview } from "./overview.tsx";
-import { playground } from "./playground/playground.ts";
+import { playground } from "./playground/playground.tsx";
 import { recover } from "./recover.tsx";
 import { protectiveHeaders } from "./secure-headers.ts";
 import { themeCookie, themeOf } from "./shell/theme.ts";

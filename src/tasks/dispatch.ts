@@ -1,6 +1,8 @@
 /** The queue consumer: does the slow work that task objects lease to it. It owns no state and may crash at any point. */
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
+import { toCallbackUrl } from "../callback-urls.ts";
+import { hedging } from "../config.ts";
 import { toObjectId } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { alert, log } from "../log.ts";
@@ -12,6 +14,7 @@ import { nextRoute } from "./hedge.ts";
 import { openJob } from "./job.ts";
 import { handleCallback } from "./notify.ts";
 import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
+import { pollDelayMs } from "./poll-times.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
 import { StartClock } from "./start-clock.ts";
@@ -115,17 +118,22 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
     if (step === "start" && isUnhealthy(currentRoute(task)) && nextRoute(task) !== undefined)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
+    const rule = hedging(env);
+    const callbackUrl = step === "start" && provider.readCallback && (await toCallbackUrl(env, submission.base, name, task.id));
     const answer =
       step === "start"
         ? await clock.run(provider.startTimeoutMs(submission.kind), (signal) =>
-            startWhileWanted(open.job, isWanted, (job) => provider.start(job, signal)),
+            startWhileWanted(open.job, isWanted, (job) => provider.start(callbackUrl ? { ...job, callbackUrl } : job, signal)),
           )
         : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked complete to the provider.
     if (open.inputFault() !== undefined) throw open.inputFault();
     switch (answer.status) {
-      case "accepted":
-        return { outcome: "accepted", operation: answer.operation, pollAfterMs: answer.pollAfterMs ?? defaultPollMs, route: task.route };
+      case "accepted": {
+        const callsBack = Boolean(callbackUrl);
+        const pollAfterMs = pollDelayMs(task, rule, callsBack, answer.pollAfterMs, Date.now());
+        return { outcome: "accepted", operation: answer.operation, pollAfterMs, route: task.route, callsBack };
+      }
       case "failed":
         return { outcome: "failed", code: answer.code };
       case "pending":

@@ -2,7 +2,7 @@
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
-import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier } from "./hedge.ts";
+import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier, withoutWork } from "./hedge.ts";
 import { type CompletedTask, currentRoute, type FailedTask, type FinalTask, type OpenTask, type Result, type Task } from "./record.ts";
 import { backoff, claimMs, progressAt, resendMs } from "./task.ts";
 
@@ -26,9 +26,15 @@ export function leaseExpired(task: OpenTask, now: number): Task {
 }
 
 /** The provider accepted the work. */
-export const accepted = (task: OpenTask, operation: Operation, pollAfterMs: number, reportsProgress: boolean, now: number): OpenTask => ({
+export const accepted = (
+  task: OpenTask,
+  { operation, pollAfterMs, callsBack }: { operation: Operation; pollAfterMs: number; callsBack?: boolean },
+  reportsProgress: boolean,
+  now: number,
+): OpenTask => ({
   ...task,
   operation,
+  ...(callsBack && { callsBack }),
   progress: progressAt(task, now),
   reportsProgress,
   faults: 0,
@@ -124,10 +130,10 @@ export const hedged = (task: OpenTask, next: number, reason: "silent" | "slow", 
 });
 
 /** Without what belongs to the current route, which is noted as tried. */
-function leaveRoute(task: OpenTask, reason: string): OpenTask {
-  const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = task;
-  return { ...rest, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
-}
+const leaveRoute = (task: OpenTask, reason: string): OpenTask => ({
+  ...withoutWork(task),
+  attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }],
+});
 
 const startRoute = (task: OpenTask, route: number, reason: string, now: number): OpenTask => ({
   ...leaveRoute(task, reason),

@@ -6,7 +6,9 @@ import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import * as hedge from "./hedge.ts";
-import { currentRoute, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
+import { pollDelayMs } from "./poll-times.ts";
+import type { PollTurn } from "./poll-turn.ts";
+import { currentRoute, isFinal, type OpenTask, type Task } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
 import { cancelUpstream, logFields } from "./settle.ts";
 import * as outcomes from "./outcomes.ts";
@@ -20,11 +22,11 @@ export interface Poller {
   go: (next: Task) => Promise<void>;
   /** Sends the message for the step that waits for a consumer. */
   send: (task: OpenTask) => Promise<void>;
+  turn: PollTurn;
 }
 
 /** The time limit of a poll. */
 const pollTimeoutMs = 10_000;
-const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
 
 /** The provider of the route that is being tried. Throws when the operator has switched it off. */
 export const providerOf = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
@@ -45,8 +47,9 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     line(answer.status);
     if (answer.status === "succeeded") await poller.send(record.commit(outcomes.ready(task, now)));
     else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
-    else {
-      const pollAfterMs = answer.pollAfterMs ?? defaultPollMs[task.submission.kind];
+    else if (task.step.at <= now || task.silentSince !== undefined) {
+      // A poll that a callback asked for, ahead of the schedule, leaves the schedule as it is.
+      const pollAfterMs = pollDelayMs(task, hedging(env), task.callsBack === true, answer.pollAfterMs, now);
       await hedgeOrCommit(outcomes.progressed(task, answer.progress, pollAfterMs, now), poller, now);
     }
   } catch (error) {

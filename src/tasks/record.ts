@@ -114,6 +114,8 @@ interface TaskBase {
   isUnknown?: boolean;
   /** The provider's handle of the accepted work. */
   operation?: Operation;
+  /** The provider was given the task's callback URL for the operation. */
+  callsBack?: boolean;
   /** Since when no poll of the operation was answered; undefined if the last one was. */
   silentSince?: number;
   /** Work that earlier routes have accepted and may still complete. */

@@ -17,6 +17,8 @@ import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
 import { cancelLate, logFields, tellWallet } from "./settle.ts";
 import { canCancel, pollEarlier, type Poller, providerOf } from "./poll.ts";
+import { calledBack } from "./called-back.ts";
+import { PollTurn } from "./poll-turn.ts";
 import { RecordStore } from "./record-store.ts";
 import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
@@ -26,6 +28,7 @@ import { leaseMs, type StepOutcome, type Work } from "./work.ts";
 
 export class TaskObject extends DurableObject<Env> {
   readonly #record: RecordStore;
+  readonly #turn = new PollTurn();
   #creating: Promise<CreateAnswer> | undefined;
   #settling: Promise<void> | undefined;
 
@@ -139,7 +142,7 @@ export class TaskObject extends DurableObject<Env> {
         await cancelLate({ ...task, route: step.route ?? task.route }, step.operation, this.env);
       return false;
     }
-    await this.#go(reported(task, step, this.env, Date.now()));
+    await this.#go(reported(task, step, this.#turn.isCalled, this.env, Date.now()));
     return true;
   }
 
@@ -147,6 +150,11 @@ export class TaskObject extends DurableObject<Env> {
   async #go(next: Task): Promise<void> {
     if (isFinal(next)) await this.#end(next);
     else this.#record.commit(next);
+  }
+
+  /** The provider has called the task's URL: it is polled, and nothing else of the call counts. */
+  async calledBack(provider: string): Promise<void> {
+    await calledBack(provider, this.#poller());
   }
 
   /** Its message reached the dead-letter queue: the waiting work will not be done, so the task fails and the money is returned. */
@@ -221,12 +229,12 @@ export class TaskObject extends DurableObject<Env> {
   async #perform(task: Task): Promise<void> {
     if (!isFinal(task)) return continueOpen(task, this, this.#poller());
     const due = transitions.due(task, Date.now());
-    if (due === "poll_earlier") return pollEarlier(task, this.#poller());
+    if (due === "poll_earlier") return this.#turn.run(() => pollEarlier(task, this.#poller()));
     if (due !== undefined) return continueEnded(task, due, this, this.#record, this.env);
   }
 
   #poller(): Poller {
-    return { env: this.env, record: this.#record, go: (next) => this.#go(next), send: (task) => this.#send(task) };
+    return { env: this.env, record: this.#record, go: (next) => this.#go(next), send: (task) => this.#send(task), turn: this.#turn };
   }
 
   #send(task: OpenTask): Promise<void> {

@@ -14,8 +14,8 @@ export interface Work {
 
 /** The outcome of a consumer's step. */
 export type StepOutcome =
-  /** `route` is missing in reports of the previous version. */
-  | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number }
+  /** `route` is missing in reports of the previous version. `callsBack`: the provider has the task's callback URL. */
+  | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number; callsBack?: boolean }
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
   /** Outcome unknown or result unreachable: do not retry and do not fall back to another route. */

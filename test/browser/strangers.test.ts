@@ -55,11 +55,12 @@ test("a prompt with script is shown as text wherever it is shown", { timeout: 60
   const program = page.locator("#code-python");
   await expect.poll(() => program.textContent()).toContain("alert(2)");
   await isText(JSON.parse(/"prompt": (".*")/.exec((await program.textContent())!)![1]!) as string);
-  await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.waitForURL("**/console/tasks/task_*");
-  const image = page.locator("#task .shots img");
+  await page.locator("#run button[value=run]").click();
+  const image = page.locator("#result .shots img");
   await image.waitFor({ timeout: 20_000 });
   await isText(await image.getAttribute("alt"));
+  await page.getByRole("link", { name: "Open task" }).click();
+  await page.waitForURL("**/console/tasks/task_*");
   await isText(await fact(page, "prompt").innerText());
   await page.getByRole("button", { name: "Change and run" }).click();
   await page.waitForURL("**/console/playground?from=*");

@@ -1,6 +1,6 @@
 /** A video from the playground to its page, playback and a remix; a running task is cancelled; the balance at each step. */
 
-import { amountIn, balance, fact, figures, millionths } from "./support/amounts.ts";
+import { amountIn, balance, fact, millionths } from "./support/amounts.ts";
 import { expect, test } from "./support/test.ts";
 
 // A video takes six seconds, and each page is checked.
@@ -12,16 +12,19 @@ test("a video appears on its page, plays with sound, is remixed, and the remix i
   expect(start).toEqual({ remaining: 100e6, reserved: 0, used: 0 });
 
   await page.goto("/console/playground");
-  await page.getByLabel("Model").selectOption("vidA-2");
+  await page.getByLabel("Model", { exact: true }).selectOption("vidA-2");
   await page.waitForURL("**/console/playground?model=vidA-2");
-  const priceShown = async () => (await figures(page))["Price"]!;
+  const run = page.locator("#run button[value=run]");
+  const priceShown = () => amountIn(run);
   const price = 1.5 * (await priceShown()); // the shown price is for ten seconds, the video has fifteen
   await page.getByLabel("Prompt").fill("Foam on the sand");
+  await page.getByText("Advanced").click();
   await page.getByLabel("Thumbnail").check();
-  await page.getByLabel("Duration").selectOption("15");
+  await page.getByRole("radiogroup", { name: "Length" }).getByText("15 s").click();
   await expect.poll(priceShown).toBe(price);
-  await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.waitForURL("**/console/tasks/task_*");
+  await run.click();
+  await page.waitForURL("**/console/playground?run=task_*");
+  await page.goto(page.url().replace("playground?run=", "tasks/"));
   const id = await page.locator("#task-id").innerText();
   await page.getByRole("button", { name: "Cancel the task" }).waitFor();
   expect(await amountIn(fact(page, "Reserved"))).toBe(price);

@@ -24,6 +24,8 @@ const Allowed = ({ field }: { field: Field }) => {
       return <>{field.most === undefined ? say("field_text") : say("field_text_most", { most: number(field.most) })}</>;
     case "images":
       return <>{say("field_images", { most: field.most })}</>;
+    case "pictures":
+      return <>{say("field_images", { most: field.most })}</>;
     case "roles":
       return <>{`${say("field_images", { most: field.most })}: ${field.roles.join(", ")}`}</>;
     case "messages":

@@ -7,7 +7,7 @@ import { priceFromShown, taskPrice } from "../../catalog/prices.ts";
 import { isDeeperThan, maxDepth } from "../../media/json-depth.ts";
 import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
-import type { ImageFile } from "./image-file.ts";
+import { ImageFile } from "./image-file.ts";
 
 export type Images = Map<string, ImageFile[]>;
 
@@ -17,7 +17,8 @@ export function bodyOf(fields: Field[], typed: Typed, images: Images): Record<st
   for (const field of fields) {
     const value = valueOf(field, typed, images);
     if (value === undefined) continue;
-    const { group, key } = field;
+    const { group } = field;
+    const key = field.as === "pictures" ? (field.roles.length > 0 ? "image_with_roles" : "images") : field.key;
     if (group === undefined) body[key] = value;
     else body[group] = { ...(body[group] as object | undefined), [key]: value };
   }
@@ -54,18 +55,56 @@ function valueOf(field: Field, typed: Typed, images: Images): unknown {
       })).filter(({ url }) => url !== "");
       return rows.length === 0 ? undefined : rows;
     }
+    case "pictures": {
+      const list = picturesIn(typed, images).map(({ at, url, task, role }) => ({
+        url: images.get(`pictures.${at}`)?.[0] ?? (url === "" ? new ImageFile(`${task.replace("/", "-")}.png`) : url),
+        role: role === "" ? (field.roles[0] ?? "") : role,
+      }));
+      if (list.length === 0) return undefined;
+      return field.roles.length > 0 ? list : list.map((one) => one.url);
+    }
     case "messages":
       return messagesIn(name, typed).map(({ role, content }) => ({ role, content: content.replaceAll("\r\n", "\n") }));
   }
 }
 
+/** An image of the tray: a file, a URL, or an image of a task (`task_…/0`). */
+export interface Picture {
+  /** Its number in the form. */
+  at: number;
+  url: string;
+  task: string;
+  role: string;
+  /** The name of its file; empty if it is not a file. */
+  file: string;
+}
+
+/** The images of the tray, in the form's order. */
+export function picturesIn(typed: Typed, images: Images): Picture[] {
+  const numbers = [...typed.keys(), ...images.keys()].flatMap((name) => /^pictures\.(\d{1,3})(?:\.|$)/.exec(name)?.[1] ?? []);
+  const all = [...new Set(numbers.map(Number))].toSorted((one, other) => one - other);
+  return all
+    .map((at) => {
+      const text = (name: string) => typed.get(`pictures.${at}.${name}`)?.[0]?.trim() ?? "";
+      const file = images.get(`pictures.${at}`)?.[0]?.name ?? "";
+      return { at, url: text("url"), task: text("task"), role: text("role"), file };
+    })
+    .filter(({ url, task, file }) => url !== "" || task !== "" || file !== "");
+}
+
+export interface Message {
+  role: string;
+  content: string;
+  /** What an answer took and cost, as it was shown; empty for other messages. */
+  used: string;
+}
+
 /** The messages of a conversation that are not empty. */
-export function messagesIn(name: string, typed: Typed): { role: string; content: string }[] {
+export function messagesIn(name: string, typed: Typed): Message[] {
   const messages = [];
   for (let at = 0; typed.has(`${name}.${at}.role`); at++) {
-    const [role = ""] = typed.get(`${name}.${at}.role`) ?? [];
-    const [content = ""] = typed.get(`${name}.${at}.content`) ?? [];
-    messages.push({ role, content });
+    const text = (part: string) => typed.get(`${name}.${at}.${part}`)?.[0] ?? "";
+    messages.push({ role: text("role"), content: text("content"), used: text("used") });
   }
   return messages.filter(({ content }) => content.trim() !== "");
 }

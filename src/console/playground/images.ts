@@ -20,9 +20,9 @@ export interface Form {
   images: Map<string, ImageFile[]>;
 }
 
-/** Fields with only the names of images: the preview during typing sends no files. */
-const namesEnding = ".names";
-/** More than a field allows; the page writes each of them into three code examples. */
+/** Fields with only the name of an image: the preview during typing sends no files. */
+const nameEnding = ".name";
+/** More than a field allows; the page writes each of them into the code examples. */
 const mostNames = 50;
 
 /** Decodes the characters that browsers escape in a file's name. */
@@ -55,10 +55,9 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
     if (error instanceof MultipartParseError || error instanceof TypeError) return "broken"; // also bytes that are not text
     throw error;
   }
-  for (const [name, [names = ""]] of isMultipart ? [] : form.typed)
-    if (name.endsWith(namesEnding))
-      for (const line of names.split(/\r?\n/, mostNames).filter(Boolean))
-        add(form.images, name.slice(0, -namesEnding.length), new ImageFile(line));
+  if (!isMultipart)
+    for (const [name, [file = ""]] of [...form.typed].filter(([name]) => name.endsWith(nameEnding)).slice(0, mostNames))
+      if (file !== "") add(form.images, name.slice(0, -nameEnding.length), new ImageFile(file));
   return form;
 }
 

@@ -85,7 +85,9 @@ const Shell = ({ member, ...page }: Page & { member: Member }) => {
           </b>
           <a class="btn ghost sm num" href="/console/usage">
             <span class="vh">{say("balance")}</span>
-            <Money millionths={member.remaining} />
+            <span id="balance-top">
+              <Money millionths={member.remaining} />
+            </span>
           </a>
         </header>
         <main id="main">

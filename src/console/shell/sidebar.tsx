@@ -145,7 +145,10 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
         <span>
           <b class="clip">{email}</b>
           <span class="meta num">
-            <Money millionths={remaining} /> {say("left")}
+            <span id="balance-side">
+              <Money millionths={remaining} />
+            </span>{" "}
+            {say("left")}
           </span>
         </span>
         <span class="vh">{say("account_menu")}</span>
