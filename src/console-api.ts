@@ -9,11 +9,12 @@ import { toObjectId } from "./ids.ts";
 import { ObjectsApi } from "./objects-api.ts";
 import type { Reconciliation } from "./operations/objects.ts";
 import { providerStates } from "./providers/index.ts";
+import type { Budget } from "./db/grants.ts";
 import type { WalletSums } from "./db/audit.ts";
 import type { Task } from "./tasks/record.ts";
 import type { WalletEntry } from "./tasks/wallet-book.ts";
 import type { WalletView } from "./tasks/wallet-limits.ts";
-import { auditWallet, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
+import { auditWallet, changeBudget, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
 
 /** Passed to the console with each request, so that neither Worker needs a public address. */
 export class ConsoleApi extends RpcTarget implements Api {
@@ -44,6 +45,10 @@ export class ConsoleApi extends RpcTarget implements Api {
 
   async changeQuota(accountId: string, id: string, change: { quota: number | null } | { add: number }): Promise<"changed" | "below_use"> {
     return changeQuota(this.#env.WALLETS, accountId, id, change);
+  }
+
+  async changeBudget(accountId: string, id: string, budget: Budget | null): Promise<void> {
+    return changeBudget(this.#env.WALLETS, accountId, id, budget);
   }
 
   async unwritten(accountId: string): Promise<WalletEntry[]> {

@@ -7,8 +7,8 @@ interface Env {
   DISPATCH: Queue<{ taskId: string }>;
   /** Starts that are answered when the work is done */
   STARTS: Queue<{ taskId: string }>;
-  /** Calls to receivers of callbacks, which may be slow */
-  NOTIFY: Queue<{ taskId: string }>;
+  /** Calls to receivers of callbacks, which may be slow, and alerts of budgets */
+  NOTIFY: Queue<{ taskId: string } | import("./tasks/budget-alerts.ts").AlertMessage>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;
@@ -22,7 +22,11 @@ interface Env {
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
   /** The pages at /console; a deployment may leave them out */
-  CONSOLE?: { open(request: Request, api: import("./console/api.ts").Api): Promise<Response> };
+  CONSOLE?: {
+    open(request: Request, api: import("./console/api.ts").Api): Promise<Response>;
+    /** Tells the account's user that a budget is reached; throws if the e-mail is not accepted. */
+    mailBudget(reached: import("./tasks/budget-alerts.ts").BudgetAlert): Promise<true>;
+  };
   /** OpenAI's API at /openai/v1; a deployment may leave it out */
   OPENAI?: import("./gateway-api.ts").WorkerBehind;
   /** The Model Context Protocol at /mcp; a deployment may leave it out */

@@ -26,7 +26,7 @@ import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
 import { GatewayApi } from "./gateway-api.ts";
 import { ObjectsApi } from "./objects-api.ts";
-import { consume } from "./tasks/dispatch.ts";
+import { consume, type QueueMessage } from "./tasks/dispatch.ts";
 
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
@@ -121,4 +121,4 @@ async function scheduled(_: ScheduledController, env: Env): Promise<void> {
   await env.OPERATIONS?.check(new ObjectsApi(env));
 }
 
-export default { fetch: gateway.fetch, queue: consume, scheduled } satisfies ExportedHandler<Env, { taskId: string }>;
+export default { fetch: gateway.fetch, queue: consume, scheduled } satisfies ExportedHandler<Env, QueueMessage>;

@@ -55,6 +55,7 @@ const named: Record<string, z.ZodMiniType> = {
   TaskCallback: callbacks.taskCallback,
   TaskCompletedEvent: callbacks.completedEvent,
   TaskFailedEvent: callbacks.failedEvent,
+  BudgetReachedEvent: callbacks.budgetEvent,
   TestEvent: callbacks.testEvent,
   Webhook: callbacks.webhook,
   WebhookChange: bodies.webhookChange,

@@ -9,14 +9,13 @@ import { forgetCallers } from "../db/callers.ts";
 import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
-import { openWallet, remaining, toUnits } from "../db/ledger.ts";
+import { openWallet, toUnits } from "../db/ledger.ts";
 import { changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
 import { ObjectsApi } from "../objects-api.ts";
-import type { WalletView } from "../tasks/wallet-limits.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { budgetView, changeScope, scopeView } from "./key-scope.ts";
+import { balanceView, changeScope, keyView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
@@ -116,18 +115,6 @@ async function findAccount(c: AppContext): Promise<accounts.Account> {
   return account;
 }
 
-function balanceView(balance: WalletView | undefined) {
-  if (!balance) throw new ApiError("internal_error");
-  const left = remaining(balance);
-  return {
-    quota: balance.quota === null ? null : toUnits(balance.quota),
-    used: toUnits(balance.used),
-    reserved: toUnits(balance.reserved),
-    remaining: left === null ? null : toUnits(left),
-    budget: budgetView(balance.budget),
-  };
-}
-
 const accountView = async (c: AppContext, account: accounts.Account) => ({
   id: account.id,
   email: account.email,
@@ -144,16 +131,7 @@ async function keyViews(c: AppContext, accountId: string, keys: apiKeys.ApiKey[]
     accountId,
     keys.map(({ walletId }) => walletId),
   );
-  return keys.map((key) => ({
-    id: key.id,
-    account_id: key.accountId,
-    name: key.name,
-    prefix: key.prefix,
-    created_at: Math.floor(key.createdAt / 1000),
-    expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
-    ...scopeView(key.scope),
-    ...balanceView(balances[key.walletId]),
-  }));
+  return keys.map((key) => ({ account_id: key.accountId, ...keyView(key, balances[key.walletId]) }));
 }
 
 async function createAccount(c: AppContext): Promise<Response> {

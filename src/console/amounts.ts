@@ -25,9 +25,12 @@ export function roundedAmount(language: Language, unit: string, millionths: numb
 export const exactAmount = (language: Language, unit: string, millionths: number) =>
   `${toUnits(millionths).toLocaleString(language, { maximumFractionDigits: 6 })} ${unit}`;
 
+/** Exact with its unit: `$0.035`. */
+export const fullAmount = (language: Language, unit: string, millionths: number) => withUnit(language, unit, toUnits(millionths), 2, 6);
+
 /** Exact with its unit, for prices and messages: `$0.035`; null is no limit. */
 export const amountOf = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null ? c.get("say")("unlimited") : withUnit(c.get("language"), balanceUnit(c.env), toUnits(millionths), 2, 6);
+  millionths === null ? c.get("say")("unlimited") : fullAmount(c.get("language"), balanceUnit(c.env), millionths);
 
 /** Plain digits for forms and programs: `0.000001`. */
 export const decimal = (millionths: number) =>

@@ -13,7 +13,7 @@ import { Attempts, type Auth, authOf } from "./auth.ts";
 import { remaining } from "../db/ledger.ts";
 import { balanceOf } from "./ledger.ts";
 import { postOf } from "./mail.ts";
-import { callerOf, memberOf, openAccount, type Person } from "./members.ts";
+import { callerOf, memberOf, openAccount, type Person, setLanguage } from "./members.ts";
 import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
@@ -89,6 +89,7 @@ export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   if (!found && !user.emailVerified && postOf(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
   if (!found || found.account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
   c.set("account", found.account);
+  if (found.language !== c.get("language")) await setLanguage(c.env.DB, user.id, c.get("language"));
   c.set("caller", await callerOf(c.env.DB, found));
   return next();
 };

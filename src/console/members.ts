@@ -12,20 +12,32 @@ export interface Member {
   account: Account;
   /** The key of the account that is charged for runs from the pages; null if there is none, or it was deleted. */
   keyId: string | null;
+  /** The language of the user's latest page; null before there was one. */
+  language: string | null;
 }
 
 /** A user's membership, or undefined if the user has no account yet. */
 export async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
   const row = await db
     .prepare(
-      `SELECT m.account_id AS accountId, k.id AS keyId FROM member m LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
+      `SELECT m.account_id AS accountId, k.id AS keyId, m.language FROM member m LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
        WHERE m.user_id = ?1`,
     )
     .bind(userId)
-    .first<{ accountId: string; keyId: string | null }>();
+    .first<{ accountId: string; keyId: string | null; language: string | null }>();
   const account = row && (await accountById(db, row.accountId));
-  return account ? { account, keyId: row.keyId } : undefined;
+  return account ? { account, keyId: row.keyId, language: row.language } : undefined;
 }
+
+/** Stores the language of the user's pages for later e-mail. */
+export async function setLanguage(db: D1Database, userId: string, language: string): Promise<void> {
+  await db.prepare("UPDATE member SET language = ?2 WHERE user_id = ?1").bind(userId, language).run();
+}
+
+/** The language in which the user of an account last opened the console; null if there is none. */
+export const languageOf = async (db: D1Database, accountId: string): Promise<string | null> =>
+  (await db.prepare("SELECT language FROM member WHERE account_id = ?1").bind(accountId).first<{ language: string | null }>())?.language ??
+  null;
 
 /** The e-mail address of the user who signs in to an account, or null if there is none. */
 export const personOf = async (db: D1Database, accountId: string) =>

@@ -6,6 +6,7 @@ import adminOperations from "./messages/admin-operations.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
+import budgets from "./messages/budgets.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
 import gallery from "./messages/gallery.ts";
@@ -38,6 +39,7 @@ export const parts = [
   part(characters),
   part(usage),
   part(keys),
+  part(budgets),
   part(account),
   part(admin),
   part(adminTasks),

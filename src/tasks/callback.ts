@@ -3,7 +3,7 @@
 import type { FinalTask, Task } from "./record.ts";
 
 /** Milliseconds between attempts; after the last one the callback has failed. */
-const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000];
+export const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000];
 /** The time limit for a receiver's answer. */
 export const callTimeoutMs = 10_000;
 /** A call that no consumer has claimed after this time is made by the object itself: a queue has at most 250 consumers, alarms have no such limit. */

@@ -10,6 +10,7 @@ import { alert, log } from "../log.ts";
 import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
+import { type AlertMessage, handleAlert } from "./budget-alerts.ts";
 import { nextRoute } from "./hedge.ts";
 import { openJob } from "./job.ts";
 import { handleCallback } from "./notify.ts";
@@ -26,6 +27,8 @@ interface DispatchMessage {
   taskId: string;
 }
 
+export type QueueMessage = DispatchMessage | AlertMessage;
+
 const defaultPollMs = 2_000;
 /** The names in wrangler.toml of the dead-letter queue and the callback queue; a deployment appends its environment's name. */
 const isDeadLetterQueue = (queue: string) => queue.startsWith("gateway-dead");
@@ -35,10 +38,15 @@ const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
  * Processes a batch. Work is claimed and done one after the other: an invocation has six connections, and the timeout of a request that
  * waits for one of them would run. wrangler.toml sets one message per batch, so this only matters with another configuration.
  */
-export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
-  if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.map((message) => handleDeadLetter(message, env)));
-  else for (const message of batch.messages) await (isCallbackQueue(batch.queue) ? handleCallback : deliver)(message, env);
+export async function consume(batch: MessageBatch<QueueMessage>, env: Env): Promise<void> {
+  const handleTask = isCallbackQueue(batch.queue) ? handleCallback : deliver;
+  if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.filter(isOfTask).map((message) => handleDeadLetter(message, env)));
+  else
+    for (const message of batch.messages)
+      await (isOfTask(message) ? handleTask(message, env) : handleAlert(message as Message<AlertMessage>, env));
 }
+
+const isOfTask = (message: Message<QueueMessage>): message is Message<DispatchMessage> => "taskId" in message.body;
 
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {

@@ -1,7 +1,8 @@
 /** What a wallet refuses for other reasons than its grant, and how its money looks to callers. Pure. */
 
 import type { Budget } from "../db/grants.ts";
-import type { Balance, Charge } from "../db/ledger.ts";
+import { type Balance, type Charge, toUnits } from "../db/ledger.ts";
+import { newId } from "../ids.ts";
 import { windowEnd, windowStart } from "./budget-window.ts";
 import type { WalletBook } from "./wallet-book.ts";
 import type { RowCopy, WalletState } from "./wallet-state.ts";
@@ -41,6 +42,37 @@ function spentInWindow(state: WalletState, book: WalletBook, keyId: string | und
   const start = windowStart(budget.window, now);
   const window = state.windows[keyId ?? state.accountId];
   return (window?.start === start ? window.charged : 0) + book.spentSince(start, keyId);
+}
+
+const thresholds = [80, 100] as const;
+
+/**
+ * Notes an alert for each threshold that the budgets of the account and of the key have reached since their window began; 100 % is also
+ * reached when `refused` does not fit. True if there is one: the state has to be stored.
+ */
+export function noteAlerts(state: WalletState, book: WalletBook, keyId: string, now: number, refused = 0): boolean {
+  const alerts = (state.alerts ??= []);
+  const before = alerts.length;
+  for (const id of [undefined, keyId]) {
+    const { budget } = rowOf(state, id);
+    const window = state.windows[id ?? state.accountId];
+    if (!budget || !window) continue;
+    const spent = spentInWindow(state, book, id, now);
+    for (const percent of thresholds) {
+      const isReached = 100 * spent >= percent * budget.amount || (percent === 100 && spent + refused > budget.amount);
+      if (!isReached || (window.alerted?.amount === budget.amount && window.alerted.percent >= percent)) continue;
+      window.alerted = { percent, amount: budget.amount };
+      const data = {
+        percent,
+        amount: toUnits(budget.amount),
+        window: budget.window,
+        spent: toUnits(spent),
+        ends_at: windowEnd(budget.window, now) / 1000,
+      };
+      alerts.push({ id: newId("evt_budget_"), accountId: state.accountId, keyId: id, at: now, data });
+    }
+  }
+  return alerts.length > before;
 }
 
 /** Why the amount cannot be held, as far as the account's grant is not the reason. The key's row is known. */

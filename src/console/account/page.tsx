@@ -8,7 +8,11 @@ import { passkeys, passkeysSection } from "./passkeys.tsx";
 import { password, passwordSection } from "./password.tsx";
 import { profile, profileSection } from "./profile.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
+import { budgetLeft } from "../keys/budget.tsx";
+import { balanceOf } from "../ledger.ts";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Facts } from "../parts/table.tsx";
 
 /** The messages after an action, by fixed codes, because anyone can write a URL. */
 const outcomes = {
@@ -35,6 +39,27 @@ const refusals = {
 const named = <Names extends object>(names: Names, name: string | undefined) =>
   name !== undefined && Object.hasOwn(names, name) ? names[name as keyof Names] : undefined;
 
+/** The account's own budget, which the operator sets; nothing where there is none. */
+async function budgetSection(c: ConsoleContext) {
+  const { say } = c.var;
+  const { budget } = await balanceOf(c, c.get("account").id);
+  if (!budget) return null;
+  return (
+    <section>
+      <div class="sub">
+        <h2>{say("budget")}</h2>
+      </div>
+      <p class="muted">{say("budget_of_account")}</p>
+      <Facts
+        of={[
+          [say("budget"), budgetLeft(c, budget)],
+          [say("budget_renews"), <DateTime ms={budget.until} />],
+        ]}
+      />
+    </section>
+  );
+}
+
 async function accountPage(c: ConsoleContext) {
   const { say, language } = c.var;
   const done = named(outcomes, c.req.query("done"));
@@ -45,6 +70,7 @@ async function accountPage(c: ConsoleContext) {
     <>
       <Problem text={refused ? say(refused) : loginProblem(c)} />
       {profileSection(c)}
+      {await budgetSection(c)}
       {await passkeysSection(c)}
       {await loginsSection(c)}
       {await passwordSection(c)}

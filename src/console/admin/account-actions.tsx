@@ -1,4 +1,4 @@
-/** An admin's actions on an account: quota, disabling, role, invitation, deleting a key. Each is logged. */
+/** An admin's actions on an account: quota, budget, disabling, role, invitation, deleting a key. Each is logged. */
 
 import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
@@ -7,6 +7,7 @@ import { invite } from "../../db/invitations.ts";
 import { balanceOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
 import { amountOf, quotaOf } from "../amounts.ts";
+import { changeBudget, readBudget } from "../keys/budget.tsx";
 import { postOf } from "../mail.ts";
 import { personOf } from "../members.ts";
 import { accountPage } from "./account.tsx";
@@ -33,12 +34,20 @@ async function setQuota(c: ConsoleContext, account: Account) {
   const { say } = c.var;
   const field = await fieldsOf(c);
   const change = changeAsked(field("how"), field("amount"));
-  if (!change) return accountPage(c, account, say("bad_quota"));
+  if (!change) return accountPage(c, account, { quota: say("bad_quota") });
   if ((await c.env.API.changeQuota(account.id, account.id, change)) === "below_use") {
     const { used, reserved } = await balanceOf(c, account.id);
-    return accountPage(c, account, say("admin_below_use", { amount: amountOf(c, used + reserved) }));
+    return accountPage(c, account, { quota: say("admin_below_use", { amount: amountOf(c, used + reserved) }) });
   }
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
+  return c.redirect(`/console/admin/accounts/${account.id}`, 303);
+}
+
+async function setBudget(c: ConsoleContext, account: Account) {
+  const budget = readBudget(c, await fieldsOf(c));
+  if (typeof budget === "string") return accountPage(c, account, { budget });
+  await changeBudget(c, account.id, account.id, budget);
+  note(c, "budget_changed", account.id, budget ? { budget: budget.amount, window: budget.window } : { budget: "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
 
@@ -134,6 +143,7 @@ const of = (act: (c: ConsoleContext, account: Account) => Promise<Response>) => 
 
 export const accountActions = new Hono<ConsoleEnvironment>()
   .post("/quota", of(setQuota))
+  .post("/budget", of(setBudget))
   .post("/invite", of(inviteInto))
   .on(["GET", "POST"], "/keys/:key", of(removeKey))
   .on(["GET", "POST"], "/:action", (c) => {

@@ -15,12 +15,13 @@ import { TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
+import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
 import { Facts, Stats, Table } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
-/** The account's page; `problem` is the reason why its quota was not changed. */
-export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
+/** The account's page; `problems` are the reasons why its quota or its budget was not changed. */
+export async function accountPage(c: ConsoleContext, account: Account, problems: { quota?: string; budget?: string } = {}) {
   const { say } = c.var;
   const { DB } = c.env;
   const balance = await balanceOf(c, account.id);
@@ -67,13 +68,25 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
                 [say("created"), <DateTime ms={account.createdAt} />],
                 [say("status"), say(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
                 [say("admin_role"), say(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
+                balance.budget !== null && [say("budget"), budgetLeft(c, balance.budget)],
+                balance.budget !== null && [say("budget_renews"), <DateTime ms={balance.budget.until} />],
                 [say("admin_person"), person === null ? say("admin_nobody_signs_in") : say("admin_signs_in", { email: person })],
               ]}
             />
           </div>
         </section>
         <section>
-          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={problem} />
+          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={problems.quota} />
+        </section>
+        <section>
+          <form method="post" action={`${path}/budget`} class="card stack">
+            <h2>{say("admin_change_budget")}</h2>
+            <Problem text={problems.budget} />
+            <BudgetFields c={c} budget={balance.budget} />
+            <p>
+              <button class="btn">{say("admin_change_budget")}</button>
+            </p>
+          </form>
         </section>
       </div>
       <section>
@@ -89,7 +102,7 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
         {await tasksOf(c, account)}
       </section>
     </>,
-    problem === undefined ? 200 : 400,
+    Object.keys(problems).length === 0 ? 200 : 400,
   );
 }
 

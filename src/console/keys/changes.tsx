@@ -1,13 +1,16 @@
-/** Changes of an API key: name and quota, rotation, deletion. */
+/** Changes of an API key: what its form has, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
-import { changeKey, deleteKey, rotateKey } from "../../db/api-keys.ts";
+import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
 import { balanceOf } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
-import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
-import { readScope, ScopeFields } from "./scope.tsx";
+import { budgetLeft, changeBudget } from "./budget.tsx";
+import { KeyFields, readKey } from "./form.tsx";
+import { type Key, keysOf, shownOnce } from "./shared.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Facts } from "../parts/table.tsx";
 
 /** How long a rotated key may keep working, in milliseconds. */
 const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
@@ -20,14 +23,28 @@ const Back = ({ c }: { c: ConsoleContext }) => (
 );
 
 async function changePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { quota } = await balanceOf(c, key.accountId, key.walletId);
+  const { quota, budget } = await balanceOf(c, key.accountId, key.walletId);
   return page(
     c,
     c.var.say("change_key", { name: key.name }),
     <form method="post" class="stack narrow">
       <Problem text={problem} />
-      <NameAndQuota c={c} name={key.name} quota={quota === null ? "" : decimal(quota)} />
-      <ScopeFields c={c} scope={key.scope} />
+      {budget && (
+        <Facts
+          of={[
+            [c.var.say("budget"), budgetLeft(c, budget)],
+            [c.var.say("budget_renews"), <DateTime ms={budget.until} />],
+          ]}
+        />
+      )}
+      <KeyFields
+        c={c}
+        name={key.name}
+        quota={quota === null ? "" : decimal(quota)}
+        budget={budget}
+        scope={key.scope}
+        expiresAt={key.isReplaced ? undefined : key.expiresAt}
+      />
       <p class="row">
         <button class="btn primary">{c.var.say("change")}</button>
         <Back c={c} />
@@ -40,13 +57,13 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
 
 async function change(c: ConsoleContext, key: Key) {
   const field = await fieldsOf(c);
-  const given = nameAndQuota(c, field);
+  const given = readKey(c, field, key.expiresAt);
   if (typeof given === "string") return changePage(c, key, given);
-  const scope = readScope(c, field);
-  if (typeof scope === "string") return changePage(c, key, scope);
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
     return changePage(c, key, c.var.say("quota_below_use"));
-  await changeKey(c.env.DB, key, given.name, scope);
+  await changeBudget(c, key.accountId, key.walletId, given.budget);
+  await changeKey(c.env.DB, key, given.name, given.scope);
+  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, key, given.expiresAt);
   return c.redirect("/console/keys", 303);
 }
 

@@ -7,16 +7,17 @@ import { known } from "../../known.ts";
 import { walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
-import { readScope, ScopeFields } from "./scope.tsx";
-import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
+import { budgetLeft, changeBudget } from "./budget.tsx";
+import { KeyFields, readKey } from "./form.tsx";
+import { type Key, keysOf, shownOnce } from "./shared.tsx";
 import { useAround } from "../parts/context.ts";
-import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Table } from "../parts/table.tsx";
+import type { WalletView } from "../../tasks/wallet-limits.ts";
 
 const Expiry = ({ ms }: { ms: number | null }) => {
   const { say } = useAround();
@@ -48,7 +49,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
           <p>{say("no_keys_why")}</p>
         </div>
       ) : (
-        <KeyTable rows={rows} />
+        <KeyTable c={c} rows={rows} />
       )}
       <section>
         <div class="sub">
@@ -56,9 +57,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
         </div>
         <form method="post" class="stack narrow">
           <Problem text={problem} />
-          <NameAndQuota c={c} />
-          <ScopeFields c={c} />
-          <TextField name="expires" type="date" label={say("expires")} hint={say("expires_hint")} />
+          <KeyFields c={c} expiresAt={null} />
           <p>
             <button class="btn primary">{say("create_key")}</button>
           </p>
@@ -70,7 +69,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
   );
 }
 
-type Row = Key & { quota: number | null; used: number; reservedAt: number | null };
+type Row = Key & WalletView & { reservedAt: number | null };
 
 /** The used part of a key's quota; amber from nine tenths on. */
 const Used = ({ quota, used, name }: Row) =>
@@ -83,7 +82,7 @@ const Used = ({ quota, used, name }: Row) =>
     />
   );
 
-const KeyTable = ({ rows }: { rows: Row[] }) => {
+const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { say } = useAround();
   const now = Date.now();
   return (
@@ -95,6 +94,7 @@ const KeyTable = ({ rows }: { rows: Row[] }) => {
         { name: say("quota"), isNumber: true },
         { name: say("used"), isNumber: true },
         { name: "", isExtra: true },
+        { name: say("budget"), isExtra: true },
         { name: say("last_spent"), isExtra: true },
         { name: say("expires"), isExtra: true },
         { name: "", isNumber: true },
@@ -118,6 +118,7 @@ const KeyTable = ({ rows }: { rows: Row[] }) => {
           <td class="hide-s">
             <Used {...key} />
           </td>
+          <td class="hide-s wrap">{key.budget && budgetLeft(c, key.budget)}</td>
           <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <DateTime ms={key.reservedAt} />}</td>
           <td class="hide-s">
             <Expiry ms={key.expiresAt} />
@@ -149,17 +150,16 @@ const KeyTable = ({ rows }: { rows: Row[] }) => {
 
 async function create(c: ConsoleContext) {
   const field = await fieldsOf(c);
-  const given = nameAndQuota(c, field);
+  const given = readKey(c, field);
   if (typeof given === "string") return keysPage(c, given);
-  const scope = readScope(c, field);
-  if (typeof scope === "string") return keysPage(c, scope);
-  // A key expires at the end of the given day, UTC.
-  const expiresAt = field("expires") === "" ? null : Date.parse(`${field("expires")}T23:59:59Z`);
-  if (expiresAt !== null && !(expiresAt > Date.now())) return keysPage(c, c.var.say("bad_expiry"));
-  const { apiKey, key, statement } = await insertKey(c.env.DB, c.get("account").id, given.name, expiresAt, { scope });
-  const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, given.quota)]);
+  const { name, quota, budget, scope, expiresAt } = given;
+  const accountId = c.get("account").id;
+  const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope });
+  const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, quota)]);
   if (created?.results.length === 0) return keysPage(c, c.var.say("too_many_keys"));
-  return shownOnce(c, given.name, key);
+  // Before the user sees the key: it never spends without its budget.
+  await changeBudget(c, accountId, apiKey.walletId, budget);
+  return shownOnce(c, name, key);
 }
 
 export const keys = new Hono<ConsoleEnvironment>()

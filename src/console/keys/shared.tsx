@@ -1,12 +1,9 @@
-/** What the pages of API keys share: the user's keys, their fields, and the only page that shows a secret. */
+/** What the pages of API keys share: the user's keys, and the only page that shows a secret. */
 
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
-import { quotaOf } from "../amounts.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";
-import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { balanceUnit } from "../settings.ts";
 
 /** A key that a user created, and whether it was replaced by a newer one. */
 export type Key = ApiKey & { isReplaced: boolean };
@@ -43,27 +40,4 @@ export function shownOnce(c: ConsoleContext, title: string, key: string) {
     200,
     { width: "slim" },
   );
-}
-
-/** The fields for creating and changing a key. */
-export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: string; quota?: string }) => (
-  <>
-    <TextField name="name" label={c.var.say("key_name")} maxlength={200} value={name} required />
-    <TextField
-      name="quota"
-      label={c.var.say("quota")}
-      opt={balanceUnit(c.env)}
-      inputmode="decimal"
-      value={quota}
-      hint={c.var.say("quota_hint", { unit: balanceUnit(c.env) })}
-    />
-  </>
-);
-
-/** The values of those fields, or the error. */
-export function nameAndQuota(c: ConsoleContext, field: (name: string) => string): { name: string; quota: number | null } | string {
-  const name = field("name");
-  const quota = quotaOf(field("quota"));
-  if (name === "" || name.length > 200) return c.var.say("bad_name");
-  return quota === undefined ? c.var.say("bad_quota") : { name, quota };
 }
