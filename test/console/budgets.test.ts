@@ -146,7 +146,8 @@ async function mail(budget: BudgetAlert, vars: Partial<ConsoleEnv>): Promise<"ac
   >;
   const body = { budget, by: "mail" as const };
   const batch = createMessageBatch("gateway-notify", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
-  const retries = vi.spyOn(batch.messages[0]!, "retry");
+  const [message] = batch.messages as [Message];
+  const retries = vi.spyOn(message, "retry");
   await worker.queue(batch, { ...env, CONSOLE });
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
   return explicitAcks.length > 0 ? "ack" : retries.mock.calls[0]?.[0]?.delaySeconds;
