@@ -19,7 +19,7 @@ const MiB = 1024 * 1024;
 /** Five images of 10 MiB in Base64, and room for the other fields (contract, section 1). */
 const imageBody = 72 * MiB;
 /** No model accepts more than five; a field that appears twice in a body may bring more. */
-const mostImages = 10;
+const maxInlineImages = 10;
 /** A body up to this size needs no permit, because many of them fit into memory. */
 const smallEnough = 64 * 1024;
 
@@ -99,7 +99,7 @@ async function read(
     await storeBytes(c.env.ASSETS, extractedKey(taskId, index), bytes, type);
   };
   try {
-    const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: mostImages, maxDepth };
+    const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: maxInlineImages, maxDepth };
     const { value, images } = await readJsonSkeleton(stream, { ...limits, head, wait, isImageAt, store });
     return {
       ...withoutImages(asObject(value)),
@@ -127,4 +127,4 @@ const isImageAt = (path: readonly (string | number)[]) =>
  * Each such request has one image in memory at a time, and the isolate has 128 MB in all. The body of a waiting request is not read.
  * One account leaves a permit to others; a permit is held at most until the body's deadline.
  */
-const turns = new Semaphore({ mostAtOnce: 3, mostOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });

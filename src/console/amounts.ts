@@ -30,7 +30,7 @@ export const fullAmount = (language: Language, unit: string, millionths: number)
 
 /** Exact with its unit, for prices and messages: `$0.035`; null is no limit. */
 export const amountOf = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null ? c.get("say")("unlimited") : fullAmount(c.get("language"), balanceUnit(c.env), millionths);
+  millionths === null ? c.get("t")("unlimited") : fullAmount(c.get("language"), balanceUnit(c.env), millionths);
 
 /** Plain digits for forms and programs: `0.000001`. */
 export const decimal = (millionths: number) =>

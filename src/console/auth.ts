@@ -6,7 +6,7 @@ import { APIError } from "better-auth/api";
 import { type AttemptRule, countAttempt, forgiveAttempt } from "../db/attempts.ts";
 import { postOf } from "./mail.ts";
 import { isInvited, proveAddress } from "./members.ts";
-import type { Say } from "./messages.ts";
+import type { Translate } from "./messages.ts";
 import { hash, minPasswordLength, maxPasswordLength, verify } from "./password-hash.ts";
 import { signup } from "./settings.ts";
 
@@ -59,20 +59,20 @@ export class Attempts {
 interface Around {
   /** Secure cookies, except on a developer's machine without https. */
   origin: string;
-  say: Say;
+  t: Translate;
   waitUntil: (work: Promise<unknown>) => void;
   attempts: Attempts;
 }
 
 /** better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
-export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Around) {
+export function authOf(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
   const post = postOf(env, origin);
   const sendLink = async (name: "reset" | "confirm", email: string, token: string) =>
     post?.({
       to: email,
-      subject: say(`mail_${name}_subject`),
-      text: say(`mail_${name}`, { link: `${origin}/console/${name}?token=${encodeURIComponent(token)}` }),
+      subject: t(`mail_${name}_subject`),
+      text: t(`mail_${name}`, { link: `${origin}/console/${name}?token=${encodeURIComponent(token)}` }),
     });
   return betterAuth({
     database: env.DB,

@@ -6,7 +6,7 @@ import type { BudgetAlert } from "../tasks/budget-alerts.ts";
 import { fullAmount } from "./amounts.ts";
 import { reachesPeople, send } from "./mail.ts";
 import { languageOf } from "./members.ts";
-import { chooseLanguage, speakerOf } from "./messages.ts";
+import { chooseLanguage, translator } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
 
 /** Sends nothing where no e-mail is set up, and none of an account or key that is gone. Throws if the e-mail is not accepted. */
@@ -17,14 +17,14 @@ export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise
   const key = keyId === undefined ? undefined : (await listKeys(env.DB, accountId)).findLast(({ walletId }) => walletId === keyId);
   if (!account || account.disabled || (keyId !== undefined && !key)) return true;
   const language = chooseLanguage((await languageOf(env.DB, accountId)) ?? undefined, undefined);
-  const say = speakerOf(language);
+  const t = translator(language);
   const amount = (units: number) => fullAmount(language, balanceUnit(env), Math.round(units * 1e6));
   const values = { percent: data.percent, name: key?.name ?? "", spent: amount(data.spent), amount: amount(data.amount) };
   const until = new Date(data.ends_at * 1000).toISOString().slice(0, 16).replace("T", " ");
   await send(env, {
     to: account.email,
-    subject: say("mail_budget_subject", { percent: data.percent }),
-    text: `${say(key ? "mail_budget_key" : "mail_budget_account", values)}\n\n${say("mail_budget_until", { until })}\n`,
+    subject: t("mail_budget_subject", { percent: data.percent }),
+    text: `${t(key ? "mail_budget_key" : "mail_budget_account", values)}\n\n${t("mail_budget_until", { until })}\n`,
   });
   return true;
 }

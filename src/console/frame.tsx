@@ -14,7 +14,7 @@ import { remaining } from "../db/ledger.ts";
 import { balanceOf } from "./ledger.ts";
 import { postOf } from "./mail.ts";
 import { callerOf, memberOf, openAccount, type Person, setLanguage } from "./members.ts";
-import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
+import { type Language, chooseLanguage, type Translate, translator } from "./messages.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
@@ -25,7 +25,7 @@ export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
   Variables: {
     language: Language;
-    say: Say;
+    t: Translate;
     auth: Auth;
     attempts: Attempts;
     user: Person;
@@ -44,11 +44,11 @@ export const languageCookie = "gateway_language";
 export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
-  c.set("say", speakerOf(language));
+  c.set("t", translator(language));
   // Never cache pages with personal data.
   c.header("cache-control", "no-store");
   // Browsers say where a form comes from, and where a script's JSON does, which hono's `csrf` lets pass; the cookies' SameSite is the second lock.
-  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("say")("forbidden"), null, 403);
+  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("t")("forbidden"), null, 403);
   startAuth(c);
   return next();
 };
@@ -58,7 +58,7 @@ export function startAuth(c: ConsoleContext): void {
   const { origin } = new URL(c.req.url);
   const attempts = new Attempts(c.env.DB);
   c.set("attempts", attempts);
-  c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+  c.set("auth", authOf(c.env, { origin, t: c.get("t"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
 }
 
 /** Admits signed-in users, with or without an account; redirects others to the sign-in page. */
@@ -87,7 +87,7 @@ export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   const user = c.get("user");
   const found = await openAccount(c.env, user);
   if (!found && !user.emailVerified && postOf(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
-  if (!found || found.account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
+  if (!found || found.account.disabled) return page(c, c.get("t")("overview"), <p>{c.get("t")("account_taken")}</p>, 403);
   c.set("account", found.account);
   if (found.language !== c.get("language")) await setLanguage(c.env.DB, user.id, c.get("language"));
   c.set("caller", await callerOf(c.env.DB, found));
@@ -123,7 +123,7 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
       title={title}
       path={c.req.path}
       language={c.get("language")}
-      say={c.get("say")}
+      t={c.get("t")}
       theme={themeOf(getCookie(c, themeCookie))}
       member={member}
       isAnswer={c.req.method !== "GET"}
@@ -139,10 +139,10 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
 export const nothingHere = (c: ConsoleContext) =>
   page(
     c,
-    c.get("say")("not_found"),
+    c.get("t")("not_found"),
     <p>
       <a class="btn" href="/console">
-        {c.get("say")("overview")}
+        {c.get("t")("overview")}
       </a>
     </p>,
     404,

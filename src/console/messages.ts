@@ -60,11 +60,11 @@ const tables = Object.fromEntries(
   languages.map((language) => [language, Object.assign({}, ...parts.map((table) => table[language])) as Record<Key, string>]),
 ) as Record<Language, Record<Key, string>>;
 
-export type Say = (key: Key, values?: Record<string, string | number>) => string;
+export type Translate = (key: Key, values?: Record<string, string | number>) => string;
 
 /** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. */
-export const speakerOf =
-  (language: Language): Say =>
+export const translator =
+  (language: Language): Translate =>
   (key, values = {}) =>
     tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 

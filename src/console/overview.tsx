@@ -31,7 +31,7 @@ async function tasksOf(c: ConsoleContext, query: string): Promise<TaskData[]> {
 const hasKeys = async (c: ConsoleContext) => (await listKeys(c.env.DB, c.get("account").id)).some(({ id }) => id !== c.get("caller").keyId);
 
 async function overviewPage(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { id } = c.get("account");
   const now = Date.now();
   const month = new Date(now).toISOString().slice(0, 7);
@@ -46,35 +46,35 @@ async function overviewPage(c: ConsoleContext) {
   ]);
   const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0)
-    return page(c, say("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
+    return page(c, t("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
   const today = startOfDays(1, now);
   const sum = (since: number) => spent.reduce((total, { day, charged }) => total + (day >= since ? charged : 0), 0);
   return page(
     c,
-    say("overview"),
+    t("overview"),
     <>
       {!isKeyed && <FirstSteps left={left} isKeyed={false} hasMade />}
       <div class={isKeyed ? "duo" : "duo gap"}>
         <section class="card">
           <div class="stats">
             <dl class="stat">
-              <dt>{say("remaining")}</dt>
+              <dt>{t("remaining")}</dt>
               <dd>
                 <Money millionths={left} />
                 <small>
-                  <Money millionths={balance.reserved} /> {say("reserved_small")}
+                  <Money millionths={balance.reserved} /> {t("reserved_small")}
                 </small>
               </dd>
             </dl>
             <dl class="stat">
-              <dt>{say("spent_today")}</dt>
+              <dt>{t("spent_today")}</dt>
               <dd>
                 <Money millionths={sum(today)} />
               </dd>
             </dl>
             <dl class="stat">
               <dt>
-                <a href="/console/usage?days=7">{say("usage_last_week")}</a>
+                <a href="/console/usage?days=7">{t("usage_last_week")}</a>
               </dt>
               <dd>
                 <Money millionths={sum(startOfDays(7, now))} />
@@ -96,7 +96,7 @@ async function overviewPage(c: ConsoleContext) {
       actions: (
         <a class="btn primary hide-s" href="/console/playground">
           <Icon name="plus" />
-          {say("new")}
+          {t("new")}
         </a>
       ),
     },
@@ -105,7 +105,7 @@ async function overviewPage(c: ConsoleContext) {
 
 /** Only the part of the page that refreshes itself while tasks run. */
 async function running(c: ConsoleContext) {
-  return page(c, c.get("say")("overview"), <Running tasks={(await tasksOf(c, `limit=${newest}`)).filter(isOpen)} />);
+  return page(c, c.get("t")("overview"), <Running tasks={(await tasksOf(c, `limit=${newest}`)).filter(isOpen)} />);
 }
 
 export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, overviewPage).get("/running", signedIn, running);

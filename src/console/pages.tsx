@@ -36,9 +36,9 @@ const kept = { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } 
 
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
-    if (error instanceof BadForm) return page(c, c.get("say")("form_broken"), null, error.isTooLarge ? 413 : 400);
+    if (error instanceof BadForm) return page(c, c.get("t")("form_broken"), null, error.isTooLarge ? 413 : 400);
     alert("console", { outcome: "internal_error" }, error);
-    return page(c, c.get("say")("failed"), null, 500);
+    return page(c, c.get("t")("failed"), null, 500);
   })
   .notFound(async (c) => {
     const { pathname, search } = new URL(c.req.url);

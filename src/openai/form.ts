@@ -25,7 +25,7 @@ const smallEnough = 64 * 1024;
 export type Fields = Record<string, unknown>;
 
 /** A body is in memory whole; the isolate has 128 MB for all requests. */
-const turns = new Semaphore({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 20_000 });
+const turns = new Semaphore({ maxAtOnce: 3, longestMs: 120_000, longestWaitMs: 20_000 });
 
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
 const lengthOf = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);

@@ -16,10 +16,10 @@ import {
 import { backoff, claimMs, progressAt, resendMs } from "./task.ts";
 
 const settleRetryMs = 30_000;
-const mostStartFaults = 5;
+const maxStartFaults = 5;
 /** If there is another route, a provider that does not answer is not waited for. */
-const mostFaultsBeforeNext = 1;
-const mostWaitBeforeNextMs = 2_000;
+const maxFaultsBeforeNext = 1;
+const maxWaitBeforeNextMs = 2_000;
 
 /** A lease expired: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
 export function leaseExpired(task: OpenTask, now: number): Task {
@@ -97,10 +97,10 @@ export function startFailed(
   const isCollect = task.step.do === "collecting";
   const isUnknown = !isCollect && (task.isUnknown === true || !fault.isUntouched);
   const canGiveWay = !isCollect && !isUnknown && nextRoute(task) !== undefined;
-  const mostFaults = isCollect ? Infinity : canGiveWay ? mostFaultsBeforeNext : mostStartFaults;
-  const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= mostWaitBeforeNextMs;
+  const maxFaults = isCollect ? Infinity : canGiveWay ? maxFaultsBeforeNext : maxStartFaults;
+  const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= maxWaitBeforeNextMs;
   const { askedAt: _askedAt, ...untouched } = task;
-  if (fault.retryable && task.faults < mostFaults && isWorthWaiting)
+  if (fault.retryable && task.faults < maxFaults && isWorthWaiting)
     return {
       ...(isCollect ? task : isUnknown ? { ...task, isUnknown } : untouched),
       faults: task.faults + 1,

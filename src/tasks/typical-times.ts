@@ -20,7 +20,7 @@ interface Work {
 const fewest = 10;
 const refreshMs = 60_000;
 /** One row is written for this many tasks, or for the tasks of this time. */
-const mostUntold = 25;
+const maxUntold = 25;
 const tellMs = 600_000;
 
 const medians = new Map<string, number>();
@@ -69,7 +69,7 @@ export function noteDuration(
   const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
   known.seconds.unshift(Math.round((finalAt - createdAt) / 100) / 10);
   untold.set(sort, known);
-  if (known.seconds.length < mostUntold && Date.now() - known.toldAt < tellMs) return;
+  if (known.seconds.length < maxUntold && Date.now() - known.toldAt < tellMs) return;
   untold.set(sort, { seconds: [], toldAt: Date.now() });
   background.waitUntil(tell(db, sort, known.seconds));
 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.stop());
 
-const mostRuns = 150;
+const maxRuns = 150;
 const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/query");
 /** Wrangler makes the same calls for each Worker: one call stands for all of them, except uploads, which all fail. */
 const kindOf = (call: string) =>
@@ -37,7 +37,7 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   const outputs: string[] = [];
   let runs = 0;
   for (let wasBroken = true; wasBroken; runs++) {
-    expect(runs, outputs.slice(-3).join("\n---\n")).toBeLessThan(mostRuns);
+    expect(runs, outputs.slice(-3).join("\n---\n")).toBeLessThan(maxRuns);
     broke = 0;
     const { code, output } = await cloud.npm("deploy", ["--yes"]);
     outputs.push(output);

@@ -50,7 +50,7 @@ test("forty images of a minute each all complete before their deadline, without 
   }
   const statuses = await Promise.all(images.map((id) => statusOf(account, id)));
   expect(statuses).toEqual(images.map(() => "completed"));
-  expect({ started, abandoned: platform.abandoned, mostAtOnce: platform.mostAtOnce }).toEqual({ started: 40, abandoned: 0, mostAtOnce: 1 });
+  expect({ started, abandoned: platform.abandoned, maxAtOnce: platform.maxAtOnce }).toEqual({ started: 40, abandoned: 0, maxAtOnce: 1 });
   // Its maker calls back after fifteen seconds.
   expect(videoMs).toBeLessThanOrEqual(20_000);
   expect((await books(account)).reserved).toBe(0);

@@ -41,19 +41,19 @@ const named = <Names extends object>(names: Names, name: string | undefined) =>
 
 /** The account's own budget, which the operator sets; nothing where there is none. */
 async function budgetSection(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { budget } = await balanceOf(c, c.get("account").id);
   if (!budget) return null;
   return (
     <section>
       <div class="sub">
-        <h2>{say("budget")}</h2>
+        <h2>{t("budget")}</h2>
       </div>
-      <p class="muted">{say("budget_of_account")}</p>
+      <p class="muted">{t("budget_of_account")}</p>
       <Facts
         of={[
-          [say("budget"), budgetLeft(c, budget)],
-          [say("budget_renews"), <DateTime ms={budget.until} />],
+          [t("budget"), budgetLeft(c, budget)],
+          [t("budget_renews"), <DateTime ms={budget.until} />],
         ]}
       />
     </section>
@@ -61,14 +61,14 @@ async function budgetSection(c: ConsoleContext) {
 }
 
 async function accountPage(c: ConsoleContext) {
-  const { say, language } = c.var;
+  const { t, language } = c.var;
   const done = named(outcomes, c.req.query("done"));
   const refused = named(refusals, c.req.query("problem"));
   return page(
     c,
-    say("account"),
+    t("account"),
     <>
-      <Problem text={refused ? say(refused) : loginProblem(c)} />
+      <Problem text={refused ? t(refused) : loginProblem(c)} />
       {profileSection(c)}
       {await budgetSection(c)}
       {await passkeysSection(c)}
@@ -77,22 +77,22 @@ async function accountPage(c: ConsoleContext) {
       {await sessionsSection(c)}
       <section>
         <div class="sub">
-          <h2>{say("language")}</h2>
+          <h2>{t("language")}</h2>
         </div>
         <form action="/console/language" class="row">
-          <select name="to" class="in auto" aria-label={say("language")}>
+          <select name="to" class="in auto" aria-label={t("language")}>
             {Object.entries(languageNames).map(([code, name]) => (
               <option value={code} lang={code} selected={code === language}>
                 {name}
               </option>
             ))}
           </select>
-          <button class="btn">{say("choose")}</button>
+          <button class="btn">{t("choose")}</button>
         </form>
       </section>
     </>,
     200,
-    { width: "slim", toast: done && say(done) },
+    { width: "slim", toast: done && t(done) },
   );
 }
 

@@ -14,30 +14,30 @@ const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin)
 
 /** The forms. An address is changed by a link sent to the new one, so only where e-mail can be sent. */
 export function profileSection(c: ConsoleContext) {
-  const { say, user } = c.var;
+  const { t, user } = c.var;
   return (
     <section class="duo">
       <form method="post" action="/console/account/name" class="stack">
-        <TextField name="name" label={say("name")} value={user.name} autocomplete="name" maxlength={maxNameLength} required />
+        <TextField name="name" label={t("name")} value={user.name} autocomplete="name" maxlength={maxNameLength} required />
         <p>
-          <button class="btn">{say("change_name")}</button>
+          <button class="btn">{t("change_name")}</button>
         </p>
       </form>
       <form method="post" action="/console/account/email" class="stack">
         <TextField
           name="email"
           type="email"
-          label={say("email")}
+          label={t("email")}
           value={user.email}
           autocomplete="email"
           maxlength={254}
           readonly={!canWrite(c)}
-          hint={say(canWrite(c) ? "change_email_hint" : "change_email_by_operator")}
+          hint={t(canWrite(c) ? "change_email_hint" : "change_email_by_operator")}
           required
         />
         {canWrite(c) && (
           <p>
-            <button class="btn">{say("change_email")}</button>
+            <button class="btn">{t("change_email")}</button>
           </p>
         )}
       </form>

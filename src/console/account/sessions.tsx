@@ -32,19 +32,19 @@ async function sessionsOf(c: ConsoleContext) {
 
 /** The table of sessions, with the current one marked, and a button that ends all. */
 export async function sessionsSection(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const sessions = (await sessionsOf(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
   return (
     <section>
       <div class="sub">
-        <h2>{say("sessions")}</h2>
+        <h2>{t("sessions")}</h2>
         <form method="post" action="/console/account/sessions/end" class="push">
-          <button class="btn sm">{say("sign_out_everywhere")}</button>
+          <button class="btn sm">{t("sign_out_everywhere")}</button>
         </form>
       </div>
       <Table
-        label={say("sessions")}
-        columns={[say("browser"), { name: say("since"), isExtra: true }, say("last_seen"), { name: "", isNumber: true }]}
+        label={t("sessions")}
+        columns={[t("browser"), { name: t("since"), isExtra: true }, t("last_seen"), { name: "", isNumber: true }]}
       >
         {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
           <tr>
@@ -57,11 +57,11 @@ export async function sessionsSection(c: ConsoleContext) {
             </td>
             <td class="num">
               {id === c.get("session").id ? (
-                <span class="tag">{say("this_session")}</span>
+                <span class="tag">{t("this_session")}</span>
               ) : (
                 <form method="post" action={`/console/account/sessions/${id}/end`}>
-                  <button class="btn sm" aria-label={`${say("end_session")}: ${browserOf(userAgent)}`}>
-                    {say("end_session")}
+                  <button class="btn sm" aria-label={`${t("end_session")}: ${browserOf(userAgent)}`}>
+                    {t("end_session")}
                   </button>
                 </form>
               )}

@@ -17,21 +17,21 @@ export const shownAlerts = async (c: ConsoleContext): Promise<Alert[]> =>
   (await listAlerts(c.env.DB)).filter(({ endedAt }) => endedAt === null || endedAt > Date.now() - shownMs);
 
 export function AlertSection({ c, alerts }: { c: ConsoleContext; alerts: Alert[] }) {
-  const { say } = c.var;
+  const { t } = c.var;
   const isQuiet = alerts.every(({ endedAt }) => endedAt !== null);
   return (
     <section class="stack">
-      <h2>{say("admin_alerts")}</h2>
+      <h2>{t("admin_alerts")}</h2>
       {isQuiet && (
         <Note tone="good" role="status">
-          {say("admin_alerts_none")}
+          {t("admin_alerts_none")}
         </Note>
       )}
       {alerts.length > 0 && (
         <Table
-          label={say("admin_alerts")}
+          label={t("admin_alerts")}
           columns={["admin_alert", "admin_alert_state", "admin_alert_since", "admin_alert_ended", "admin_alert_causes"].map((key) =>
-            say(key as "admin_alert"),
+            t(key as "admin_alert"),
           )}
         >
           {alerts.map((alert) => (
@@ -44,7 +44,7 @@ export function AlertSection({ c, alerts }: { c: ConsoleContext; alerts: Alert[]
 }
 
 const AlertRow = ({ c, alert: { name, beganAt, endedAt, causes } }: { c: ConsoleContext; alert: Alert }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <tr>
       <th scope="row">
@@ -52,9 +52,9 @@ const AlertRow = ({ c, alert: { name, beganAt, endedAt, causes } }: { c: Console
       </th>
       <td>
         {endedAt === null ? (
-          <Pill icon="bad" tone="bad" text={say("admin_alert_active")} />
+          <Pill icon="bad" tone="bad" text={t("admin_alert_active")} />
         ) : (
-          <span class="muted">{say("admin_alert_over")}</span>
+          <span class="muted">{t("admin_alert_over")}</span>
         )}
       </td>
       <td>
@@ -74,12 +74,12 @@ const AlertRow = ({ c, alert: { name, beganAt, endedAt, causes } }: { c: Console
 
 /** The button that begins a reconciliation, or continues one at `after`. */
 export const ReconcileForm = ({ c, after }: { c: ConsoleContext; after?: string }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <form method="post" action="/console/admin/reconcile">
       {after !== undefined && <input type="hidden" name="after" value={after} />}
       <button class="btn" aria-describedby="reconcile-hint">
-        {say(after === undefined ? "admin_reconcile" : "admin_reconcile_more")}
+        {t(after === undefined ? "admin_reconcile" : "admin_reconcile_more")}
       </button>
     </form>
   );
@@ -87,31 +87,31 @@ export const ReconcileForm = ({ c, after }: { c: ConsoleContext; after?: string 
 
 /** Reconciles a share of the accounts, and shows what was done. */
 export async function reconcile(c: ConsoleContext): Promise<Response> {
-  const { say } = c.var;
+  const { t } = c.var;
   const after = (await fieldsOf(c))("after");
   const done = await c.env.API.reconcile(after === "" ? undefined : after);
   log("admin", { by: c.get("account").id, outcome: "reconciled", ...(done && { settled: done.settled, returned: done.returned }) });
   return adminPage(
     c,
-    say("admin_reconcile"),
+    t("admin_reconcile"),
     done ? (
       <div class="stack">
         <Stats
           of={[
-            [say("admin_accounts"), done.accounts],
-            [say("admin_settled_again"), done.settled],
-            [say("admin_holds_returned"), done.returned],
-            [say("admin_still_open"), done.open],
+            [t("admin_accounts"), done.accounts],
+            [t("admin_settled_again"), done.settled],
+            [t("admin_holds_returned"), done.returned],
+            [t("admin_still_open"), done.open],
           ]}
         />
         <Note tone={done.after === null ? "good" : "warn"} role="status">
-          <span id="reconcile-hint">{say(done.after === null ? "admin_reconcile_done" : "admin_reconcile_partly")}</span>
+          <span id="reconcile-hint">{t(done.after === null ? "admin_reconcile_done" : "admin_reconcile_partly")}</span>
         </Note>
         {done.after !== null && <ReconcileForm c={c} after={done.after} />}
       </div>
     ) : (
       <Note tone="bad" role="alert">
-        {say("admin_reconcile_absent")}
+        {t("admin_reconcile_absent")}
       </Note>
     ),
   );

@@ -11,23 +11,23 @@ const windows = ["day", "month"] as const;
 
 /** The amount and the window of a budget. */
 export const BudgetFields = ({ c, budget }: { c: ConsoleContext; budget?: Budget | null }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <div class="cols two">
       <TextField
         name="budget"
-        label={say("budget")}
+        label={t("budget")}
         opt={balanceUnit(c.env)}
         inputmode="decimal"
         value={budget ? decimal(budget.amount) : ""}
-        hint={say("budget_hint", { unit: balanceUnit(c.env) })}
+        hint={t("budget_hint", { unit: balanceUnit(c.env) })}
       />
       <label class="field">
-        {say("budget_window")}
+        {t("budget_window")}
         <select class="in" name="window">
           {windows.map((window) => (
             <option value={window} selected={window === (budget?.window ?? "month")}>
-              {say(`budget_${window}`)}
+              {t(`budget_${window}`)}
             </option>
           ))}
         </select>
@@ -41,12 +41,12 @@ export function readBudget(c: ConsoleContext, field: (name: string) => string): 
   const amount = quotaOf(field("budget"));
   if (amount === null) return null;
   const window = windows.find((name) => name === field("window"));
-  return amount === undefined || window === undefined ? c.var.say("bad_budget") : { amount, window };
+  return amount === undefined || window === undefined ? c.var.t("bad_budget") : { amount, window };
 }
 
 /** `$0.07 of $0.10 left today` */
 export const budgetLeft = (c: ConsoleContext, { amount, window, spent }: NonNullable<WalletView["budget"]>) =>
-  c.var.say(`budget_left_${window}`, { left: amountOf(c, Math.max(0, amount - spent)), amount: amountOf(c, amount) });
+  c.var.t(`budget_left_${window}`, { left: amountOf(c, Math.max(0, amount - spent)), amount: amountOf(c, amount) });
 
 /** Sets the budget of an account or of one of its keys (`id`, its wallet), unless it is the same. */
 export async function changeBudget(c: ConsoleContext, accountId: string, id: string, budget: Budget | null): Promise<void> {

@@ -18,7 +18,7 @@ type Overlap = keyof typeof overlaps;
 
 const Back = ({ c }: { c: ConsoleContext }) => (
   <a href="/console/keys" role="button" class="btn">
-    {c.var.say("cancel")}
+    {c.var.t("cancel")}
   </a>
 );
 
@@ -26,14 +26,14 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
   const { quota, budget } = await balanceOf(c, key.accountId, key.walletId);
   return page(
     c,
-    c.var.say("change_key", { name: key.name }),
+    c.var.t("change_key", { name: key.name }),
     <form method="post" class="stack narrow">
       <Problem text={problem} />
       {budget && (
         <Facts
           of={[
-            [c.var.say("budget"), budgetLeft(c, budget)],
-            [c.var.say("budget_renews"), <DateTime ms={budget.until} />],
+            [c.var.t("budget"), budgetLeft(c, budget)],
+            [c.var.t("budget_renews"), <DateTime ms={budget.until} />],
           ]}
         />
       )}
@@ -46,7 +46,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
         expiresAt={key.isReplaced ? undefined : key.expiresAt}
       />
       <p class="row">
-        <button class="btn primary">{c.var.say("change")}</button>
+        <button class="btn primary">{c.var.t("change")}</button>
         <Back c={c} />
       </p>
     </form>,
@@ -60,7 +60,7 @@ async function change(c: ConsoleContext, key: Key) {
   const given = readKey(c, field, key.expiresAt);
   if (typeof given === "string") return changePage(c, key, given);
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
-    return changePage(c, key, c.var.say("quota_below_use"));
+    return changePage(c, key, c.var.t("quota_below_use"));
   await changeBudget(c, key.accountId, key.walletId, given.budget);
   await changeKey(c.env.DB, key, given.name, given.scope);
   if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, key, given.expiresAt);
@@ -68,26 +68,26 @@ async function change(c: ConsoleContext, key: Key) {
 }
 
 function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
-    say("rotate_key", { name: key.name }),
+    t("rotate_key", { name: key.name }),
     <form method="post" class="stack narrow">
       <Problem text={problem} />
-      <p>{say("rotate_note")}</p>
+      <p>{t("rotate_note")}</p>
       <fieldset class="field">
-        <legend>{say("overlap", { prefix: `${key.prefix}…` })}</legend>
+        <legend>{t("overlap", { prefix: `${key.prefix}…` })}</legend>
         <div>
           {(Object.keys(overlaps) as Overlap[]).map((overlap) => (
             <label class="check">
               <input type="radio" name="overlap" value={overlap} checked={overlap === "day"} />
-              {say(`overlap_${overlap}`)}
+              {t(`overlap_${overlap}`)}
             </label>
           ))}
         </div>
       </fieldset>
       <p class="row">
-        <button class="btn primary">{say("rotate")}</button>
+        <button class="btn primary">{t("rotate")}</button>
         <Back c={c} />
       </p>
     </form>,
@@ -98,24 +98,24 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
 
 async function rotate(c: ConsoleContext, key: Key) {
   const overlap = (await fieldsOf(c))("overlap");
-  if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.say("bad_overlap"));
+  if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.t("bad_overlap"));
   const made = await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
-  return made === undefined ? rotatePage(c, key, c.var.say("not_rotatable")) : shownOnce(c, key.name, made);
+  return made === undefined ? rotatePage(c, key, c.var.t("not_rotatable")) : shownOnce(c, key.name, made);
 }
 
 function deletePage(c: ConsoleContext, key: Key) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
-    say("delete_key", { name: key.name }),
+    t("delete_key", { name: key.name }),
     <form method="post" class="stack narrow">
       <p>
         <code>{key.prefix}…</code>
       </p>
-      <p>{say("delete_warning")}</p>
+      <p>{t("delete_warning")}</p>
       <p class="row">
         <Back c={c} />
-        <button class="btn danger">{say("delete")}</button>
+        <button class="btn danger">{t("delete")}</button>
       </p>
     </form>,
     200,

@@ -25,16 +25,16 @@ interface FieldsOfKey {
 }
 
 export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt }: FieldsOfKey) => {
-  const { say } = c.var;
+  const { t } = c.var;
   const unit = balanceUnit(c.env);
   return (
     <>
-      <TextField name="name" label={say("key_name")} maxlength={200} value={name} required />
-      <TextField name="quota" label={say("quota")} opt={unit} inputmode="decimal" value={quota} hint={say("quota_hint", { unit })} />
+      <TextField name="name" label={t("key_name")} maxlength={200} value={name} required />
+      <TextField name="quota" label={t("quota")} opt={unit} inputmode="decimal" value={quota} hint={t("quota_hint", { unit })} />
       <BudgetFields c={c} budget={budget} />
       <ScopeFields c={c} scope={scope} />
       {expiresAt !== undefined && (
-        <TextField name="expires" type="date" label={say("expires")} value={dayOf(expiresAt)} hint={say("expires_hint")} />
+        <TextField name="expires" type="date" label={t("expires")} value={dayOf(expiresAt)} hint={t("expires_hint")} />
       )}
     </>
   );
@@ -52,11 +52,11 @@ interface GivenKey {
 
 /** What the fields contain, or the error. The day of the expiry that the key has may also be in the past. */
 export function readKey(c: ConsoleContext, field: (name: string) => string, expiresAt: number | null = null): GivenKey | string {
-  const { say } = c.var;
+  const { t } = c.var;
   const name = field("name");
-  if (name === "" || name.length > 200) return say("bad_name");
+  if (name === "" || name.length > 200) return t("bad_name");
   const quota = quotaOf(field("quota"));
-  if (quota === undefined) return say("bad_quota");
+  if (quota === undefined) return t("bad_quota");
   const budget = readBudget(c, field);
   if (typeof budget === "string") return budget;
   const scope = readScope(c, field);
@@ -64,5 +64,5 @@ export function readKey(c: ConsoleContext, field: (name: string) => string, expi
   const day = field("expires");
   if (day === dayOf(expiresAt)) return { name, quota, budget, scope, expiresAt };
   const chosen = day === "" ? null : endOfDay(day);
-  return chosen === null || chosen > Date.now() ? { name, quota, budget, scope, expiresAt: chosen } : say("bad_expiry");
+  return chosen === null || chosen > Date.now() ? { name, quota, budget, scope, expiresAt: chosen } : t("bad_expiry");
 }

@@ -20,17 +20,17 @@ import { Table } from "../parts/table.tsx";
 import type { WalletView } from "../../tasks/wallet-limits.ts";
 
 const Expiry = ({ ms }: { ms: number | null }) => {
-  const { say } = useAround();
-  if (ms === null) return <>{say("never")}</>;
+  const { t } = useAround();
+  if (ms === null) return <>{t("never")}</>;
   return (
     <>
-      {ms <= Date.now() && <Pill icon="ban" text={say("key_expired")} />} <DateTime ms={ms} />
+      {ms <= Date.now() && <Pill icon="ban" text={t("key_expired")} />} <DateTime ms={ms} />
     </>
   );
 };
 
 async function keysPage(c: ConsoleContext, problem?: string) {
-  const { say } = c.var;
+  const { t } = c.var;
   const keys = await keysOf(c);
   const wallets = await walletsOf(
     c,
@@ -40,32 +40,32 @@ async function keysPage(c: ConsoleContext, problem?: string) {
   const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId) }));
   return page(
     c,
-    say("api_keys"),
+    t("api_keys"),
     <>
       {rows.length === 0 ? (
         <div class="empty">
           <Icon name="key" />
-          <b>{say("no_keys")}</b>
-          <p>{say("no_keys_why")}</p>
+          <b>{t("no_keys")}</b>
+          <p>{t("no_keys_why")}</p>
         </div>
       ) : (
         <KeyTable c={c} rows={rows} />
       )}
       <section>
         <div class="sub">
-          <h2 id="new">{say("create_key")}</h2>
+          <h2 id="new">{t("create_key")}</h2>
         </div>
         <form method="post" class="stack narrow">
           <Problem text={problem} />
           <KeyFields c={c} expiresAt={null} />
           <p>
-            <button class="btn primary">{say("create_key")}</button>
+            <button class="btn primary">{t("create_key")}</button>
           </p>
         </form>
       </section>
     </>,
     problem === undefined ? 200 : 400,
-    { lead: say("keys_lead") },
+    { lead: t("keys_lead") },
   );
 }
 
@@ -78,33 +78,33 @@ const Used = ({ quota, used, name }: Row) =>
       class={used >= 0.9 * quota ? "quota warn" : "quota"}
       max={quota}
       value={used}
-      aria-label={`${useAround().say("used")}: ${name}`}
+      aria-label={`${useAround().t("used")}: ${name}`}
     />
   );
 
 const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const now = Date.now();
   return (
     <Table
-      label={say("api_keys")}
+      label={t("api_keys")}
       columns={[
-        say("key_name"),
-        { name: say("prefix"), isExtra: true },
-        { name: say("quota"), isNumber: true },
-        { name: say("used"), isNumber: true },
+        t("key_name"),
+        { name: t("prefix"), isExtra: true },
+        { name: t("quota"), isNumber: true },
+        { name: t("used"), isNumber: true },
         { name: "", isExtra: true },
-        { name: say("budget"), isExtra: true },
-        { name: say("last_spent"), isExtra: true },
-        { name: say("expires"), isExtra: true },
+        { name: t("budget"), isExtra: true },
+        { name: t("last_spent"), isExtra: true },
+        { name: t("expires"), isExtra: true },
         { name: "", isNumber: true },
       ]}
     >
       {rows.map((key) => (
         <tr>
           <th scope="row" class="wrap">
-            {key.name} {key.isReplaced && <span class="tag">{say("key_replaced")}</span>}{" "}
-            {Object.keys(key.scope).length > 0 && <span class="tag">{say("key_narrowed")}</span>}
+            {key.name} {key.isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
+            {Object.keys(key.scope).length > 0 && <span class="tag">{t("key_narrowed")}</span>}
           </th>
           <td class="hide-s">
             <code class="id">{key.prefix}…</code>
@@ -119,26 +119,26 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             <Used {...key} />
           </td>
           <td class="hide-s wrap">{key.budget && budgetLeft(c, key.budget)}</td>
-          <td class="hide-s">{key.reservedAt === null ? say("never_spent") : <DateTime ms={key.reservedAt} />}</td>
+          <td class="hide-s">{key.reservedAt === null ? t("never_spent") : <DateTime ms={key.reservedAt} />}</td>
           <td class="hide-s">
             <Expiry ms={key.expiresAt} />
           </td>
           <td class="num">
             <span class="row end">
-              <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${say("change")}: ${key.name}`}>
-                {say("change")}
+              <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${t("change")}: ${key.name}`}>
+                {t("change")}
               </a>
               {!key.isReplaced && (key.expiresAt ?? Infinity) > now && (
-                <a class="btn ghost sm" href={`/console/keys/${key.id}/rotate`} aria-label={`${say("rotate")}: ${key.name}`}>
-                  {say("rotate")}
+                <a class="btn ghost sm" href={`/console/keys/${key.id}/rotate`} aria-label={`${t("rotate")}: ${key.name}`}>
+                  {t("rotate")}
                 </a>
               )}
               <a
                 class="btn ghost sm danger"
                 href={`/console/keys/${key.id}/delete`}
-                aria-label={`${say("delete")}: ${key.name} ${key.prefix}…`}
+                aria-label={`${t("delete")}: ${key.name} ${key.prefix}…`}
               >
-                {say("delete")}
+                {t("delete")}
               </a>
             </span>
           </td>
@@ -156,7 +156,7 @@ async function create(c: ConsoleContext) {
   const accountId = c.get("account").id;
   const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope });
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, apiKey.id, quota)]);
-  if (created?.results.length === 0) return keysPage(c, c.var.say("too_many_keys"));
+  if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"));
   // Before the user sees the key: it never spends without its budget.
   await changeBudget(c, accountId, apiKey.walletId, budget);
   return shownOnce(c, name, key);

@@ -16,7 +16,7 @@ export async function keysOf(c: ConsoleContext): Promise<Key[]> {
 
 /** The secret of a new key. No other page shows it. */
 export function shownOnce(c: ConsoleContext, title: string, key: string) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
     title,
@@ -24,7 +24,7 @@ export function shownOnce(c: ConsoleContext, title: string, key: string) {
       <div class="note good">
         <Icon name="ok" />
         <div class="stack tight">
-          <p role="status">{say("key_created")}</p>
+          <p role="status">{t("key_created")}</p>
           <div class="secret">
             <code id="key">{key}</code>
             <Copy of="key" />
@@ -33,7 +33,7 @@ export function shownOnce(c: ConsoleContext, title: string, key: string) {
       </div>
       <p class="gap0">
         <a href="/console/keys" class="btn primary" role="button">
-          {say("done")}
+          {t("done")}
         </a>
       </p>
     </>,

@@ -8,4 +8,4 @@ type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" 
 
 /** Prices with what each is for: `["an image", "$0.03"]`. */
 export const pricesOf = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>
-  Object.entries(price).map(([name, units]) => [c.var.say(`model_price_${name as PriceName}`), amountOf(c, Math.round(units * 1e6))]);
+  Object.entries(price).map(([name, units]) => [c.var.t(`model_price_${name as PriceName}`), amountOf(c, Math.round(units * 1e6))]);

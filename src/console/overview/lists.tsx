@@ -16,8 +16,8 @@ const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
 
 /** The title of a task in one line: its prompt, else its kind. */
 const useTitle = (task: TaskData): string => {
-  const { say } = useAround();
-  return promptOf(task) || `${say(`kind_${task.metadata.kind}`)} · ${task.model}`;
+  const { t } = useAround();
+  return promptOf(task) || `${t(`kind_${task.metadata.kind}`)} · ${task.model}`;
 };
 
 const Title = ({ task }: { task: TaskData }) => <>{useTitle(task)}</>;
@@ -42,18 +42,18 @@ const RunningTask = ({ task }: { task: TaskData }) => {
 
 /** Queued and running tasks; refreshes itself until there are none. */
 export const Running = ({ tasks }: { tasks: TaskData[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <section class="card" {...(tasks.length > 0 ? live("/console/running", "running", "every 3s") : { id: "running" })}>
       <header>
-        <h2>{say("running_now")}</h2>
+        <h2>{t("running_now")}</h2>
         {tasks.length > 0 && <span class="tag num">{tasks.length}</span>}
         <a class="push t13" href="/console/tasks">
-          {say("all_tasks")}
+          {t("all_tasks")}
         </a>
       </header>
       {tasks.length === 0 ? (
-        <p class="muted">{say("nothing_runs")}</p>
+        <p class="muted">{t("nothing_runs")}</p>
       ) : (
         <ul class="stack">
           {tasks.slice(0, 4).map((task) => (
@@ -67,18 +67,18 @@ export const Running = ({ tasks }: { tasks: TaskData[] }) => {
 
 /** The latest outputs, while their files exist. */
 export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<string, Preview> }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const shown = tasks.filter(({ id }) => previews.has(id));
   return (
     <section>
       <div class="sub">
-        <h2>{say("recent")}</h2>
+        <h2>{t("recent")}</h2>
         <a class="push t13" href="/console/tasks">
-          {say("open_gallery")}
+          {t("open_gallery")}
         </a>
       </div>
       {shown.length === 0 ? (
-        <p class="muted">{say("nothing_recent")}</p>
+        <p class="muted">{t("nothing_recent")}</p>
       ) : (
         <ul class="tiles r8">
           {shown.map((task) => (
@@ -95,20 +95,20 @@ export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<s
 };
 
 export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   const percent = (part: number) => part.toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
   const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
   return (
     <div>
       <div class="sub">
-        <h2>{say("models_this_month")}</h2>
+        <h2>{t("models_this_month")}</h2>
       </div>
       {uses.length === 0 ? (
-        <p class="muted">{say("nothing_this_month")}</p>
+        <p class="muted">{t("nothing_this_month")}</p>
       ) : (
         <Table
-          label={say("models_this_month")}
-          columns={[say("model"), number(say("runs")), number(say("completed_part"), true), number(say("spent"))]}
+          label={t("models_this_month")}
+          columns={[t("model"), number(t("runs")), number(t("completed_part"), true), number(t("spent"))]}
         >
           {uses.map(({ model, runs, completed, charged }) => (
             <tr>
@@ -127,16 +127,16 @@ export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
 };
 
 export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div>
       <div class="sub">
-        <h2>{say("latest_failures")}</h2>
+        <h2>{t("latest_failures")}</h2>
       </div>
       {tasks.length === 0 ? (
-        <p class="muted">{say("no_failures")}</p>
+        <p class="muted">{t("no_failures")}</p>
       ) : (
-        <Table label={say("latest_failures")} columns={[say("task"), say("status"), { name: say("created"), isNumber: true }]}>
+        <Table label={t("latest_failures")} columns={[t("task"), t("status"), { name: t("created"), isNumber: true }]}>
           {tasks.map((task) => (
             <tr>
               <th scope="row" class="cut">

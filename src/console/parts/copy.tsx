@@ -5,18 +5,18 @@ import { Icon } from "./icon.tsx";
 
 /** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` it is not written. */
 export const Copy = ({ of, label, isIcon = false }: { of: string; label?: string; isIcon?: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <button
       type="button"
       class={isIcon ? "btn ghost icon sm" : "btn sm"}
       hidden
       data-copy={of}
-      data-copied={say("copied")}
+      data-copied={t("copied")}
       aria-label={label}
     >
       <Icon name="copy" />
-      {!isIcon && say("copy")}
+      {!isIcon && t("copy")}
     </button>
   );
 };

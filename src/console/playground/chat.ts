@@ -35,7 +35,7 @@ interface Answer {
 async function* textsOf(c: ConsoleContext, { choice }: Shown, upstream: ReadableStream<Uint8Array>): AsyncGenerator<string, Answer> {
   const start = Date.now();
   let text = "";
-  let used = c.var.say("answer_broken");
+  let used = c.var.t("answer_broken");
   try {
     for await (const { data } of upstream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
       if (data === "[DONE]") break;
@@ -46,7 +46,7 @@ async function* textsOf(c: ConsoleContext, { choice }: Shown, upstream: Readable
       if (usage) {
         const cost = amountOf(c, chatPrice(priceFromShown(choice.price), usage.prompt_tokens, usage.completion_tokens));
         const seconds = ((Date.now() - start) / 1000).toFixed(1);
-        used = c.var.say("answer_used", {
+        used = c.var.t("answer_used", {
           model: choice.model,
           input: usage.prompt_tokens,
           output: usage.completion_tokens,
@@ -56,7 +56,7 @@ async function* textsOf(c: ConsoleContext, { choice }: Shown, upstream: Readable
       }
     }
   } catch {
-    used = c.var.say("answer_broken"); // the API has logged the reason
+    used = c.var.t("answer_broken"); // the API has logged the reason
   }
   return { text, used };
 }

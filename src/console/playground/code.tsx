@@ -25,11 +25,11 @@ const jsonText = (value: unknown) =>
 const answerText = ({ runs }: View) => (runs.length === 0 ? "–" : jsonText(runs.length === 1 ? { code: 200, data: runs[0] } : runs));
 
 export const CodePane = ({ view, base }: { view: View; base: string }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const code = programsOf(view, base);
   return (
     <div class="body" id="code">
-      <p class="muted t13 lead1">{say("code_hint")}</p>
+      <p class="muted t13 lead1">{t("code_hint")}</p>
       <Code
         name="playground"
         tabs={Object.entries(titles).map(([name, title]) => ({ id: `code-${name}`, title, code: code[name as keyof typeof titles] }))}
@@ -46,7 +46,7 @@ const Block = ({ id, title, text, beside }: { id: string; title: string; text: s
       <span class="meta grow0">
         {title} {beside !== undefined && <code id={`${id}-path`}>{beside}</code>}
       </span>
-      <Copy of={id} label={`${useAround().say("copy")}: ${title}`} />
+      <Copy of={id} label={`${useAround().t("copy")}: ${title}`} />
     </header>
     <pre tabindex={0} aria-label={title}>
       <code id={id}>{text}</code>
@@ -55,12 +55,12 @@ const Block = ({ id, title, text, beside }: { id: string; title: string; text: s
 );
 
 export const JsonPane = ({ view, isSwapped }: { view: View; isSwapped?: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="body" id="json" {...(isSwapped && { "hx-swap-oob": "true" })}>
       <div class="stack">
-        <Block id="json-request" title={say("request")} beside={pathOf(view)} text={jsonText(view.request.body)} />
-        <Block id="json-answer" title={say("answer")} text={answerText(view)} />
+        <Block id="json-request" title={t("request")} beside={pathOf(view)} text={jsonText(view.request.body)} />
+        <Block id="json-answer" title={t("answer")} text={answerText(view)} />
       </div>
     </div>
   );

@@ -51,7 +51,7 @@ function FieldHelp({ name, state: { problems, action } }: { name: string; state:
 }
 
 function Control({ field, state }: ControlProps): Child {
-  const { language, say } = useAround();
+  const { language, t } = useAround();
   const { name, isRequired: required } = field;
   const value = one(state.typed, name);
   const values = valuesOf(field);
@@ -68,7 +68,7 @@ function Control({ field, state }: ControlProps): Child {
     case "choice":
       return (
         <select class="in" {...common}>
-          {field.fallback === undefined && <option value="">{say("not_set")}</option>}
+          {field.fallback === undefined && <option value="">{t("not_set")}</option>}
           {field.options.map((option) => (
             <option value={String(option)} selected={String(option) === value}>
               {wordOf(language, String(option))}
@@ -121,10 +121,10 @@ function Control({ field, state }: ControlProps): Child {
 
 /** A field with its label, its hint and its errors. */
 export function Labelled({ field, state }: ControlProps) {
-  const { language, say } = useAround();
+  const { language, t } = useAround();
   const { name, as } = field;
   const [label, unit] = labelParts(labelOf(language, name));
-  const opt = as === "pictures" ? say("up_to", { most: field.most }) : unit;
+  const opt = as === "pictures" ? t("up_to", { most: field.most }) : unit;
   if (isGroup(field))
     return (
       <fieldset

@@ -80,7 +80,7 @@ const Turn = ({ at, message, written }: { at: number; message: Message; written?
 };
 
 const Arriving = ({ text }: { text: string }) => (
-  <div class="said plain-said" id="answer" role="group" aria-label={useAround().say("answer")}>
+  <div class="said plain-said" id="answer" role="group" aria-label={useAround().t("answer")}>
     {text}
   </div>
 );
@@ -119,7 +119,7 @@ export function Conversation({ view, answering }: { view: View; answering?: Answ
 
 /** The line to write in, with the button that sends it; while an answer arrives, the one that stops it. */
 export function Composer({ view, isAnswering = false, isSwapped }: { view: View; isAnswering?: boolean; isSwapped?: boolean }) {
-  const { say } = useAround();
+  const { t } = useAround();
   const all = turnsOf(view);
   const turns = sentOf(all, isAnswering);
   const draft = all.length > turns.length ? (all.at(-1)?.content ?? "") : "";
@@ -128,7 +128,7 @@ export function Composer({ view, isAnswering = false, isSwapped }: { view: View;
     <div class="composer" id="composer" {...(isSwapped && { "hx-swap-oob": "true" })}>
       <div>
         <label class="vh" for="f-say">
-          {say("message")}
+          {t("message")}
         </label>
         <input type="hidden" form="form" name={`${name}.role`} value="user" />
         <textarea
@@ -137,7 +137,7 @@ export function Composer({ view, isAnswering = false, isSwapped }: { view: View;
           form="form"
           name={`${name}.content`}
           rows={1}
-          placeholder={say("ask_something")}
+          placeholder={t("ask_something")}
           aria-invalid={view.problems.has("messages") ? "true" : undefined}
         >
           {draft}
@@ -146,11 +146,11 @@ export function Composer({ view, isAnswering = false, isSwapped }: { view: View;
           {isAnswering ? (
             <button class="btn sm push" type="button" id="stop">
               <Icon name="stop" />
-              {say("stop")}
+              {t("stop")}
             </button>
           ) : (
             <button class="btn primary sm push" form="form" name="do" value="run" id="send">
-              {say("send")}
+              {t("send")}
               <kbd>Ctrl ↵</kbd>
             </button>
           )}

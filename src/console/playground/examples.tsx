@@ -26,21 +26,21 @@ const examples = {
 } as const;
 
 export const Examples = ({ kind }: { kind: keyof typeof examples }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="start">
-      <h2>{say(`start_${kind}`)}</h2>
-      <p class="muted">{say("start_hint")}</p>
+      <h2>{t(`start_${kind}`)}</h2>
+      <p class="muted">{t("start_hint")}</p>
       <ul class={kind === "chat" ? "starts text" : "starts"}>
         {examples[kind].map(({ prompt, model, image }) => {
           const name = kind === "chat" ? "messages.1.content" : "prompt";
-          const query = new URLSearchParams({ model, [name]: say(prompt) });
+          const query = new URLSearchParams({ model, [name]: t(prompt) });
           return (
             <li>
               <a class="card hit flush" href={`/console/playground?${query}`}>
                 {image === undefined ? <Icon name="chat" /> : <img src={pathOf(image)} alt="" width={320} height={180} />}
                 <span>
-                  {say(prompt)}
+                  {t(prompt)}
                   <span class="meta">{model}</span>
                 </span>
               </a>
@@ -54,7 +54,7 @@ export const Examples = ({ kind }: { kind: keyof typeof examples }) => {
 
 /** The empty right pane. */
 export const Nothing = ({ action, isSwapped }: { action: string; isSwapped?: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="body" id="result" {...(isSwapped && { "hx-swap-oob": "true" })}>
       {action === "image" || action === "video" ? (
@@ -62,11 +62,11 @@ export const Nothing = ({ action, isSwapped }: { action: string; isSwapped?: boo
       ) : (
         <div class="empty">
           <Icon name={action === "remix" ? "remix" : "face"} />
-          <b>{say(action === "remix" ? "start_remix" : "start_character")}</b>
-          <p>{say(action === "remix" ? "start_remix_hint" : "start_character_hint")}</p>
+          <b>{t(action === "remix" ? "start_remix" : "start_character")}</b>
+          <p>{t(action === "remix" ? "start_remix_hint" : "start_character_hint")}</p>
           <div class="row">
             <a class="btn" href="/console/tasks?kind=video&status=completed">
-              {say("open_gallery")}
+              {t("open_gallery")}
             </a>
           </div>
         </div>

@@ -46,12 +46,12 @@ function Kept({ fields, typed }: { fields: Field[]; typed: Typed }) {
 
 /** What the model is told before the conversation. */
 const System = ({ typed }: { typed: Typed }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="field" data-field="messages">
-      <label for="f-system">{say("system_message")}</label>
+      <label for="f-system">{t("system_message")}</label>
       <input type="hidden" name="messages.0.role" value="system" />
-      <textarea class="in" id="f-system" name="messages.0.content" rows={3} placeholder={say("system_placeholder")}>
+      <textarea class="in" id="f-system" name="messages.0.content" rows={3} placeholder={t("system_placeholder")}>
         {systemOf(typed)}
       </textarea>
     </div>
@@ -65,7 +65,7 @@ const systemOf = (typed: Typed): string => {
 };
 
 function Fields({ state }: { state: FormState }) {
-  const { say } = useAround();
+  const { t } = useAround();
   const { fields, typed, problems } = state;
   // A chat gives one answer: its number is not worth a place in sight.
   const names = state.action === "chat" ? inSight.filter((name) => name !== "n") : inSight;
@@ -93,7 +93,7 @@ function Fields({ state }: { state: FormState }) {
       )}
       {folded.length > 0 && (
         <details class="more" open={folded.some(isSet)}>
-          <summary>{say("advanced")}</summary>
+          <summary>{t("advanced")}</summary>
           <div class="stack">
             {folded.map((field) => (
               <Labelled field={field} state={state} />
@@ -107,17 +107,17 @@ function Fields({ state }: { state: FormState }) {
 
 /** What is left of the balance. */
 export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwapped?: boolean }) => {
-  const { say, language, unit } = useAround();
+  const { t, language, unit } = useAround();
   return (
     <span id="balance-run" {...(isSwapped && { "hx-swap-oob": "true" })}>
-      {remaining !== null && say("balance_left", { amount: roundedAmount(language, unit, remaining) })}
+      {remaining !== null && t("balance_left", { amount: roundedAmount(language, unit, remaining) })}
     </span>
   );
 };
 
 /** The button with the price, and what it is made of. */
 export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean }) {
-  const { say, language, unit } = useAround();
+  const { t, language, unit } = useAround();
   const { choice, amount, remaining, others } = view;
   const isChat = choice.action === "chat";
   const price = amount === null ? undefined : roundedAmount(language, unit, amount);
@@ -127,16 +127,16 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
       <input type="hidden" name="key" value={view.key} autocomplete="off" />
       {isTooDear && (
         <Note tone="warn" role="alert">
-          {say("too_dear")}
+          {t("too_dear")}
         </Note>
       )}
       {isChat ? (
         <p class="meta num" id="price">
           {amount === null ? (
-            say("price_unknown_chat")
+            t("price_unknown_chat")
           ) : (
             <data value={decimal(amount)} title={exactAmount(language, unit, amount)}>
-              {say("chat_at_most", { price: roundedAmount(language, unit, amount) })}
+              {t("chat_at_most", { price: roundedAmount(language, unit, amount) })}
             </data>
           )}
         </p>
@@ -144,7 +144,7 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
         <>
           <button class="btn primary full" name="do" value="run">
             <span>
-              {say("run")}
+              {t("run")}
               {amount !== null && (
                 <>
                   {" · "}
@@ -156,17 +156,17 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
           </button>
           <p class="meta num" id="price">
             {price === undefined
-              ? say("price_unknown")
+              ? t("price_unknown")
               : others.length > 0
-                ? say("price_of_compared", { count: others.length + 1 })
-                : say("price_note")}{" "}
+                ? t("price_of_compared", { count: others.length + 1 })
+                : t("price_note")}{" "}
             <Left remaining={remaining} />
           </p>
         </>
       )}
       <noscript>
         <button class="btn full" name="do" value="preview" formnovalidate>
-          {say("preview")}
+          {t("preview")}
         </button>
       </noscript>
     </div>
@@ -175,7 +175,7 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
 
 /** The whole form. */
 export function PlaygroundForm({ view }: { view: View }) {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   const { choices, choice, fields, typed, problems, problem, others, lostImages } = view;
   const state: FormState = { action: choice.action, fields, typed, problems, videos: view.videos };
   const listed = [...problems].map(([name, texts]) => ({
@@ -208,7 +208,7 @@ export function PlaygroundForm({ view }: { view: View }) {
         <FieldProblems problems={listed} />
         {lostImages && (
           <Note role="status" tone="warn">
-            {say("add_images_again")}
+            {t("add_images_again")}
           </Note>
         )}
         <input type="hidden" name="shown" value={choice.id} autocomplete="off" />

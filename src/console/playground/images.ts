@@ -23,7 +23,7 @@ export interface Form {
 /** Fields with only the name of an image: the preview during typing sends no files. */
 const nameEnding = ".name";
 /** More than a field allows; the page writes each of them into the code examples. */
-const mostNames = 50;
+const maxNames = 50;
 
 /** Decodes the characters that browsers escape in a file's name. */
 const nameOf = (filename: string) => filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
@@ -56,7 +56,7 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
     throw error;
   }
   if (!isMultipart)
-    for (const [name, [file = ""]] of [...form.typed].filter(([name]) => name.endsWith(nameEnding)).slice(0, mostNames))
+    for (const [name, [file = ""]] of [...form.typed].filter(([name]) => name.endsWith(nameEnding)).slice(0, maxNames))
       if (file !== "") add(form.images, name.slice(0, -nameEnding.length), new ImageFile(file));
   return form;
 }
@@ -105,7 +105,7 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
   yield rest.toBase64();
 }
 
-const turns = new Semaphore({ mostAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
 
 /** Runs the work of a form, large forms one at a time: an isolate has 128 MB. Throws the error that `busy` creates if the wait is too long. */
 export function inTurn<T>(request: Request, work: () => Promise<T>, busy: () => Error): Promise<T> {

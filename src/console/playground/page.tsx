@@ -20,14 +20,14 @@ export type PageStatus = Parameters<typeof page>[3];
 const panes = ["result", "code", "json"] as const;
 
 const Tabs = ({ children }: { children: Child }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="tabs">
-      <div role="radiogroup" aria-label={say("show")}>
+      <div role="radiogroup" aria-label={t("show")}>
         {panes.map((name) => (
           <label class="tab">
             <input type="radio" name="pane" id={`tab-${name}`} checked={name === "result"} autocomplete="off" />
-            {say(`pane_${name}`)}
+            {t(`pane_${name}`)}
           </label>
         ))}
       </div>
@@ -38,12 +38,12 @@ const Tabs = ({ children }: { children: Child }) => {
 
 /** The way to an empty conversation with the same model. */
 export const NewChat = ({ view, isSwapped }: { view: View; isSwapped?: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="row end" id="state" {...(isSwapped && { "hx-swap-oob": "true" })}>
       <a class="btn ghost sm" href={`/console/playground?model=${encodeURIComponent(view.choice.id)}`}>
         <Icon name="plus" />
-        {say("new_chat")}
+        {t("new_chat")}
       </a>
     </div>
   );
@@ -71,12 +71,12 @@ const watched = ["input", "change"].map((event) => `${event} from:#play target:"
 
 /** Both panes. */
 export const Panes = ({ view, base, answering }: PanesProps) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const isChat = view.choice.action === "chat";
   return (
     <div class={isChat ? "play chatting" : "play"} id="play">
       <PlaygroundForm view={view} />
-      <section class="out" id="out" aria-label={say("pane_result")}>
+      <section class="out" id="out" aria-label={t("pane_result")}>
         <Tabs>{isChat ? turnsOf(view).length > 0 ? <NewChat view={view} /> : <div id="state" /> : <State tasks={view.runs} />}</Tabs>
         <ResultPane view={view} answering={answering} />
         <CodePane view={view} base={base} />
@@ -105,11 +105,11 @@ export const baseOf = (c: ConsoleContext) => new URL(c.req.url).origin;
 export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus = 200, answering?: Answering) =>
   page(
     c,
-    c.var.say("playground"),
+    c.var.t("playground"),
     <>
-      <h1 class="vh">{c.var.say("playground")}</h1>
+      <h1 class="vh">{c.var.t("playground")}</h1>
       <Panes view={view} base={baseOf(c)} answering={answering} />
-      <div class="sheet" id="pictures" popover="auto" role="dialog" aria-label={c.var.say("from_gallery")} />
+      <div class="sheet" id="pictures" popover="auto" role="dialog" aria-label={c.var.t("from_gallery")} />
       <script src={pathOf("playground.js")} type="module" />
       <script src={pathOf("tray.js")} type="module" />
       <script src={pathOf("chat.js")} type="module" />
@@ -132,8 +132,8 @@ export const Balance = ({ remaining }: { remaining: number | null }) => (
 
 /** A part of the page as HTML. */
 export function partText(c: ConsoleContext, children: Child): string {
-  const { language, say } = c.var;
-  return String(<AroundContext.Provider value={{ language, say, unit: balanceUnit(c.env) }}>{children}</AroundContext.Provider>);
+  const { language, t } = c.var;
+  return String(<AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>{children}</AroundContext.Provider>);
 }
 
 /** Answers a request of the page's script with parts of the page. */

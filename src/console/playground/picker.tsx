@@ -3,29 +3,29 @@
 import type { Action } from "../../catalog/models.ts";
 import { modelNamed } from "../../catalog/models.ts";
 import { roundedAmount } from "../amounts.ts";
-import type { Say } from "../messages.ts";
+import type { Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type Choice, groups } from "./choices.ts";
 
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
 /** One run and three to compare it with. */
-export const mostCompared = 4;
+export const maxCompared = 4;
 
 const tabs = ["image", "video", "chat"] as const;
 /** The tab of an action: what is made from a video is a video's. */
 const tabOf = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
 
 /** `about 15 s`, `about 2 min` */
-function usualTime(say: Say, { model }: Choice): string {
+function usualTime(t: Translate, { model }: Choice): string {
   const { typicalSeconds = 0 } = modelNamed(model) ?? {};
   return typicalSeconds < 120
-    ? say("about_seconds", { seconds: typicalSeconds })
-    : say("about_minutes", { minutes: Math.round(typicalSeconds / 60) });
+    ? t("about_seconds", { seconds: typicalSeconds })
+    : t("about_minutes", { minutes: Math.round(typicalSeconds / 60) });
 }
 
 /** The price of one image, second, character or million tokens, in one or two lines. */
-function priceLines({ action, price }: Choice, amount: (units: number | undefined) => string, say: Say): string[] {
+function priceLines({ action, price }: Choice, amount: (units: number | undefined) => string, t: Translate): string[] {
   switch (action) {
     case "image":
       return [amount(price["image"])];
@@ -33,23 +33,23 @@ function priceLines({ action, price }: Choice, amount: (units: number | undefine
       return [amount(price["character"])];
     case "chat":
       return [
-        say("price_in", { price: amount(price["input_million_tokens"]) }),
-        say("price_out", { price: amount(price["output_million_tokens"]) }),
+        t("price_in", { price: amount(price["input_million_tokens"]) }),
+        t("price_out", { price: amount(price["output_million_tokens"]) }),
       ];
     default:
-      return [amount(price["second"]), say("price_a_second")];
+      return [amount(price["second"]), t("price_a_second")];
   }
 }
 
 const Option = ({ choice, isChosen }: { choice: Choice; isChosen: boolean }) => {
-  const { say, language, unit } = useAround();
-  const lines = priceLines(choice, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), say);
+  const { t, language, unit } = useAround();
+  const lines = priceLines(choice, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), t);
   return (
     <option value={choice.id} selected={isChosen}>
       <span class="opt-m">
         <Icon name={icons[choice.action]} />
         <span>
-          <b>{choice.model}</b> <span class="meta num">{usualTime(say, choice)}</span>
+          <b>{choice.model}</b> <span class="meta num">{usualTime(t, choice)}</span>
         </span>{" "}
         <span class="meta num end">
           {lines.map((line, at) => (
@@ -71,10 +71,10 @@ const choosing = {
 } as const;
 
 export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <>
-      <div class="seg full" role="group" aria-label={say("kind")}>
+      <div class="seg full" role="group" aria-label={t("kind")}>
         {tabs.map((kind) => (
           <button
             name="kind"
@@ -85,12 +85,12 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
             hx-vals={JSON.stringify({ do: "choose", kind })}
           >
             <Icon name={icons[kind]} />
-            {say(`model_group_${kind}`)}
+            {t(`model_group_${kind}`)}
           </button>
         ))}
       </div>
       <div class="field">
-        <label for="f-model">{say("model")}</label>
+        <label for="f-model">{t("model")}</label>
         <select class="in pick" id="f-model" name="model" {...choosing} hx-vals='{"do": "choose"}'>
           <button type="button">
             <selectedcontent></selectedcontent>
@@ -98,7 +98,7 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
           {groups.map((action) => {
             const members = choices.filter((one) => one.action === action);
             return members.length === 0 ? null : (
-              <optgroup label={say(`model_group_${action}`)}>
+              <optgroup label={t(`model_group_${action}`)}>
                 {members.map((one) => (
                   <Option choice={one} isChosen={one.id === choice.id} />
                 ))}
@@ -108,7 +108,7 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
         </select>
         <noscript>
           <button class="btn sm" name="do" value="choose" formnovalidate>
-            {say("show_form")}
+            {t("show_form")}
           </button>
         </noscript>
       </div>
@@ -118,21 +118,20 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
 
 /** Other models for the same prompt. */
 export const Compare = ({ choices, choice, others }: { choices: Choice[]; choice: Choice; others: string[] }) => {
-  const { say, language, unit } = useAround();
+  const { t, language, unit } = useAround();
   const rivals = choices.filter(({ action, id }) => action === choice.action && id !== choice.id);
   if (rivals.length === 0 || !["image", "video"].includes(choice.action)) return null;
   return (
     <details class="more" open={others.length > 0}>
-      <summary>{say("compare")}</summary>
-      <fieldset class="stack tight" data-most={mostCompared - 1}>
-        <legend class="hint">{say("compare_hint", { most: mostCompared })}</legend>
+      <summary>{t("compare")}</summary>
+      <fieldset class="stack tight" data-most={maxCompared - 1}>
+        <legend class="hint">{t("compare_hint", { most: maxCompared })}</legend>
         {rivals.map((one) => (
           <label class="check t13">
             <input type="checkbox" name="with" value={one.id} checked={others.includes(one.id)} />
             <span class="grow0 clip">{one.model}</span>
             <span class="meta num">
-              {usualTime(say, one)} ·{" "}
-              {priceLines(one, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), say).join(" ")}
+              {usualTime(t, one)} · {priceLines(one, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), t).join(" ")}
             </span>
           </label>
         ))}

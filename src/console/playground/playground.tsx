@@ -25,7 +25,7 @@ const listed = (text: string | undefined) => (text ?? "").split(",").filter((id)
 
 /** The page with a form: for the requested model, prefilled from a task (`from`, or the first of `run`) and the query. */
 async function open(c: ConsoleContext): Promise<Response> {
-  const { say } = c.var;
+  const { t } = c.var;
   const choices = await choicesOf(c);
   const { model = "", from, run: shownRuns, ...query } = c.req.query();
   const ids = listed(shownRuns);
@@ -35,7 +35,7 @@ async function open(c: ConsoleContext): Promise<Response> {
   const { kind, parameters, source: made } = task?.submission ?? {};
   const wanted = task ? (choices.find((one) => one.model === task.submission.model && one.action === kind)?.id ?? "") : model;
   const choice = choices.find(({ id, aliases }) => id === wanted || aliases.includes(wanted)) ?? firstOf(choices, "image") ?? choices[0];
-  if (!choice) return page(c, say("playground"), say("no_models"));
+  if (!choice) return page(c, t("playground"), t("no_models"));
   const fields = formFields(choice.fields);
   const typed = task
     ? typedOf(fields, { ...parameters, ...(kind === "remix" && { video_id: made?.taskId }) })
@@ -60,10 +60,10 @@ function queried(query: Record<string, string>): Typed {
 
 /** Handles a form: shows another model's form, the price and code, or runs it. */
 async function answer(c: ConsoleContext): Promise<Response> {
-  const { say } = c.var;
+  const { t } = c.var;
   const form = await readForm(c.req.raw);
-  if (form === "too_large") return page(c, say("form_too_large"), null, 413);
-  if (form === "broken") return page(c, say("form_broken"), null, 400);
+  if (form === "too_large") return page(c, t("form_too_large"), null, 413);
+  if (form === "broken") return page(c, t("form_broken"), null, 400);
   const { typed, images } = form;
   const text = (name: string) => typed.get(name)?.[0];
   const choices = await choicesOf(c);
@@ -78,7 +78,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
     case "run":
       return choice.action === "chat" ? chat(c, shown) : runTasks(c, shown, form);
     case "stopped": {
-      const stopped = answered(typed, { text: text("answer") ?? "", used: say("answer_stopped") });
+      const stopped = answered(typed, { text: text("answer") ?? "", used: t("answer_stopped") });
       return part(c, await conversationParts(c, { ...shown, typed: stopped }));
     }
     default:
@@ -198,7 +198,7 @@ async function submitted(c: ConsoleContext): Promise<Response> {
       () => new Busy(),
     );
   } catch (error) {
-    if (error instanceof Busy) return page(c, c.get("say")("form_busy"), null, 503);
+    if (error instanceof Busy) return page(c, c.get("t")("form_busy"), null, 503);
     throw error;
   }
 }

@@ -33,12 +33,12 @@ const Facts = ({ task }: { task: TaskData }) => {
 
 /** Cancels all open runs in sight. */
 const Cancel = ({ tasks }: { tasks: TaskData[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <form method="post" action={`${runsPath(tasks)}/cancel`} hx-post={`${runsPath(tasks)}/cancel`} hx-target="#result" hx-swap="outerHTML">
       <button class="btn ghost sm">
         <Icon name="stop" />
-        {say("cancel")}
+        {t("cancel")}
       </button>
     </form>
   );
@@ -46,7 +46,7 @@ const Cancel = ({ tasks }: { tasks: TaskData[] }) => {
 
 /** Beside the tabs: the state, what it took, and the way to stop it. */
 export const State = ({ tasks, isSwapped }: { tasks: TaskData[]; isSwapped?: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const open = tasks.filter(isOpen);
   const [only] = tasks;
   const charged = tasks.reduce((sum, { cost }) => sum + toMillionths(cost.charged ?? 0), 0);
@@ -60,7 +60,7 @@ export const State = ({ tasks, isSwapped }: { tasks: TaskData[]; isSwapped?: boo
       )}
       {tasks.length > 1 && (
         <span class="meta num">
-          {say("compared_done", { done: tasks.length - open.length, count: tasks.length })}
+          {t("compared_done", { done: tasks.length - open.length, count: tasks.length })}
           {charged > 0 && (
             <>
               {" · "}
@@ -75,22 +75,22 @@ export const State = ({ tasks, isSwapped }: { tasks: TaskData[]; isSwapped?: boo
 };
 
 const Foot = ({ task }: { task: TaskData }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const video = videoOf(task);
   return (
     <div class="row">
       <a class="btn" href={`/console/tasks/${task.id}`}>
-        {say("open_task")}
+        {t("open_task")}
       </a>
       {video && !isGone(task) && (
         <a class="btn ghost" href={video.url[0]} download={`${task.id}.mp4`}>
           <Icon name="down" />
-          {say("download")}
+          {t("download")}
         </a>
       )}
       {task.expires_at !== undefined && !isGone(task) && (
         <span class="meta push">
-          {say("files_expire_at")} <DateTime ms={1000 * task.expires_at} />
+          {t("files_expire_at")} <DateTime ms={1000 * task.expires_at} />
         </span>
       )}
     </div>

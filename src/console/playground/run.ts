@@ -47,7 +47,7 @@ export async function readRefused(
   { fields, choice }: Candidate,
   isCompared = false,
 ): Promise<Refused> {
-  const { say } = c.var;
+  const { t } = c.var;
   const error = await readError(response);
   const problems = new Map<string, string[]>();
   const others: string[] = [];
@@ -55,7 +55,7 @@ export async function readRefused(
   for (const { param, message } of error.details ?? []) {
     const field = fieldAt(fields, param);
     const [, item] = /\[(\d+)\]/.exec(param) ?? [];
-    const place = field?.as === "pictures" && item !== undefined ? `${say("image_of", { number: Number(item) + 1 })}: ` : "";
+    const place = field?.as === "pictures" && item !== undefined ? `${t("image_of", { number: Number(item) + 1 })}: ` : "";
     if (field) problems.set(field.name, [...(problems.get(field.name) ?? []), of + place + message]);
     else others.push(`${of}${param}: ${message}`);
   }
@@ -70,7 +70,7 @@ async function withTaskImages(c: ConsoleContext, { typed }: Shown, images: Image
     if (task === "") continue;
     const file = await openPicture(c, task);
     if (!file) {
-      const text = `${c.var.say("image_of", { number: place + 1 })}: ${c.var.say("image_gone")}`;
+      const text = `${c.var.t("image_of", { number: place + 1 })}: ${c.var.t("image_gone")}`;
       return { status: 400, problem: undefined, problems: new Map([["pictures", [text]]]) };
     }
     const bytes = new Uint8Array(await file.response.arrayBuffer());
@@ -120,5 +120,5 @@ async function checkAll(c: ConsoleContext, candidates: Candidate[], images: Imag
     sum += Math.round((await readAnswer(dryRun, response)).price * 1e6);
   }
   const remaining = await left(c);
-  return remaining === null || sum <= remaining ? undefined : { status: 402, problem: c.var.say("too_dear"), problems: new Map() };
+  return remaining === null || sum <= remaining ? undefined : { status: 402, problem: c.var.t("too_dear"), problems: new Map() };
 }

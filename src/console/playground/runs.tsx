@@ -58,7 +58,7 @@ const picturesShown = 24;
 
 /** `GET /console/playground/pictures`: the newest images of the account, to choose from. */
 export async function pictures(c: ConsoleContext): Promise<Response> {
-  const { say } = c.var;
+  const { t } = c.var;
   if (c.req.header("hx-request") === undefined) return c.redirect("/console/tasks?kind=image&status=completed", 303);
   const answer = await askGateway(c, `/v1/tasks?kind=image&status=completed&limit=${picturesShown}`);
   const tasks = answer.ok ? (await readTasks(answer)).data.filter((task) => !isGone(task)) : [];
@@ -69,13 +69,13 @@ export async function pictures(c: ConsoleContext): Promise<Response> {
     c,
     <>
       <header class="row">
-        <h2>{say("from_gallery")}</h2>
-        <button class="btn ghost icon sm push" type="button" popovertarget="pictures" popovertargetaction="hide" aria-label={say("close")}>
+        <h2>{t("from_gallery")}</h2>
+        <button class="btn ghost icon sm push" type="button" popovertarget="pictures" popovertargetaction="hide" aria-label={t("close")}>
           <Icon name="x" />
         </button>
       </header>
       {images.length === 0 ? (
-        <p class="muted">{say("no_images_yet")}</p>
+        <p class="muted">{t("no_images_yet")}</p>
       ) : (
         <ul class="picks">
           {images.slice(0, picturesShown).map(({ from, url, prompt }) => (

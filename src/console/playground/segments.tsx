@@ -22,7 +22,7 @@ export interface ControlProps {
 }
 
 /** More values than these are a list to choose from. */
-const mostSegments = 12;
+const maxSegments = 12;
 
 export const one = (typed: Typed, name: string) => typed.get(name)?.[0];
 
@@ -31,21 +31,21 @@ export function valuesOf(field: Field): (string | number)[] | undefined {
   if (field.as === "choice") return field.options;
   if (field.as !== "number" || !field.isWhole || field.fallback === undefined) return undefined;
   const { minimum = 0, maximum = Infinity } = field;
-  return maximum - minimum < mostSegments ? Array.from({ length: maximum - minimum + 1 }, (_, at) => minimum + at) : undefined;
+  return maximum - minimum < maxSegments ? Array.from({ length: maximum - minimum + 1 }, (_, at) => minimum + at) : undefined;
 }
 
 /** Ratios as shapes; the first may be that of the first frame. */
 export const Shapes = ({ field, state, values }: ControlProps & { values: (string | number)[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const chosen = one(state.typed, field.name) ?? "";
   const all = mayFollowImage(field, state.fields) ? [...values.map(String), ""] : values.map(String);
   return (
     <div class="chips">
       {all.map((ratio, at) => (
-        <label class="chip shape" title={ratio === "" ? say("size_auto_hint") : undefined}>
+        <label class="chip shape" title={ratio === "" ? t("size_auto_hint") : undefined}>
           <input type="radio" name={field.name} value={ratio} id={at === 0 ? `f-${field.name}` : undefined} checked={ratio === chosen} />
           <Shape ratio={ratio} />
-          {ratio === "" ? say("size_auto") : ratio}
+          {ratio === "" ? t("size_auto") : ratio}
         </label>
       ))}
     </div>
@@ -76,12 +76,12 @@ export const Segments = ({ field, state, values }: ControlProps & { values: (str
 
 /** A video of the account, or any id. */
 export const VideoSelect = ({ field, state, ...common }: ControlProps & { id: string }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const chosen = one(state.typed, field.name) ?? "";
   const isKnown = chosen === "" || state.videos.some(({ id }) => id === chosen);
   return (
     <select class="in" name={field.name} {...common}>
-      <option value="">{say(state.videos.length === 0 ? "no_videos" : "choose_video")}</option>
+      <option value="">{t(state.videos.length === 0 ? "no_videos" : "choose_video")}</option>
       {!isKnown && (
         <option value={chosen} selected>
           {chosen}

@@ -17,16 +17,16 @@ const ending = (url = "") => /\.\w+$/.exec(URL.parse(url)?.pathname ?? "")?.[0] 
 
 /** A place of the same size as what will be there, with the progress in it. */
 const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const { progress, metadata, estimated_time: seconds = 1, status } = task;
   return (
     <div class={`wait ${ratioClass(metadata["size"])}`}>
       {isFirst && (
         <>
-          <b>{say(status === "queued" ? "waits_in_queue" : `making_${metadata.kind}`)}</b>
-          <progress value={progress} max={100} aria-label={say("task_progress")} />
+          <b>{t(status === "queued" ? "waits_in_queue" : `making_${metadata.kind}`)}</b>
+          <progress value={progress} max={100} aria-label={t("task_progress")} />
           <p class="meta num">
-            {progress} % · {say("seconds_left", { seconds })} · {say("may_leave")}
+            {progress} % · {t("seconds_left", { seconds })} · {t("may_leave")}
           </p>
         </>
       )}
@@ -41,13 +41,13 @@ const IconLink = ({ icon, label, ...attributes }: { icon: string; label: string;
 );
 
 const Images = ({ task }: { task: TaskData }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const images = imagesOf(task);
   const prompt = promptOf(task) ?? "";
   return (
     <>
       {images.map(({ url: [url] }, at) => {
-        const name = images.length > 1 ? say("image_number", { prompt, number: at + 1, count: images.length }) : prompt;
+        const name = images.length > 1 ? t("image_number", { prompt, number: at + 1, count: images.length }) : prompt;
         const from = `${task.id}/${at}`;
         return (
           <figure class={ratioClass(task.metadata["size"])}>
@@ -57,19 +57,19 @@ const Images = ({ task }: { task: TaskData }) => {
             <div class="acts">
               <IconLink
                 icon="down"
-                label={`${say("download")}: ${name}`}
+                label={`${t("download")}: ${name}`}
                 href={url}
                 download={images.length > 1 ? `${task.id}-${at + 1}${ending(url)}` : `${task.id}${ending(url)}`}
               />
               <IconLink
                 icon="image"
-                label={`${say("use_as_input")}: ${name}`}
+                label={`${t("use_as_input")}: ${name}`}
                 href={`/console/playground?model=${encodeURIComponent(task.model)}&pictures.0.task=${from}`}
                 data-use={from}
               />
               <IconLink
                 icon="film"
-                label={`${say("make_video")}: ${name}`}
+                label={`${t("make_video")}: ${name}`}
                 href={`/console/playground?${new URLSearchParams({ model: videoModel, prompt, "pictures.0.task": from })}`}
               />
             </div>
@@ -103,26 +103,26 @@ const Character = ({ task }: { task: TaskData }) => {
 
 /** Why there is nothing to see, and that it cost nothing. */
 const Failed = ({ task }: { task: TaskData }) => {
-  const { say, language, unit } = useAround();
+  const { t, language, unit } = useAround();
   const isCancelled = shownStatus(task) === "cancelled";
   const { charged = 0, reserved } = task.cost;
   return (
     <div class={isCancelled ? "over" : "over bad"}>
       <Icon name={isCancelled ? "ban" : "bad"} />
-      <b>{isCancelled ? say("run_cancelled") : task.error?.message}</b>
+      <b>{isCancelled ? t("run_cancelled") : task.error?.message}</b>
       <p class="meta num">
         {charged === 0
-          ? say("money_came_back", { amount: roundedAmount(language, unit, toMillionths(reserved)) })
-          : `${say("cost_charged")}: ${roundedAmount(language, unit, toMillionths(charged))}`}
+          ? t("money_came_back", { amount: roundedAmount(language, unit, toMillionths(reserved)) })
+          : `${t("cost_charged")}: ${roundedAmount(language, unit, toMillionths(charged))}`}
       </p>
-      {!isCancelled && <p class="meta">{say("change_prompt_hint")}</p>}
+      {!isCancelled && <p class="meta">{t("change_prompt_hint")}</p>}
     </div>
   );
 };
 
 /** What a task has made so far. */
 export function Shots({ task }: { task: TaskData }) {
-  const { say } = useAround();
+  const { t } = useAround();
   if (isOpen(task)) {
     const count = Number(task.metadata["n"] ?? 1);
     return (
@@ -138,8 +138,8 @@ export function Shots({ task }: { task: TaskData }) {
     return (
       <div class="over">
         <Icon name="clock" />
-        <b>{say("files_gone")}</b>
-        <p class="meta">{say("files_gone_hint")}</p>
+        <b>{t("files_gone")}</b>
+        <p class="meta">{t("files_gone_hint")}</p>
       </div>
     );
   return (

@@ -47,9 +47,9 @@ async function answerVisitor(c: ConsoleContext): Promise<Response> {
     c,
     <div id="signed-out" hx-swap-oob="true">
       <Note tone="warn" role="alert">
-        {c.var.say("signed_out")}{" "}
+        {c.var.t("signed_out")}{" "}
         <a href={signIn} target="_blank">
-          {c.var.say("sign_in")}
+          {c.var.t("sign_in")}
         </a>
       </Note>
     </div>,

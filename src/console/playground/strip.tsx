@@ -19,12 +19,12 @@ const Thumb = ({ task }: { task: TaskData }) => {
 
 /** `shown` are the tasks in the right pane. */
 export const Strip = ({ tasks, shown, isSwapped }: { tasks: TaskData[]; shown: TaskData[]; isSwapped?: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const isShown = (id: string) => shown.some((one) => one.id === id);
   return (
-    <nav class="strip" id="strip" aria-label={say("history")} hidden={tasks.length === 0} {...(isSwapped && { "hx-swap-oob": "true" })}>
+    <nav class="strip" id="strip" aria-label={t("history")} hidden={tasks.length === 0} {...(isSwapped && { "hx-swap-oob": "true" })}>
       {tasks.map((task) => {
-        const name = `${promptOf(task) ?? say(`kind_${task.metadata.kind}`)} · ${statusWord(say, shownStatus(task))}`;
+        const name = `${promptOf(task) ?? t(`kind_${task.metadata.kind}`)} · ${statusWord(t, shownStatus(task))}`;
         return (
           <a
             href={`/console/playground?run=${task.id}`}

@@ -14,9 +14,9 @@ const plainRows = 3;
 export type PicturesField = Field & { as: "pictures" };
 
 const Role = ({ roles, at, role }: { roles: string[]; at: number | string; role: string | undefined }) => {
-  const { language, say } = useAround();
+  const { language, t } = useAround();
   return (
-    <select class="in" name={`pictures.${at}.role`} aria-label={say("image_role")}>
+    <select class="in" name={`pictures.${at}.role`} aria-label={t("image_role")}>
       {roles.map((one) => (
         <option value={one} selected={one === role}>
           {wordOf(language, one)}
@@ -38,7 +38,7 @@ interface ItemProps {
 }
 
 const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const host = URL.parse(url)?.host ?? url;
   return (
     <li>
@@ -49,13 +49,13 @@ const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
             <span class="clip">{host}</span>
           </>
         ) : (
-          <img src={`/console/playground/picture/${task}`} alt={say("gallery_image")} />
+          <img src={`/console/playground/picture/${task}`} alt={t("gallery_image")} />
         )}
       </span>
       <input type="hidden" name={`pictures.${at}.url`} value={url} />
       <input type="hidden" name={`pictures.${at}.task`} value={task} />
       {roles.length > 0 && <Role roles={roles} at={at} role={role} />}
-      <button class="btn icon" type="button" data-remove aria-label={say("remove_image")} title={say("remove_image")}>
+      <button class="btn icon" type="button" data-remove aria-label={t("remove_image")} title={t("remove_image")}>
         <Icon name="x" />
       </button>
     </li>
@@ -63,7 +63,7 @@ const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
 };
 
 export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) => {
-  const { language, say } = useAround();
+  const { language, t } = useAround();
   const pictures = picturesIn(typed, new Map());
   const roles = field.roles.map((role) => `${role}=${wordOf(language, role)}`).join("|");
   return (
@@ -74,9 +74,9 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
         ))}
         <li class="drop">
           <Icon name="upload" />
-          <span class="first">{say("drop_images")}</span>
-          <span class="again">{say("add")}</span>
-          <input type="file" id="f-pictures" accept={pictureTypes} multiple aria-label={say("add_images")} data-picker />
+          <span class="first">{t("drop_images")}</span>
+          <span class="again">{t("add")}</span>
+          <input type="file" id="f-pictures" accept={pictureTypes} multiple aria-label={t("add_images")} data-picker />
         </li>
       </ul>
       <template id="tray-item">
@@ -90,13 +90,13 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
         data-most={field.most}
         data-roles={roles}
         data-max-bytes={maxImageBytes}
-        data-too-large={say("image_too_large")}
-        data-too-many={say("too_many_images", { most: field.most })}
-        data-not-image={say("not_an_image")}
+        data-too-large={t("image_too_large")}
+        data-too-many={t("too_many_images", { most: field.most })}
+        data-not-image={t("not_an_image")}
       >
-        <input class="in sm grow0" type="url" id="tray-url" placeholder="https://…" aria-label={say("add_image_url")} />
+        <input class="in sm grow0" type="url" id="tray-url" placeholder="https://…" aria-label={t("add_image_url")} />
         <button class="btn sm" type="button" data-add-url>
-          {say("add")}
+          {t("add")}
         </button>
         <button
           class="btn sm"
@@ -107,7 +107,7 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
           hx-swap="innerHTML"
         >
           <Icon name="grid" />
-          {say("from_gallery")}
+          {t("from_gallery")}
         </button>
       </div>
       <p class="err" id="tray-problem" role="alert" hidden></p>
@@ -116,13 +116,13 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
           const at = pictures.length + row;
           return (
             <div class="stack tight">
-              <input type="file" name={`pictures.${at}`} accept={pictureTypes} aria-label={say("image_of", { number: at + 1 })} />
+              <input type="file" name={`pictures.${at}`} accept={pictureTypes} aria-label={t("image_of", { number: at + 1 })} />
               <input
                 class="in sm"
                 type="url"
                 name={`pictures.${at}.url`}
                 placeholder="https://…"
-                aria-label={say("address_of", { number: at + 1 })}
+                aria-label={t("address_of", { number: at + 1 })}
               />
               {field.roles.length > 0 && <Role roles={field.roles} at={at} role={field.roles[Math.min(at, field.roles.length - 1)]} />}
             </div>

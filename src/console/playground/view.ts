@@ -8,7 +8,7 @@ import { balanceOf } from "../ledger.ts";
 import { bodyOf, holdOf, type Images } from "./body.ts";
 import { type Choice, requestOf } from "./choices.ts";
 import { carriedOver, type Field, formFields, type Typed } from "./fields.ts";
-import { mostCompared } from "./picker.tsx";
+import { maxCompared } from "./picker.tsx";
 
 /** What a page is made from. */
 export interface Shown {
@@ -57,7 +57,7 @@ const longestTitle = 60;
 
 /** The models of a form, the chosen one first, each with the values that fit it. */
 export function candidatesOf({ choices, choice, typed }: Pick<Shown, "choices" | "choice" | "typed">): Candidate[] {
-  const wanted = new Set((typed.get("with") ?? []).slice(0, mostCompared - 1));
+  const wanted = new Set((typed.get("with") ?? []).slice(0, maxCompared - 1));
   const rivals = choices.filter(({ id, action }) => wanted.has(id) && action === choice.action && id !== choice.id);
   return [
     { choice, fields: formFields(choice.fields), typed },
@@ -77,7 +77,7 @@ export async function readRuns(c: ConsoleContext, ids: string[]): Promise<TaskDa
     const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
     return answer.ok ? readTask(answer) : undefined;
   };
-  return (await Promise.all(ids.slice(0, mostCompared).map(read))).filter((task) => task !== undefined);
+  return (await Promise.all(ids.slice(0, maxCompared).map(read))).filter((task) => task !== undefined);
 }
 
 const listTasks = async (c: ConsoleContext, query: string): Promise<TaskData[]> => {

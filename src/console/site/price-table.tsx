@@ -8,15 +8,15 @@ import { typicalSeconds } from "./catalog.ts";
 
 /** Every model that can be asked for, with its prices. */
 export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <Table
-      label={say("prices")}
+      label={t("prices")}
       columns={[
-        say("model"),
-        { name: say("site_kind"), isExtra: true },
-        say("site_price"),
-        { name: say("typical_time"), isNumber: true, isExtra: true },
+        t("model"),
+        { name: t("site_kind"), isExtra: true },
+        t("site_price"),
+        { name: t("typical_time"), isNumber: true, isExtra: true },
       ]}
     >
       {choices
@@ -28,7 +28,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
                 {choice.model}
               </a>
             </th>
-            <td class="hide-s">{say(`model_group_${choice.action}`)}</td>
+            <td class="hide-s">{t(`model_group_${choice.action}`)}</td>
             <td class="wrap prices">
               {pricesOf(c, choice).map(([name, amount]) => (
                 <span class="num">
@@ -36,7 +36,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
                 </span>
               ))}
             </td>
-            <td class="num hide-s">{say("about_seconds", { seconds: typicalSeconds(choice) })}</td>
+            <td class="num hide-s">{t("about_seconds", { seconds: typicalSeconds(choice) })}</td>
           </tr>
         ))}
     </Table>

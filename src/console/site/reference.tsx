@@ -170,7 +170,7 @@ export function referencePage(c: ConsoleContext, tag: string): Response | Promis
   return docsPage(c, {
     title: api.tagTitle(tag),
     description: found.description,
-    group: c.var.say("docs_reference"),
+    group: c.var.t("docs_reference"),
     sections: places.map(({ operation }) => ({ id: operation.operationId, title: operation.summary })),
     children: (
       <>
@@ -189,7 +189,7 @@ export const referenceIndex = (c: ConsoleContext): Response | Promise<Response> 
   docsPage(c, {
     title: "API reference",
     description: "Every path of the API, its fields, answers and errors.",
-    group: c.var.say("docs_reference"),
+    group: c.var.t("docs_reference"),
     sections: api.tags.map(({ name }) => ({ id: name, title: api.tagTitle(name) })),
     children: (
       <>

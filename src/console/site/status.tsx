@@ -72,42 +72,42 @@ const looks = {
 } as const;
 
 function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Promise<Response> {
-  const { say, language } = c.var;
-  const pill = (state: State) => <Pill {...looks[state]} text={say(`status_${state}`)} />;
+  const { t, language } = c.var;
+  const pill = (state: State) => <Pill {...looks[state]} text={t(`status_${state}`)} />;
   const percent = (rate: number) => new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(rate);
-  const columns = [say("site_kind"), { name: say("status_completed"), isNumber: true }, { name: say("status_median"), isNumber: true }];
+  const columns = [t("site_kind"), { name: t("status_completed"), isNumber: true }, { name: t("status_median"), isNumber: true }];
   return docsPage(c, {
-    title: say("status_page"),
-    description: say("status_lead"),
-    group: say("brand"),
+    title: t("status_page"),
+    description: t("status_lead"),
+    group: t("brand"),
     isTranslated: true,
     sections: [],
     children: (
       <>
-        <h1>{say("status_page")}</h1>
-        <p>{say("status_lead")}</p>
+        <h1>{t("status_page")}</h1>
+        <p>{t("status_lead")}</p>
         <div class="card">
           <Facts
             of={[
-              [say("status_api"), pill("operational")],
-              [say("status_submissions"), pill(submissions)],
+              [t("status_api"), pill("operational")],
+              [t("status_submissions"), pill(submissions)],
             ]}
           />
         </div>
         {kinds.length === 0 ? (
-          <p>{say("status_none")}</p>
+          <p>{t("status_none")}</p>
         ) : (
-          <Table label={say("status_page")} columns={columns}>
+          <Table label={t("status_page")} columns={columns}>
             {kinds.map(({ kind, completionRate, medianSeconds }) => (
               <tr>
-                <th scope="row">{say(`kind_${kind as Kind | "chat"}`)}</th>
+                <th scope="row">{t(`kind_${kind as Kind | "chat"}`)}</th>
                 <td class="num">{percent(completionRate)}</td>
-                <td class="num">{medianSeconds === null ? "–" : say("status_seconds", { seconds: medianSeconds })}</td>
+                <td class="num">{medianSeconds === null ? "–" : t("status_seconds", { seconds: medianSeconds })}</td>
               </tr>
             ))}
           </Table>
         )}
-        <p class="hint">{say("status_hint")}</p>
+        <p class="hint">{t("status_hint")}</p>
       </>
     ),
   });

@@ -12,6 +12,6 @@ export const Video = ({ c }: { c: ConsoleContext }) => (
     height={480}
     poster={pathOf("waves.webp")}
     src={pathOf("waves.mp4")}
-    aria-label={c.var.say("site_video")}
+    aria-label={c.var.t("site_video")}
   />
 );

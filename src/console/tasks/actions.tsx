@@ -2,7 +2,7 @@
 
 import type { Child } from "hono/jsx";
 import type { Asset } from "../../assets.ts";
-import type { Say } from "../messages.ts";
+import type { Translate } from "../messages.ts";
 import type { Submission } from "../../tasks/record.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type ModelEntry, type TaskData, videoOf } from "../answers.ts";
@@ -29,7 +29,7 @@ interface ActionsProps {
   /** An amount in balance units, formatted. */
   amount: (units: number) => string;
   refused: Refused | undefined;
-  say: Say;
+  t: Translate;
 }
 
 /** One form of a task's page. Its key makes sure that sending it twice runs it once. */
@@ -59,7 +59,7 @@ const Panel = ({ name, title, refused, children }: { name: FormName; title: stri
 
 /** The models with their durations and prices: the durations depend on the model. */
 function Remix(props: ActionsProps) {
-  const { task, models, amount, refused, say } = props;
+  const { task, models, amount, refused, t } = props;
   const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
     (actions?.remix?.properties?.["duration"]?.enum ?? []).map((seconds) => ({
       value: `${id}/${seconds}`,
@@ -72,17 +72,17 @@ function Remix(props: ActionsProps) {
   const size = typed("size") ?? task.metadata["size"];
   const choice = typed("choice") ?? `${task.model}/${Number(schema["duration"]?.default)}`;
   return (
-    <Panel name="remix" title={say("remix")} refused={refused}>
+    <Panel name="remix" title={t("remix")} refused={refused}>
       <Form task={task} name="remix">
         <label class="field">
-          {say("remix_prompt")}
+          {t("remix_prompt")}
           <textarea class="in" name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
             {typed("prompt")}
           </textarea>
         </label>
         <div class="cols two">
           <label class="field">
-            {say("model_and_length")}
+            {t("model_and_length")}
             <select class="in" name="choice">
               {remixes.map(({ value, text }) => (
                 <option value={value} selected={value === choice}>
@@ -92,7 +92,7 @@ function Remix(props: ActionsProps) {
             </select>
           </label>
           <label class="field">
-            {say("remix_size")}
+            {t("remix_size")}
             <select class="in" name="size">
               {schema["size"]?.enum?.map((ratio) => (
                 <option selected={ratio === size}>{ratio}</option>
@@ -101,7 +101,7 @@ function Remix(props: ActionsProps) {
           </label>
         </div>
         <p>
-          <button class="btn primary">{say("remix")}</button>
+          <button class="btn primary">{t("remix")}</button>
         </p>
       </Form>
     </Panel>
@@ -113,7 +113,7 @@ function characterSource({ task, models }: Pick<ActionsProps, "task" | "models">
   return models.find(({ id }) => id === task.model)?.actions?.character ? videoIn(task) : undefined;
 }
 
-function Character({ task, models, amount, refused, say }: ActionsProps) {
+function Character({ task, models, amount, refused, t }: ActionsProps) {
   const { price } = models.find(({ id }) => id === task.model) ?? {};
   const video = characterSource({ task, models });
   if (!video) return null;
@@ -121,21 +121,21 @@ function Character({ task, models, amount, refused, say }: ActionsProps) {
   const { duration } = video;
   const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
   return (
-    <Panel name="character" title={say("make_character")} refused={refused}>
-      <p class="muted">{say("make_character_hint")}</p>
+    <Panel name="character" title={t("make_character")} refused={refused}>
+      <p class="muted">{t("make_character_hint")}</p>
       <Form task={task} name="character">
         <div class="cols two">
           <label class="field">
-            {say("from_second")}
+            {t("from_second")}
             <input class="in" {...seconds} name="start" value={typed("start", 0)} />
           </label>
           <label class="field">
-            {say("to_second")}
+            {t("to_second")}
             <input class="in" {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
           </label>
         </div>
         <p>
-          <button class="btn primary">{say("make_character_for", { price: amount(price?.character ?? 0) })}</button>
+          <button class="btn primary">{t("make_character_for", { price: amount(price?.character ?? 0) })}</button>
         </p>
       </Form>
     </Panel>
@@ -143,29 +143,29 @@ function Character({ task, models, amount, refused, say }: ActionsProps) {
 }
 
 /** Cancelling a running task. What it returns stands beside it. */
-const Cancel = ({ task, submission, amount, say }: ActionsProps) => (
+const Cancel = ({ task, submission, amount, t }: ActionsProps) => (
   <div class="row gap0">
     <Form task={task} name="cancel">
       <button class="btn danger">
         <Icon name="stop" />
-        {say("cancel_task")}
+        {t("cancel_task")}
       </button>
     </Form>
     <a class="btn" href={`/console/playground?from=${task.id}`}>
       <Icon name="pen" />
-      {say("change_and_run")}
+      {t("change_and_run")}
     </a>
-    <span class="meta push">{say("cancel_hint", { amount: amount(submission.price / 1e6) })}</span>
+    <span class="meta push">{t("cancel_hint", { amount: amount(submission.price / 1e6) })}</span>
   </div>
 );
 
-const DownloadAll = ({ task, files, say }: ActionsProps) => {
+const DownloadAll = ({ task, files, t }: ActionsProps) => {
   const [first] = files;
   if (!first) return null;
   return (
     <a class="btn primary" href={`/console/tasks/${task.id}/download`} download>
       <Icon name="down" />
-      {files.length > 1 ? say("download_all") : say("download")}
+      {files.length > 1 ? t("download_all") : t("download")}
       <span class="num">{files.length > 1 ? `ZIP, ${files.length}` : describeFile(first)}</span>
     </a>
   );
@@ -173,38 +173,38 @@ const DownloadAll = ({ task, files, say }: ActionsProps) => {
 
 /** The row of a final task. Of a failed one, the next step is to change it. */
 const Row = (props: ActionsProps) => {
-  const { task, submission, amount, say } = props;
+  const { task, submission, amount, t } = props;
   const isFailed = task.status === "failed";
   return (
-    <div class="row gap0" role="group" aria-label={say("actions")}>
+    <div class="row gap0" role="group" aria-label={t("actions")}>
       {!isGone(task) && <DownloadAll {...props} />}
       {isRepeatable(submission) && (
         <Form task={task} name="again">
           <button class="btn">
             <Icon name="again" />
-            {say("run_again_for", { price: amount(submission.price / 1e6) })}
+            {t("run_again_for", { price: amount(submission.price / 1e6) })}
           </button>
         </Form>
       )}
       <a class={isFailed ? "btn primary first" : "btn"} href={`/console/playground?from=${task.id}`}>
         <Icon name="pen" />
-        {say("change_and_run")}
+        {t("change_and_run")}
       </a>
       {remixSchema(props) && (
         <a class="btn" href="#remix">
           <Icon name="remix" />
-          {say("remix")}
+          {t("remix")}
         </a>
       )}
       {characterSource(props) && (
         <a class="btn" href="#character">
           <Icon name="face" />
-          {say("make_character")}
+          {t("make_character")}
         </a>
       )}
       <form method="post" action="/console/tasks/delete" class="push">
         <input type="hidden" name="task" value={task.id} />
-        <button class="btn ghost icon" aria-label={say("delete_task")} title={say("delete_task")}>
+        <button class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")}>
           <Icon name="bin" />
         </button>
       </form>
@@ -218,7 +218,7 @@ export const Actions = (props: ActionsProps) => {
   return (
     <>
       <Row {...props} />
-      {!isRepeatable(props.submission) && <p class="hint gap0">{props.say("images_deleted")}</p>}
+      {!isRepeatable(props.submission) && <p class="hint gap0">{props.t("images_deleted")}</p>}
       <Remix {...props} />
       <Character {...props} />
     </>

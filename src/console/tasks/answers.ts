@@ -2,7 +2,7 @@
 
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { characterOf, type ModelEntry, promptOf, readError, readModels, type TaskData } from "../answers.ts";
-import type { Say } from "../messages.ts";
+import type { Translate } from "../messages.ts";
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
@@ -12,9 +12,9 @@ export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 
 const longestTitle = /^[^]{0,120}/u;
 
 /** The title of a task in one line: its prompt, else its character, else its kind. */
-export function titleOf(task: TaskData, say: Say): string {
+export function titleOf(task: TaskData, t: Translate): string {
   const character = characterOf(task);
-  const text = promptOf(task) || (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
+  const text = promptOf(task) || (character ? `@${character.username}` : t(`kind_${task.metadata.kind}`));
   const [title = text] = longestTitle.exec(text) ?? [];
   return title.length < text.length ? `${title}…` : title;
 }

@@ -9,18 +9,18 @@ const tones = { queued: "", in_progress: "run", completed: "good", failed: "bad"
 const icons = { queued: "clock", in_progress: "spin", completed: "ok", failed: "bad", cancelled: "ban" };
 
 export const Attempts = ({ record }: { record: Task }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const { attempts, route, submission } = record;
   const status = shownStatus(record);
   return (
     <section>
       <div class="sub">
-        <h2>{say("task_attempts")}</h2>
-        <span class="meta">{say("for_admins")}</span>
+        <h2>{t("task_attempts")}</h2>
+        <span class="meta">{t("for_admins")}</span>
       </div>
       <Table
-        label={say("task_attempts")}
-        columns={["#", say("admin_provider"), { name: say("upstream_model"), isExtra: true }, say("callback_result")]}
+        label={t("task_attempts")}
+        columns={["#", t("admin_provider"), { name: t("upstream_model"), isExtra: true }, t("callback_result")]}
       >
         {submission.routes.slice(0, Math.max(route + 1, attempts.length)).map(({ provider, model }, at) => (
           <tr>
@@ -33,7 +33,7 @@ export const Attempts = ({ record }: { record: Task }) => {
               {attempts[at] ? (
                 <Pill icon="bad" tone="bad" text={attempts[at].outcome} />
               ) : (
-                <Pill icon={icons[status]} tone={tones[status]} text={statusWord(say, status)} />
+                <Pill icon={icons[status]} tone={tones[status]} text={statusWord(t, status)} />
               )}
             </td>
           </tr>

@@ -16,17 +16,17 @@ export async function callbackOf(c: ConsoleContext, id: string): Promise<TaskCal
 }
 
 export const Callback = ({ callback: { task, url, state, attempts, next_attempt_at: next } }: { callback: TaskCallback }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <section id="callback">
       <div class="sub">
-        <h2>{say("callback")}</h2>
+        <h2>{t("callback")}</h2>
         <CallbackState state={state} nextAt={next === undefined ? undefined : 1000 * next} />
         {url !== null && (
           <form method="post" action={`/console/tasks/${task}/callback`} class="push">
             <button class="btn sm">
               <Icon name="again" />
-              {say(attempts.length === 0 ? "callback_send" : "callback_send_again")}
+              {t(attempts.length === 0 ? "callback_send" : "callback_send_again")}
             </button>
           </form>
         )}
@@ -39,12 +39,12 @@ export const Callback = ({ callback: { task, url, state, attempts, next_attempt_
       {attempts.length > 0 && (
         <div class="gap0">
           <Table
-            label={say("callback")}
+            label={t("callback")}
             columns={[
               "#",
-              say("callback_result"),
-              { name: say("callback_took"), isNumber: true },
-              { name: say("callback_when"), isNumber: true },
+              t("callback_result"),
+              { name: t("callback_took"), isNumber: true },
+              { name: t("callback_when"), isNumber: true },
             ]}
           >
             {attempts.map((attempt, at) => (

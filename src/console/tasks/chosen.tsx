@@ -32,25 +32,25 @@ export async function deleteChosen(c: ConsoleContext): Promise<Response> {
 }
 
 async function question(c: ConsoleContext, ids: string[]) {
-  const { say } = c.var;
+  const { t } = c.var;
   const [id = ""] = ids;
   const answer = ids.length === 1 ? await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`) : undefined;
-  const title = answer?.ok ? titleOf(await readTask(answer), say) : undefined;
+  const title = answer?.ok ? titleOf(await readTask(answer), t) : undefined;
   return page(
     c,
-    ids.length === 1 ? say("delete_task_ask") : say("delete_tasks_ask", { count: ids.length }),
+    ids.length === 1 ? t("delete_task_ask") : t("delete_tasks_ask", { count: ids.length }),
     <form method="post" action="/console/tasks/delete" class="stack narrow">
       {title !== undefined && <p class="said">{title}</p>}
-      <p>{say("delete_tasks_warning")}</p>
+      <p>{t("delete_tasks_warning")}</p>
       {ids.map((id) => (
         <input type="hidden" name="task" value={id} />
       ))}
       <p class="row">
         <a class="btn" href={ids.length === 1 ? `/console/tasks/${id}` : "/console/tasks"}>
-          {say("keep_it")}
+          {t("keep_it")}
         </a>
         <button class="btn danger" name="sure" value="yes">
-          {ids.length === 1 ? say("delete_task") : say("delete_tasks", { count: ids.length })}
+          {ids.length === 1 ? t("delete_task") : t("delete_tasks", { count: ids.length })}
         </button>
       </p>
     </form>,

@@ -23,7 +23,7 @@ const TaskLink = ({ id }: { id: string }) => (
 
 /** A parameter's value: URLs are links, other tasks link to their pages, inline images are only mentioned. */
 const Value = ({ name, value }: { name: string; value: unknown }): Child => {
-  const { say } = useAround();
+  const { t } = useAround();
   if (Array.isArray(value)) return value.map((item: unknown, at) => [at > 0 && <br />, <Value name={name} value={item} />]);
   if (typeof value === "object" && value !== null) {
     const { url, role } = value as { url: string; role: string };
@@ -33,10 +33,10 @@ const Value = ({ name, value }: { name: string; value: unknown }): Child => {
       </>
     );
   }
-  if (typeof value === "boolean") return say(value ? "yes" : "no");
+  if (typeof value === "boolean") return t(value ? "yes" : "no");
   const text = String(value);
   if (name === "from_task") return <TaskLink id={text} />;
-  if (name.startsWith("image") && text === "inline") return say("inline_image");
+  if (name.startsWith("image") && text === "inline") return t("inline_image");
   return /^https?:\/\//.test(text) ? (
     <a href={text} rel="noreferrer" title={text}>
       {URL.parse(text)?.host ?? text}
@@ -48,27 +48,27 @@ const Value = ({ name, value }: { name: string; value: unknown }): Child => {
 
 /** `keyName` is the name of the key with which it was submitted, if that still exists. */
 export const Details = ({ task, record, keyName }: { task: TaskData; record: Task; keyName: string | undefined }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   const { kind, reserved: _reserved, prompt: _prompt, source_task: source, ...parameters } = task.metadata;
   const { characters } = record.submission;
   const { expiresAt } = record;
   return (
     <section>
-      <h2>{say("task_details")}</h2>
+      <h2>{t("task_details")}</h2>
       <Facts
         of={[
-          [say("model"), task.model],
-          [say("kind"), say(`kind_${kind}`)],
-          source !== undefined && [say("remix_of"), <TaskLink id={source} />],
+          [t("model"), task.model],
+          [t("kind"), t(`kind_${kind}`)],
+          source !== undefined && [t("remix_of"), <TaskLink id={source} />],
           characters.length > 0 && [
-            say("characters"),
+            t("characters"),
             characters.map(({ id, username }) => [<a href={`/console/characters#${id}`}>@{username}</a>, " "]),
           ],
           ...Object.entries(parameters).map(([name, value]) => [labelOf(language, name), <Value name={name} value={value} />] as const),
-          record.result?.kind === "video" && [say("pixels"), `${record.result.width} × ${record.result.height}`],
-          keyName !== undefined && [say("task_key"), keyName],
+          record.result?.kind === "video" && [t("pixels"), `${record.result.width} × ${record.result.height}`],
+          keyName !== undefined && [t("task_key"), keyName],
           [
-            say("task"),
+            t("task"),
             <>
               <code class="id" title={task.id}>
                 {cutId(task.id)}
@@ -76,11 +76,11 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
               <span id="task-id" hidden>
                 {task.id}
               </span>{" "}
-              <Copy of="task-id" label={`${say("copy")}: ${say("task")}`} isIcon />
+              <Copy of="task-id" label={`${t("copy")}: ${t("task")}`} isIcon />
             </>,
           ],
           expiresAt !== undefined && [
-            say(isGone(task) ? "files_expired_at" : "files_expire_at"),
+            t(isGone(task) ? "files_expired_at" : "files_expire_at"),
             isGone(task) ? (
               <ClockTime ms={expiresAt} />
             ) : (
@@ -106,36 +106,36 @@ interface Moment {
 function momentsOf(
   task: TaskData,
   { createdAt, startedAt, finalAt, step, callback }: Task,
-  say: ReturnType<typeof useAround>["say"],
+  t: ReturnType<typeof useAround>["t"],
 ): Moment[] {
   const status = shownStatus(task);
   const seconds = Math.max(1, Math.round(((finalAt ?? 0) - createdAt) / 1000));
   const tone = ({ completed: "good", failed: "bad" } as const)[status as "completed"] ?? "";
   const last = callback?.attempts.at(-1);
   return [
-    { at: createdAt, tone: "good", text: say("submitted_at") },
-    ...(startedAt === undefined ? [] : [{ at: startedAt, tone: "good" as const, text: say("started_at") }]),
+    { at: createdAt, tone: "good", text: t("submitted_at") },
+    ...(startedAt === undefined ? [] : [{ at: startedAt, tone: "good" as const, text: t("started_at") }]),
     ...(finalAt === undefined
-      ? [{ at: Date.now(), tone: "run" as const, text: say(startedAt === undefined ? "waits_in_queue" : "being_made") }]
-      : [{ at: finalAt, tone, text: `${say("ended_at")}: ${statusWord(say, status)}`, hint: say("after_seconds", { seconds }) }]),
+      ? [{ at: Date.now(), tone: "run" as const, text: t(startedAt === undefined ? "waits_in_queue" : "being_made") }]
+      : [{ at: finalAt, tone, text: `${t("ended_at")}: ${statusWord(t, status)}`, hint: t("after_seconds", { seconds }) }]),
     ...(finalAt !== undefined && status !== "completed" && step.do !== "settle"
-      ? [{ at: finalAt, tone: "good" as const, text: say("money_returned") }]
+      ? [{ at: finalAt, tone: "good" as const, text: t("money_returned") }]
       : []),
-    ...(callback?.state === "delivered" && last ? [{ at: last.at, tone: "good" as const, text: say("callback_delivered") }] : []),
+    ...(callback?.state === "delivered" && last ? [{ at: last.at, tone: "good" as const, text: t("callback_delivered") }] : []),
   ];
 }
 
 export const Timeline = ({ task, record }: { task: TaskData; record: Task }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <section>
-      <h2>{say("task_timeline")}</h2>
+      <h2>{t("task_timeline")}</h2>
       <div class="pt">
         <ol class="time">
-          {momentsOf(task, record, say).map(({ at, tone, text, hint }) => (
+          {momentsOf(task, record, t).map(({ at, tone, text, hint }) => (
             <li data-s={tone}>
               <span>{text}</span>
-              <span class="meta num">{tone === "run" ? say("task_now") : <TimeOfDay ms={at} />}</span>
+              <span class="meta num">{tone === "run" ? t("task_now") : <TimeOfDay ms={at} />}</span>
               {hint !== undefined && <p class="meta">{hint}</p>}
             </li>
           ))}
@@ -153,13 +153,13 @@ interface ReceiptProps {
 }
 
 export const Receipt = ({ c, record, cost: { held, charged } }: ReceiptProps) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const { price, imagePrice, parameters, kind } = record.submission;
   const seconds = kind === "video" || kind === "remix" ? parameters.duration : undefined;
   const [count, each] = imagePrice === undefined ? [seconds, seconds && price / seconds] : [price / imagePrice, imagePrice];
   return (
     <section>
-      <h2>{say("task_receipt")}</h2>
+      <h2>{t("task_receipt")}</h2>
       <Facts
         isReceipt
         of={[
@@ -168,15 +168,15 @@ export const Receipt = ({ c, record, cost: { held, charged } }: ReceiptProps) =>
               `${count}${imagePrice === undefined ? " s" : ""} × ${amountOf(c, Math.round(each))}`,
               <Money millionths={price} />,
             ],
-          [say("cost_reserved"), <Money millionths={held} />],
-          [say("cost_returned"), charged === null ? say("not_yet") : <Money millionths={held - charged} />],
-          [say("cost_charged"), charged === null ? say("not_yet") : <Money millionths={charged} />],
+          [t("cost_reserved"), <Money millionths={held} />],
+          [t("cost_returned"), charged === null ? t("not_yet") : <Money millionths={held - charged} />],
+          [t("cost_charged"), charged === null ? t("not_yet") : <Money millionths={charged} />],
         ]}
       />
       {isFinal(record) && (
         <p class="gap0">
           <a class="t13" href={`/console/tasks/${record.id}/receipt`} download={`${record.id}-receipt.json`}>
-            {say("signed_receipt")}
+            {t("signed_receipt")}
           </a>
         </p>
       )}

@@ -28,16 +28,16 @@ const pathWith = (filters: Filters, more: Record<string, string | undefined> = {
 };
 
 const Kinds = ({ filters }: { filters: Filters }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
-    <nav class="chips" aria-label={say("kind")}>
+    <nav class="chips" aria-label={t("kind")}>
       <a class="chip" href={pathWith({ ...filters, kind: undefined })} aria-current={filters.kind === undefined ? "true" : undefined}>
-        {say("any_kind")}
+        {t("any_kind")}
       </a>
       {kinds.map(({ value, icon, name }) => (
         <a class="chip" href={pathWith({ ...filters, kind: value })} aria-current={filters.kind === value ? "true" : undefined}>
           <Icon name={icon} />
-          {say(name)}
+          {t(name)}
         </a>
       ))}
     </nav>
@@ -74,11 +74,11 @@ const Choice = ({ name, filters, any, options }: ChoiceProps) => {
 };
 
 const Search = ({ filters: { q, ...others } }: { filters: Filters }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <form class="icon-in search" role="search" action="/console/tasks">
       <Icon name="search" />
-      <input class="in" type="search" name="q" value={q} placeholder={say("search_tasks")} aria-label={say("search_tasks")} data-slash />
+      <input class="in" type="search" name="q" value={q} placeholder={t("search_tasks")} aria-label={t("search_tasks")} data-slash />
       {q === undefined && <kbd>/</kbd>}
       {Object.entries(others).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
     </form>
@@ -87,38 +87,38 @@ const Search = ({ filters: { q, ...others } }: { filters: Filters }) => {
 
 /** What is done with the chosen tiles. It shows itself when one is chosen. */
 const Bar = ({ filters, after }: { filters: Filters; after: string | undefined }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
-    <div class="bar" role="group" aria-label={say("chosen")}>
-      <span class="num" data-chosen={say("chosen_count")} role="status" />
+    <div class="bar" role="group" aria-label={t("chosen")}>
+      <span class="num" data-chosen={t("chosen_count")} role="status" />
       <a class="btn sm" href={pathWith(filters, { after, choose: "all" })} data-choose="all">
-        {say("choose_all")}
+        {t("choose_all")}
       </a>
       <a class="btn sm" href={pathWith(filters, { after })} data-choose="none">
-        {say("choose_none")}
+        {t("choose_none")}
       </a>
       <button class="btn sm push" formaction="/console/tasks/download" data-stay>
         <Icon name="down" />
-        {say("download")}
+        {t("download")}
       </button>
       <button class="btn sm danger" formaction="/console/tasks/delete">
         <Icon name="bin" />
-        {say("delete")}
+        {t("delete")}
       </button>
     </div>
   );
 };
 
 const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="empty">
       <Icon name={isFiltered ? "search" : "grid"} />
-      <h2>{say(isFiltered ? "no_such_tasks" : "no_tasks")}</h2>
-      <p>{say(isFiltered ? "no_such_tasks_hint" : "no_tasks_hint")}</p>
+      <h2>{t(isFiltered ? "no_such_tasks" : "no_tasks")}</h2>
+      <p>{t(isFiltered ? "no_such_tasks_hint" : "no_tasks_hint")}</p>
       <div class="row">
         <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? "/console/tasks" : "/console/playground"}>
-          {say(isFiltered ? "all_tasks" : "open_playground")}
+          {t(isFiltered ? "all_tasks" : "open_playground")}
         </a>
       </div>
     </div>
@@ -129,12 +129,12 @@ const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
 function outcomeOf(c: ConsoleContext): { toast: string | undefined; kept: number } {
   const number = (name: string) => (/^\d{1,3}$/.test(c.req.query(name) ?? "") ? Number(c.req.query(name)) : 0);
   const deleted = number("deleted");
-  return { toast: deleted > 0 ? c.get("say")("tasks_deleted", { count: deleted }) : undefined, kept: number("kept") };
+  return { toast: deleted > 0 ? c.get("t")("tasks_deleted", { count: deleted }) : undefined, kept: number("kept") };
 }
 
 /** `GET /console/tasks?kind=&status=&model=&q=&after=` */
 export async function gallery(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const asked = (name: string) => c.req.query(name) || undefined;
   const filters: Filters = { kind: asked("kind"), status: asked("status"), model: asked("model"), q: asked("q") };
   const after = asked("after");
@@ -147,22 +147,22 @@ export async function gallery(c: ConsoleContext) {
   const models = allModels().filter(({ family }) => family !== "chat");
   return page(
     c,
-    say("tasks"),
+    t("tasks"),
     <>
       <div class="sub">
         <Kinds filters={filters} />
         <span class="push row">
-          <Choice name="model" filters={filters} any={say("any_model")} options={models.map(({ id }) => ({ value: id, text: id }))} />
+          <Choice name="model" filters={filters} any={t("any_model")} options={models.map(({ id }) => ({ value: id, text: id }))} />
           <Choice
             name="status"
             filters={filters}
-            any={say("any_status")}
-            options={statuses.map((value) => ({ value, text: statusWord(say, value) }))}
+            any={t("any_status")}
+            options={statuses.map((value) => ({ value, text: statusWord(t, value) }))}
           />
         </span>
       </div>
       <Problem text={refusal?.text} />
-      {kept > 0 && <Note tone="warn">{say("tasks_kept", { count: kept })}</Note>}
+      {kept > 0 && <Note tone="warn">{t("tasks_kept", { count: kept })}</Note>}
       <form method="post" action="/console/tasks/download" id="chosen">
         <section {...(isLive ? live(here, "tasks", "every 3s") : { id: "tasks" })}>
           {tasks.length === 0 && !refusal && <Empty isFiltered={isFiltered} />}
@@ -174,22 +174,22 @@ export async function gallery(c: ConsoleContext) {
           {isLive && (
             <noscript>
               <p>
-                <a href={here}>{say("reload_progress")}</a>
+                <a href={here}>{t("reload_progress")}</a>
               </p>
             </noscript>
           )}
           {(tasks.length > 0 || next !== undefined) && (
             <div class="pager">
-              <span class="meta">{say("files_kept")}</span>
+              <span class="meta">{t("files_kept")}</span>
               <span class="row">
                 {after !== undefined && (
                   <a class="btn sm" href={pathWith(filters)}>
-                    {say("newest")}
+                    {t("newest")}
                   </a>
                 )}
                 {next !== undefined && (
                   <a class="btn sm" href={pathWith(filters, { after: next })}>
-                    {say(filters.q === undefined ? "older" : "search_older")}
+                    {t(filters.q === undefined ? "older" : "search_older")}
                   </a>
                 )}
               </span>
@@ -211,7 +211,7 @@ export async function gallery(c: ConsoleContext) {
           <Search filters={filters} />
           <a class="btn primary hide-s" href="/console/playground">
             <Icon name="plus" />
-            {say("new")}
+            {t("new")}
           </a>
         </>
       ),

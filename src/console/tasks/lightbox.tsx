@@ -14,20 +14,20 @@ import { Player } from "./result.tsx";
 export async function lightbox(c: ConsoleContext, id: string): Promise<Response> {
   const path = `/console/tasks/${encodeURIComponent(id)}`;
   if (c.req.header("sec-fetch-dest") === "document") return c.redirect(path, 303);
-  const { say, language } = c.var;
+  const { t, language } = c.var;
   const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
   const record = answer.ok ? await c.env.API.record(c.get("account").id, id) : null;
   if (!record) return nothingHere(c);
   const task = await readTask(answer);
   if (isGone(task)) return nothingHere(c);
-  const title = titleOf(task, say);
+  const title = titleOf(task, t);
   const video = videoOf(task);
   const character = characterOf(task);
   const images = character ? [character.profile_picture_url] : imagesOf(task).flatMap(({ url }) => url);
   const shots = video ? 1 : images.length;
   const again = isRepeatable(record.submission);
   return c.html(
-    <AroundContext.Provider value={{ language, say, unit: balanceUnit(c.env) }}>
+    <AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>
       <header>
         <b class="clip" id="light-title">
           {title}
@@ -42,16 +42,16 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
           )}
         </span>
         <a class="btn sm push" href={path} data-first>
-          {say("open_task")}
+          {t("open_task")}
         </a>
         <form method="dialog">
-          <button class="btn icon sm" aria-label={say("close")}>
+          <button class="btn icon sm" aria-label={t("close")}>
             <Icon name="x" />
           </button>
         </form>
       </header>
       <figure>
-        <button type="button" class="btn icon prev" aria-label={say("show_previous")} data-step="-1">
+        <button type="button" class="btn icon prev" aria-label={t("show_previous")} data-step="-1">
           <Icon name="left" />
         </button>
         {video ? (
@@ -67,27 +67,27 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
             />
           ))
         )}
-        <button type="button" class="btn icon next" aria-label={say("show_next")} data-step="1">
+        <button type="button" class="btn icon next" aria-label={t("show_next")} data-step="1">
           <Icon name="right" />
         </button>
       </figure>
       <footer>
         <a class="btn" href={`${path}/download`} download data-stay>
           <Icon name="down" />
-          {say("download")}
+          {t("download")}
         </a>
         {again && (
           <form method="post" action={`${path}/again`}>
             <input type="hidden" name="key" value={crypto.randomUUID()} />
             <button class="btn">
               <Icon name="again" />
-              {say("run_again_for", { price: amountOf(c, record.submission.price) })}
+              {t("run_again_for", { price: amountOf(c, record.submission.price) })}
             </button>
           </form>
         )}
         <a class="btn hide-s" href={`/console/playground?from=${task.id}`}>
           <Icon name="pen" />
-          {say("change_and_run")}
+          {t("change_and_run")}
         </a>
       </footer>
     </AroundContext.Provider>,

@@ -21,8 +21,8 @@ export const describeFile = ({ type, bytes }: Asset) =>
 
 /** One of several images, with its own download. Its file's name has the task's id and its number. */
 const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | undefined; asset: Asset; number: number; of: number }) => {
-  const { say } = useAround();
-  const title = `${titleOf(task, say)}, ${number} / ${of}`;
+  const { t } = useAround();
+  const title = `${titleOf(task, t)}, ${number} / ${of}`;
   return (
     <figure>
       <img src={url} alt={title} />
@@ -31,7 +31,7 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
           class="btn sm"
           href={url}
           download={`${task.id}-${number}${asset.key.slice(asset.key.lastIndexOf("."))}`}
-          aria-label={say("download_task", { title })}
+          aria-label={t("download_task", { title })}
         >
           <Icon name="down" />
           {describeFile(asset)}
@@ -43,15 +43,15 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
 
 /** A running task: how far it is, in the place where its result will be. */
 const Waiting = ({ task }: { task: TaskData }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="wait card">
       <p>
-        <b>{say(task.status === "queued" ? "waits_in_queue" : "being_made")}</b>
+        <b>{t(task.status === "queued" ? "waits_in_queue" : "being_made")}</b>
       </p>
-      <progress max={100} value={task.progress} aria-label={say("task_progress")} />
+      <progress max={100} value={task.progress} aria-label={t("task_progress")} />
       <p class="meta num">
-        {task.progress} % · {say("seconds_left", { seconds: task.estimated_time ?? 1 })}
+        {task.progress} % · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
       </p>
     </div>
   );
@@ -69,23 +69,23 @@ export const Player = ({ task, width, height }: { task: TaskData; width?: number
       controls
       playsinline
       preload={thumbnail === undefined ? "metadata" : "none"}
-      aria-label={titleOf(task, useAround().say)}
+      aria-label={titleOf(task, useAround().t)}
       data-shot
     />
   );
 };
 
 export const Result = ({ task, result }: Props) => {
-  const { say } = useAround();
+  const { t } = useAround();
   if (isOpen(task)) return <Waiting task={task} />;
   if (!result || !task.result) return null;
-  const title = titleOf(task, say);
+  const title = titleOf(task, t);
   if (isGone(task))
     return (
       <div class="empty">
         <Icon name="clock" />
-        <h2>{say("files_gone")}</h2>
-        <p>{say("files_gone_hint")}</p>
+        <h2>{t("files_gone")}</h2>
+        <p>{t("files_gone_hint")}</p>
       </div>
     );
   switch (result.kind) {
@@ -116,7 +116,7 @@ export const Result = ({ task, result }: Props) => {
         <figure class="hero face">
           <img src={characterOf(task)?.profile_picture_url} alt={result.displayName} />
           <figcaption>
-            <b>{result.displayName}</b> <code>@{result.username}</code> <a href="/console/characters">{say("characters")}</a>
+            <b>{result.displayName}</b> <code>@{result.username}</code> <a href="/console/characters">{t("characters")}</a>
           </figcaption>
         </figure>
       );

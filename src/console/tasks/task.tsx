@@ -33,14 +33,14 @@ function renewalOf(task: TaskData, { callback }: Task): "every 2s" | "every 3s" 
 }
 
 const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; record: Task }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   if (!task.error) return null;
   return (
     <div class="note bad">
       <Icon name="bad" />
       <div>
         <b>{task.error.message}</b>
-        <p>{say(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c, record.submission.price) })}</p>
+        <p>{t(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c, record.submission.price) })}</p>
         <p class="meta">{task.error.code}</p>
       </div>
     </div>
@@ -49,7 +49,7 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
 
 /** The request as programs and as JSON, and the answer to it. */
 async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { path, body } = await requestOf(c, submission);
   const json = (value: unknown) => JSON.stringify(value, undefined, 2);
   const { curl, javascript, python } = snippetsOf({
@@ -62,7 +62,7 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
     <>
       <section>
         <div class="sub">
-          <h2>{say("task_request")}</h2>
+          <h2>{t("task_request")}</h2>
         </div>
         <Code
           name="request"
@@ -76,7 +76,7 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
       </section>
       <section>
         <div class="sub">
-          <h2>{say("task_answer")}</h2>
+          <h2>{t("task_answer")}</h2>
         </div>
         <Code
           name="answer"
@@ -89,7 +89,7 @@ async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task)
 
 /** `GET /console/tasks/{id}`, and the answer to a refused form of that page. */
 export async function taskPage(c: ConsoleContext, id: string, refused?: Refused) {
-  const { say, account } = c.var;
+  const { t, account } = c.var;
   const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
   if (!answer.ok) {
     const { text, status } = await refusalOf(answer);
@@ -107,14 +107,14 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   ]);
   const path = `/console/tasks/${task.id}`;
   const renewal = renewalOf(task, record);
-  const title = titleOf(task, say);
+  const title = titleOf(task, t);
   const prompt = promptOf(task) ?? "";
   return page(
     c,
     title,
     <div class="page" {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
       <div class="head titled">
-        <a class="btn ghost icon sm" href="/console/tasks" aria-label={say("back_to_gallery")}>
+        <a class="btn ghost icon sm" href="/console/tasks" aria-label={t("back_to_gallery")}>
           <Icon name="left" />
         </a>
         <h1 class="clip">{title}</h1>
@@ -134,19 +134,19 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
             models={models}
             amount={(units) => amountOf(c, Math.round(units * 1e6))}
             refused={refused}
-            say={say}
+            t={t}
           />
           {isOpen(task) && (
             <noscript>
               <p>
-                <a href={path}>{say("reload_progress")}</a>
+                <a href={path}>{t("reload_progress")}</a>
               </p>
             </noscript>
           )}
           {prompt.length > 60 && (
             <section>
               <div class="sub">
-                <h2>{say("task_prompt")}</h2>
+                <h2>{t("task_prompt")}</h2>
               </div>
               <p class="said">{prompt}</p>
             </section>
@@ -170,6 +170,6 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
       <script src={pathOf("countdown.js")} type="module" />
     </div>,
     refused?.refusal.status ?? 200,
-    { width: "bare", bar: say("task") },
+    { width: "bare", bar: t("task") },
   );
 }

@@ -30,19 +30,19 @@ const Badge = ({ task }: { task: TaskData }) => {
 
 /** A task without files to show: it runs, has failed, or its files have expired. */
 const Void = ({ task, title }: { task: TaskData; title: string }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const status = shownStatus(task);
   const icon = { queued: "clock", in_progress: "spin", completed: "clock", failed: "bad", cancelled: "ban" }[status];
-  const reason = status === "failed" ? task.error?.message : isGone(task) ? say("files_gone") : statusWord(say, status);
+  const reason = status === "failed" ? task.error?.message : isGone(task) ? t("files_gone") : statusWord(t, status);
   return (
     <span class={status === "failed" ? "void bad" : "void"}>
       <Icon name={icon} />
       <b>{title}</b>
       {isOpen(task) ? (
         <>
-          <progress max={100} value={task.progress} aria-label={`${say("task_progress")}: ${title}`} />
+          <progress max={100} value={task.progress} aria-label={`${t("task_progress")}: ${title}`} />
           <span class="meta num">
-            {task.progress} % · {say("seconds_left", { seconds: task.estimated_time ?? 1 })}
+            {task.progress} % · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
           </span>
         </>
       ) : (
@@ -54,8 +54,8 @@ const Void = ({ task, title }: { task: TaskData; title: string }) => {
 
 /** What a tile shows, without its link. */
 export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview | undefined }) => {
-  const { say } = useAround();
-  const title = titleOf(task, say);
+  const { t } = useAround();
+  const title = titleOf(task, t);
   if (!preview) return <Void task={task} title={title} />;
   return (
     <>
@@ -80,8 +80,8 @@ interface TileProps {
 
 /** A tile of the gallery: opens the task, can be chosen, and has its two most frequent actions. */
 export const Tile = ({ task, preview, isChosen }: TileProps) => {
-  const { say } = useAround();
-  const title = titleOf(task, say);
+  const { t } = useAround();
+  const title = titleOf(task, t);
   const path = `/console/tasks/${task.id}`;
   return (
     <li id={task.id} class={preview && isWide(task) ? "two" : undefined}>
@@ -95,15 +95,15 @@ export const Tile = ({ task, preview, isChosen }: TileProps) => {
       </a>
       {!isOpen(task) && (
         <label class="acts sel">
-          <input type="checkbox" name="task" value={task.id} checked={isChosen} aria-label={say("choose_task", { title })} />
+          <input type="checkbox" name="task" value={task.id} checked={isChosen} aria-label={t("choose_task", { title })} />
         </label>
       )}
       {preview && (
         <div class="acts">
-          <a class="btn icon sm" href={`${path}/download`} download aria-label={say("download_task", { title })}>
+          <a class="btn icon sm" href={`${path}/download`} download aria-label={t("download_task", { title })}>
             <Icon name="down" />
           </a>
-          <a class="btn icon sm" href={`/console/playground?from=${task.id}`} aria-label={say("change_task", { title })}>
+          <a class="btn icon sm" href={`/console/playground?from=${task.id}`} aria-label={t("change_task", { title })}>
             <Icon name="again" />
           </a>
         </div>

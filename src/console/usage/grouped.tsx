@@ -55,35 +55,35 @@ export async function downloadFocus(c: ConsoleContext, since: number): Promise<R
 }
 
 export const Grouped = ({ group, rows, days }: { group: Group; rows: Row[] | undefined; days: number }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   return (
     <>
       <div class="sub">
-        <h2 id="grouped">{say(`usage_by_${group}`)}</h2>
-        <nav class="seg sm push" aria-label={say("usage_group")}>
+        <h2 id="grouped">{t(`usage_by_${group}`)}</h2>
+        <nav class="seg sm push" aria-label={t("usage_group")}>
           {groups.map((one) => (
             <a href={`/console/usage?days=${days}&by=${one}#grouped`} aria-current={one === group ? "true" : undefined}>
-              {say(`usage_${one}`)}
+              {t(`usage_${one}`)}
             </a>
           ))}
         </nav>
       </div>
-      {rows === undefined && <p class="muted">{say("usage_too_many")}</p>}
-      {rows?.length === 0 && <p class="muted">{say("usage_nothing")}</p>}
+      {rows === undefined && <p class="muted">{t("usage_too_many")}</p>}
+      {rows?.length === 0 && <p class="muted">{t("usage_nothing")}</p>}
       {rows !== undefined && rows.length > 0 && (
         <Table
-          label={say(`usage_by_${group}`)}
+          label={t(`usage_by_${group}`)}
           columns={[
-            say(`usage_${group}`),
-            { name: say("completed"), isNumber: true, isExtra: true },
-            { name: say("failed_status"), isNumber: true, isExtra: true },
-            { name: say("usage_charged"), isNumber: true },
+            t(`usage_${group}`),
+            { name: t("completed"), isNumber: true, isExtra: true },
+            { name: t("failed_status"), isNumber: true, isExtra: true },
+            { name: t("usage_charged"), isNumber: true },
           ]}
         >
           {rows.slice(0, maxRows).map(({ name, charged, completed, failed }) => (
             <tr>
               <th scope="row" class="cut">
-                {name ?? say("usage_no_reference")}
+                {name ?? t("usage_no_reference")}
               </th>
               <td class="num hide-s">{completed.toLocaleString(language)}</td>
               <td class="num hide-s">{failed.toLocaleString(language)}</td>

@@ -26,7 +26,7 @@ function placeOf(text = ""): Place | undefined {
 }
 
 async function usagePage(c: ConsoleContext) {
-  const { say, account } = c.var;
+  const { t, account } = c.var;
   const days = daysOf(c);
   const since = startOfDays(days, Date.now());
   const after = placeOf(c.req.query("after"));
@@ -43,15 +43,15 @@ async function usagePage(c: ConsoleContext) {
   const total = spent.reduce((sum, { charged }) => sum + charged, 0);
   return page(
     c,
-    say("usage"),
+    t("usage"),
     <>
       <section>
         <Stats
           of={[
-            [say("usage_spent_in", { days }), <Money millionths={total} />],
-            [say("remaining"), <Money millionths={remaining(balance)} />],
-            [say("reserved"), <Money millionths={balance.reserved} />],
-            [say("used"), <Money millionths={balance.used} />],
+            [t("usage_spent_in", { days }), <Money millionths={total} />],
+            [t("remaining"), <Money millionths={remaining(balance)} />],
+            [t("reserved"), <Money millionths={balance.reserved} />],
+            [t("used"), <Money millionths={balance.used} />],
           ]}
         />
       </section>
@@ -63,19 +63,19 @@ async function usagePage(c: ConsoleContext) {
       </section>
       <section>
         <div class="sub">
-          <h2 id="charges">{say("usage_charges")}</h2>
+          <h2 id="charges">{t("usage_charges")}</h2>
         </div>
         <Ledger entries={shown} />
         {(after || last) && (
           <p class="pager">
             {after && (
               <a class="btn sm" href={`/console/usage?days=${days}#charges`}>
-                {say("usage_newest")}
+                {t("usage_newest")}
               </a>
             )}
             {last && (
               <a class="btn sm push" href={`/console/usage?days=${days}&after=${last.at}_${last.taskId}#charges`}>
-                {say("usage_older")}
+                {t("usage_older")}
               </a>
             )}
           </p>
@@ -89,24 +89,24 @@ async function usagePage(c: ConsoleContext) {
 
 /** The choice of the period, and the download of its entries. */
 const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; hasEntries: boolean }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <>
-      <nav class="seg" aria-label={say("usage_period")}>
+      <nav class="seg" aria-label={t("usage_period")}>
         {periods.map((period) => (
           <a href={`/console/usage?days=${period}`} aria-current={period === days ? "page" : undefined}>
-            {say("usage_days", { days: period })}
+            {t("usage_days", { days: period })}
           </a>
         ))}
       </nav>
       {hasEntries && (
-        <a class="btn" href={`/console/usage/charges.csv?days=${days}`} aria-label={say("usage_csv", { days })}>
+        <a class="btn" href={`/console/usage/charges.csv?days=${days}`} aria-label={t("usage_csv", { days })}>
           <Icon name="down" />
           CSV
         </a>
       )}
       {hasEntries && (
-        <a class="btn" href={`/console/usage/focus.csv?days=${days}`} aria-label={say("usage_focus", { days })}>
+        <a class="btn" href={`/console/usage/focus.csv?days=${days}`} aria-label={t("usage_focus", { days })}>
           <Icon name="down" />
           FOCUS
         </a>

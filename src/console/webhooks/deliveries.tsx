@@ -41,10 +41,10 @@ export function summarize(deliveries: Delivery[]): { delivered: number; failed: 
 }
 
 const Row = ({ delivery: { task, callback } }: { delivery: Delivery }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const { state, step, attempts } = callback;
   const last = attempts.at(-1);
-  const title = titleOf(task, say);
+  const title = titleOf(task, t);
   return (
     <tr>
       <th scope="row" class="cut">
@@ -63,12 +63,12 @@ const Row = ({ delivery: { task, callback } }: { delivery: Delivery }) => {
         )}
       </td>
       <td class="num hide-s">{attempts.length}</td>
-      <td class="num hide-s">{last ? `${last.status ?? say(`fault_${last.fault ?? "interrupted"}`)} · ${last.ms} ms` : "–"}</td>
+      <td class="num hide-s">{last ? `${last.status ?? t(`fault_${last.fault ?? "interrupted"}`)} · ${last.ms} ms` : "–"}</td>
       <td class="num hide-s">{last ? <DateTime ms={last.at} /> : "–"}</td>
       <td class="num">
         <form method="post" action={`/console/webhooks/resend/${task.id}`}>
-          <button class="btn ghost sm" aria-label={say("resend_task", { title })}>
-            {say("resend")}
+          <button class="btn ghost sm" aria-label={t("resend_task", { title })}>
+            {t("resend")}
           </button>
         </form>
       </td>
@@ -77,18 +77,18 @@ const Row = ({ delivery: { task, callback } }: { delivery: Delivery }) => {
 };
 
 export const Deliveries = ({ deliveries }: { deliveries: Delivery[] }) => {
-  const { say } = useAround();
-  if (deliveries.length === 0) return <p class="muted">{say("deliveries_none")}</p>;
+  const { t } = useAround();
+  if (deliveries.length === 0) return <p class="muted">{t("deliveries_none")}</p>;
   return (
     <Table
-      label={say("deliveries")}
+      label={t("deliveries")}
       columns={[
-        say("task"),
-        { name: say("delivery_event"), isExtra: true },
-        say("callback_result"),
-        { name: say("delivery_tries"), isNumber: true, isExtra: true },
-        { name: say("delivery_answer"), isNumber: true, isExtra: true },
-        { name: say("callback_when"), isNumber: true, isExtra: true },
+        t("task"),
+        { name: t("delivery_event"), isExtra: true },
+        t("callback_result"),
+        { name: t("delivery_tries"), isNumber: true, isExtra: true },
+        { name: t("delivery_answer"), isNumber: true, isExtra: true },
+        { name: t("callback_when"), isNumber: true, isExtra: true },
         "",
       ]}
     >

@@ -28,24 +28,24 @@ interface Shown {
 }
 
 const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | undefined; isNew: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <form method="post" action={path} class="stack narrow">
       <TextField
         name="url"
         type="url"
-        label={say("webhook_url")}
-        hint={say("webhook_url_hint")}
+        label={t("webhook_url")}
+        hint={t("webhook_url_hint")}
         value={url}
         error={problem}
         autocomplete="url"
         required
       />
       <p class="row">
-        <button class="btn primary">{say(isNew ? "webhook_add" : "webhook_save")}</button>
+        <button class="btn primary">{t(isNew ? "webhook_add" : "webhook_save")}</button>
         {!isNew && (
           <a class="btn" href={path}>
-            {say("cancel")}
+            {t("cancel")}
           </a>
         )}
       </p>
@@ -55,24 +55,24 @@ const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | 
 
 /** The secret, behind dots until it is asked for. */
 const Secret = ({ secret, isShown }: { secret: string; isShown: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="secret sl" id="secret">
-      <span class="meta">{say("webhook_secret")}</span>
+      <span class="meta">{t("webhook_secret")}</span>
       <code id="secret-text">{isShown ? secret : `whsec_${"•".repeat(16)}${secret.slice(-4)}`}</code>
       {isShown && <Copy of="secret-text" />}
       <a class="btn ghost sm" href={isShown ? path : `${path}?secret=shown#secret`}>
-        {say(isShown ? "webhook_hide" : "webhook_show")}
+        {t(isShown ? "webhook_hide" : "webhook_show")}
       </a>
       <a class="btn ghost sm" href={`${path}/rotate`}>
-        {say("webhook_rotate")}
+        {t("webhook_rotate")}
       </a>
     </div>
   );
 };
 
 const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Delivery[]; children: unknown }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const { delivered, failed, medianMs } = summarize(deliveries);
   return (
     <section class="card">
@@ -80,24 +80,24 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
         <h2 class="clip">
           <code class="url">{url}</code>
         </h2>
-        <Pill icon="ok" tone="good" text={say("webhook_active")} />
+        <Pill icon="ok" tone="good" text={t("webhook_active")} />
         <span class="push row">
           <form method="post" action={`${path}/test`}>
-            <button class="btn sm">{say("webhook_test")}</button>
+            <button class="btn sm">{t("webhook_test")}</button>
           </form>
           <a class="btn sm" href={`${path}?change=yes`}>
-            {say("webhook_change")}
+            {t("webhook_change")}
           </a>
           <a class="btn ghost sm" href={`${path}/remove`}>
-            {say("webhook_remove")}
+            {t("webhook_remove")}
           </a>
         </span>
       </header>
       <Stats
         of={[
-          [say("delivered_count"), delivered, say("deliveries_of", { count: tasksRead })],
-          [say("deliveries_failed"), failed],
-          [say("median_answer"), medianMs === undefined ? "–" : `${medianMs} ms`],
+          [t("delivered_count"), delivered, t("deliveries_of", { count: tasksRead })],
+          [t("deliveries_failed"), failed],
+          [t("median_answer"), medianMs === undefined ? "–" : `${medianMs} ms`],
         ]}
       />
       {children}
@@ -106,7 +106,7 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
 };
 
 async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown = {}) {
-  const { say } = c.var;
+  const { t } = c.var;
   // The database's own row: the API shows the secret only to whoever asks for it.
   const [{ url, secret }, deliveries] = await Promise.all([readWebhook(c.env.DB, c.get("account").id), latestDeliveries(c)]);
   const onlyFailed = c.req.query("result") === "failed";
@@ -115,7 +115,7 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
   const secretField = <Secret secret={secret} isShown={c.req.query("secret") === "shown"} />;
   return page(
     c,
-    say("webhooks"),
+    t("webhooks"),
     <>
       {test && (
         <Note tone={test.isDelivered ? "good" : "bad"} role="status">
@@ -135,13 +135,13 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
       )}
       <section>
         <div class="sub">
-          <h2>{say("deliveries")}</h2>
-          <nav class="chips push" aria-label={say("callback_result")}>
+          <h2>{t("deliveries")}</h2>
+          <nav class="chips push" aria-label={t("callback_result")}>
             <a class="chip" href={path} aria-current={onlyFailed ? undefined : "true"}>
-              {say("any_kind")}
+              {t("any_kind")}
             </a>
             <a class="chip" href={`${path}?result=failed`} aria-current={onlyFailed ? "true" : undefined}>
-              {say("deliveries_failed")}
+              {t("deliveries_failed")}
             </a>
           </nav>
         </div>
@@ -149,16 +149,16 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
       </section>
       <section>
         <div class="sub">
-          <h2>{say("check_signature")}</h2>
+          <h2>{t("check_signature")}</h2>
           <a class="push t13" href="/docs/callbacks">
-            {say("docs")}
+            {t("docs")}
           </a>
         </div>
         <Code name="verify" tabs={verifiers} />
       </section>
     </>,
     refusal?.status ?? 200,
-    { lead: say("webhooks_lead"), toast: Object.hasOwn(outcomes, done) ? say(outcomes[done]) : undefined },
+    { lead: t("webhooks_lead"), toast: Object.hasOwn(outcomes, done) ? t(outcomes[done]) : undefined },
   );
 }
 
@@ -172,13 +172,13 @@ async function setEndpoint(c: ConsoleContext, url: string | null) {
 
 /** Sends a test event, and shows what came of it. */
 async function sendTest(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const answer = await askGateway(c, "/v1/webhook/test", { method: "POST" });
   if (!answer.ok) return webhooksPage(c, { refusal: await refusalOf(answer) });
   const { delivered, status, fault, ms } = await readWebhookTest(answer);
-  const result = status === undefined ? say(`fault_${fault ?? "interrupted"}`) : `HTTP ${status}`;
+  const result = status === undefined ? t(`fault_${fault ?? "interrupted"}`) : `HTTP ${status}`;
   return webhooksPage(c, {
-    test: { isDelivered: delivered, text: say(delivered ? "webhook_test_good" : "webhook_test_bad", { result, ms }) },
+    test: { isDelivered: delivered, text: t(delivered ? "webhook_test_good" : "webhook_test_bad", { result, ms }) },
   });
 }
 
@@ -190,19 +190,19 @@ async function resend(c: ConsoleContext, id: string) {
 
 /** Asks before the endpoint or the secret is replaced. */
 const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
-    say(`webhook_${name}_ask`),
+    t(`webhook_${name}_ask`),
     <form method="post" action={`${path}/${name}`} class="stack narrow">
-      <p>{say(`webhook_${name}_warning`)}</p>
+      <p>{t(`webhook_${name}_warning`)}</p>
       <p class="row">
         <a class="btn" href={path}>
-          {say("cancel")}
+          {t("cancel")}
         </a>
         <button class="btn danger">
           <Icon name={name === "rotate" ? "again" : "bin"} />
-          {say(`webhook_${name}`)}
+          {t(`webhook_${name}`)}
         </button>
       </p>
     </form>,
