@@ -43,6 +43,13 @@ const servedFiles: Plugin = {
   },
 };
 
+/** Text beside the gateway's script, for tests in Node of what writes it. */
+const textFiles: Plugin = {
+  name: "text-files",
+  enforce: "pre",
+  load: (id) => (id.endsWith(".txt") ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}` : null),
+};
+
 /** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
 const gateway = async (bindings: Record<string, string>, more: object, main = "./test/support/gateway-worker.ts") =>
   cloudflareTest({
@@ -196,6 +203,7 @@ export default defineConfig(async () => ({
         test: { name: "sandbox", isolate: false, include: ["test/sandbox/**/*.test.ts"] },
       },
       {
+        plugins: [textFiles],
         test: {
           name: "node",
           include: ["test/node/**/*.test.ts", "test/upstreams/**/*.test.ts"],

@@ -43,7 +43,7 @@ const options: HostOptions = JSON.parse(process.argv[2] ?? "");
 if (options.heapMB !== undefined) process.env["MINIFLARE_WORKERD_V8_FLAGS"] = `--max-heap-size=${options.heapMB}`;
 
 /** A Worker's settings, with its bundle as its modules. */
-async function workerOf(name: string, { configPath, script }: { configPath: string; script: string }) {
+async function bundledWorker(name: string, { configPath, script }: { configPath: string; script: string }) {
   // Module rules are for sources; the bundle is one module.
   const { modulesRules: _rules, ...settings } = unstable_getMiniflareWorkerOptions(configPath).workerOptions as V4WorkerOptions & {
     modulesRules?: unknown;
@@ -55,7 +55,7 @@ async function workerOf(name: string, { configPath, script }: { configPath: stri
   return { ...settings, name, modules: [{ type: "ESModule" as const, path: script }, ...texts], modulesRoot: folder };
 }
 
-const measured = await workerOf("measured", options);
+const measured = await bundledWorker("measured", options);
 const { openai } = options;
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
@@ -71,7 +71,7 @@ const miniflare = new Miniflare(
         ...(options.bucket !== undefined && { r2Buckets: {}, unsafeBindings: [outsideBucket("ASSETS", options.bucket)] }),
         unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       },
-      ...(openai ? [await workerOf("openai", openai)] : []),
+      ...(openai ? [await bundledWorker("openai", openai)] : []),
     ],
     resourcePersistencePath: join(options.stateDir, "state"),
     resourceTmpPath: join(options.stateDir, "tmp"),
@@ -92,10 +92,10 @@ for (const file of (await readdir(join(root, "migrations"))).filter((name) => na
 }
 // The wallets that the floor charges; the gateway does not use them.
 await db.prepare("INSERT INTO wallet (id, quota) VALUES ('account', 1000000000000), ('key', 1000000000000)").run();
-const inspectorOf = async (name: string) =>
+const findInspector = async (name: string) =>
   options.heapMB === undefined ? "" : new URL(`/core:user:${name}`, await miniflare.getInspectorURL()).href;
 process.send?.({
   url: (await miniflare.unsafeGetDirectURL("measured")).origin,
-  inspectorUrl: await inspectorOf("measured"),
-  openaiInspectorUrl: openai ? await inspectorOf("openai") : "",
+  inspectorUrl: await findInspector("measured"),
+  openaiInspectorUrl: openai ? await findInspector("openai") : "",
 } satisfies HostStarted);

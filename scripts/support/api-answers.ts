@@ -48,6 +48,6 @@ export type VideoStatus = z.infer<typeof videoStatus>;
 
 type Result = TaskData["result"];
 /** What a task made, empty for tasks of another kind and open ones. */
-export const imagesOf = (result: Result) => (result && "images" in result ? result.images : []);
-export const videosOf = (result: Result) => (result && "videos" in result ? result.videos : []);
-export const charactersOf = (result: Result) => (result && "data" in result ? result.data.characters : []);
+export const resultImages = (result: Result) => (result && "images" in result ? result.images : []);
+export const resultVideos = (result: Result) => (result && "videos" in result ? result.videos : []);
+export const resultCharacters = (result: Result) => (result && "data" in result ? result.data.characters : []);

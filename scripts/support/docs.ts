@@ -101,8 +101,8 @@ function codeTabs(blocks: Tokens.Code[], id: string): string {
 const sheet = (block: Tokens.Code) =>
   `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlight(block.text, fence(block).language)}</code></pre></div>\n`;
 
-const textOf = (tokens: Token[]): string =>
-  tokens.map((token) => ("tokens" in token && token.tokens ? textOf(token.tokens) : "text" in token ? String(token.text) : "")).join("");
+const toText = (tokens: Token[]): string =>
+  tokens.map((token) => ("tokens" in token && token.tokens ? toText(token.tokens) : "text" in token ? String(token.text) : "")).join("");
 
 const slug = (title: string) =>
   title
@@ -139,7 +139,7 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
     ],
     renderer: {
       heading({ tokens, depth }) {
-        heading = textOf(tokens);
+        heading = toText(tokens);
         const id = slug(heading);
         if (depth === 2) sections.push({ id, title: heading });
         const content = this.parser.parseInline(tokens);
@@ -163,7 +163,7 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
             })
             .join("");
         const body = rows.map((row) => `<tr>${cells("td", row)}</tr>`).join("");
-        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${textOf(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
+        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${toText(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
       },
       link({ href, tokens }) {
         const [file = "", anchor] = href.split("#");
@@ -178,5 +178,5 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
   const first = tokens.find((token) => token.type === "paragraph");
   if (!title || !first) throw new Error(`${name}.md needs a title and a first paragraph`);
   const html = marked.parser(joinFences(tokens));
-  return { name, title: textOf((title as Tokens.Heading).tokens), description: textOf((first as Tokens.Paragraph).tokens), html, sections };
+  return { name, title: toText((title as Tokens.Heading).tokens), description: toText((first as Tokens.Paragraph).tokens), html, sections };
 }

@@ -7,7 +7,7 @@ import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-a
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
 import { newSigningKey, randomSecret } from "./secrets.ts";
-import { isVariableOf, writeVariables, type Variables } from "./variables.ts";
+import { isDeclared, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
 const migrationDeadlineMs = 60_000;
@@ -100,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** A Worker's local settings: `defaults`, and those of the variables that it reads. Wrangler passes variables only to the first of several Workers. */
 async function localConfig(name: string, stateDir: string, defaults: Variables, variables: Variables): Promise<string> {
   const source = join(root, `src/${name}/wrangler.toml`);
-  const isOwn = ([variable]: [string, string]) => isVariableOf(name, variable);
+  const isOwn = ([variable]: [string, string]) => isDeclared(name, variable);
   const own = Object.entries({ ...defaults, ...Object.fromEntries(Object.entries(variables).filter(isOwn)) });
   let text = await readFile(source, "utf8");
   for (const one of ["main", ...own.map(([variable]) => variable)]) text = text.replace(new RegExp(`^${one} = .*\n`, "m"), "");

@@ -55,9 +55,9 @@ export async function readTaskId(answer: Response): Promise<string> {
 /** The `error` object of a refusal. */
 export const readError = async (answer: Response) => (await readAnswer(z.union([errorAnswer, taskErrorAnswer]), answer)).error;
 
-export const imagesOf = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
-export const videoOf = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
-export const characterOf = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
+export const taskImages = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
+export const taskVideo = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
+export const taskCharacter = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
 
 /** The prompt; undefined for characters. */
-export const promptOf = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);
+export const taskPrompt = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);

@@ -4,7 +4,7 @@ import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { APIError } from "better-auth/api";
 import { type AttemptRule, countAttempt, forgiveAttempt } from "../db/attempts.ts";
-import { postOf } from "./mail.ts";
+import { buildPost } from "./mail.ts";
 import { isInvited, proveAddress } from "./members.ts";
 import type { Translate } from "./messages.ts";
 import { hash, minPasswordLength, maxPasswordLength, verify } from "./password-hash.ts";
@@ -16,12 +16,12 @@ export const authPath = "/console/auth";
 export const loginNames = { github: "GitHub", google: "Google" } as const;
 export type Login = keyof typeof loginNames;
 
-const secretsOf = (env: ConsoleEnv, login: Login) =>
+const loginSecrets = (env: ConsoleEnv, login: Login) =>
   login === "github" ? [env.GITHUB_CLIENT_ID, env.GITHUB_CLIENT_SECRET] : [env.GOOGLE_CLIENT_ID, env.GOOGLE_CLIENT_SECRET];
 
 /** The logins that the operator has set up. */
-export const loginsOf = (env: ConsoleEnv): Login[] =>
-  (Object.keys(loginNames) as Login[]).filter((login) => secretsOf(env, login).every(Boolean));
+export const configuredLogins = (env: ConsoleEnv): Login[] =>
+  (Object.keys(loginNames) as Login[]).filter((login) => loginSecrets(env, login).every(Boolean));
 
 /** Adding or removing a way to sign in needs a session younger than this, in seconds. */
 export const freshSeconds = 3600;
@@ -65,9 +65,9 @@ interface Around {
 }
 
 /** better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
-export function authOf(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Around) {
+export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
-  const post = postOf(env, origin);
+  const post = buildPost(env, origin);
   const sendLink = async (name: "reset" | "confirm", email: string, token: string) =>
     post?.({
       to: email,
@@ -95,8 +95,8 @@ export function authOf(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Arou
       ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user.email, token) }),
     },
     socialProviders: Object.fromEntries(
-      loginsOf(env).map((login) => {
-        const [clientId = "", clientSecret = ""] = secretsOf(env, login);
+      configuredLogins(env).map((login) => {
+        const [clientId = "", clientSecret = ""] = loginSecrets(env, login);
         return [login, { clientId, clientSecret, disableSignUp: signup(env) === "closed" }];
       }),
     ),
@@ -170,4 +170,4 @@ export function authOf(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Arou
   });
 }
 
-export type Auth = ReturnType<typeof authOf>;
+export type Auth = ReturnType<typeof buildAuth>;

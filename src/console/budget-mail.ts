@@ -5,7 +5,7 @@ import { listKeys } from "../db/api-keys.ts";
 import type { BudgetAlert } from "../tasks/budget-alerts.ts";
 import { fullAmount } from "./amounts.ts";
 import { reachesPeople, send } from "./mail.ts";
-import { languageOf } from "./members.ts";
+import { findLanguage } from "./members.ts";
 import { chooseLanguage, translator } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
 
@@ -16,7 +16,7 @@ export async function mailBudget(env: ConsoleEnv, reached: BudgetAlert): Promise
   const account = await accountById(env.DB, accountId);
   const key = keyId === undefined ? undefined : (await listKeys(env.DB, accountId)).findLast(({ walletId }) => walletId === keyId);
   if (!account || account.disabled || (keyId !== undefined && !key)) return true;
-  const language = chooseLanguage((await languageOf(env.DB, accountId)) ?? undefined, undefined);
+  const language = chooseLanguage((await findLanguage(env.DB, accountId)) ?? undefined, undefined);
   const t = translator(language);
   const amount = (units: number) => fullAmount(language, balanceUnit(env), Math.round(units * 1e6));
   const values = { percent: data.percent, name: key?.name ?? "", spent: amount(data.spent), amount: amount(data.amount) };

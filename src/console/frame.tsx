@@ -9,16 +9,16 @@ import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
-import { Attempts, type Auth, authOf } from "./auth.ts";
+import { Attempts, type Auth, buildAuth } from "./auth.ts";
 import { remaining } from "../db/ledger.ts";
-import { balanceOf } from "./ledger.ts";
-import { postOf } from "./mail.ts";
-import { callerOf, memberOf, openAccount, type Person, setLanguage } from "./members.ts";
+import { readBalance } from "./ledger.ts";
+import { buildPost } from "./mail.ts";
+import { toCaller, findMember, openAccount, type Person, setLanguage } from "./members.ts";
 import { type Language, chooseLanguage, type Translate, translator } from "./messages.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
-import { themeCookie, themeOf } from "./shell/theme.ts";
+import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { balanceUnit } from "./settings.ts";
 
 export interface ConsoleEnvironment {
@@ -58,7 +58,7 @@ export function startAuth(c: ConsoleContext): void {
   const { origin } = new URL(c.req.url);
   const attempts = new Attempts(c.env.DB);
   c.set("attempts", attempts);
-  c.set("auth", authOf(c.env, { origin, t: c.get("t"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+  c.set("auth", buildAuth(c.env, { origin, t: c.get("t"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
 }
 
 /** Admits signed-in users, with or without an account; redirects others to the sign-in page. */
@@ -76,7 +76,7 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
 /** Reads the session on public pages, to show the navigation of a signed-in user. */
 export async function recognize(c: ConsoleContext): Promise<void> {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
-  const member = found && (await memberOf(c.env.DB, found.user.id));
+  const member = found && (await findMember(c.env.DB, found.user.id));
   if (!member || member.account.disabled) return;
   c.set("user", found.user);
   c.set("account", member.account);
@@ -86,11 +86,11 @@ export async function recognize(c: ConsoleContext): Promise<void> {
 export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user);
-  if (!found && !user.emailVerified && postOf(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
+  if (!found && !user.emailVerified && buildPost(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
   if (!found || found.account.disabled) return page(c, c.get("t")("overview"), <p>{c.get("t")("account_taken")}</p>, 403);
   c.set("account", found.account);
   if (found.language !== c.get("language")) await setLanguage(c.env.DB, user.id, c.get("language"));
-  c.set("caller", await callerOf(c.env.DB, found));
+  c.set("caller", await toCaller(c.env.DB, found));
   return next();
 };
 
@@ -103,7 +103,7 @@ type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 50
 async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
-  const balance = account && (await balanceOf(c, account.id));
+  const balance = account && (await readBalance(c, account.id));
   if (!user || !account || !balance) return undefined;
   return {
     email: user.email,
@@ -124,7 +124,7 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
       path={c.req.path}
       language={c.get("language")}
       t={c.get("t")}
-      theme={themeOf(getCookie(c, themeCookie))}
+      theme={parseTheme(getCookie(c, themeCookie))}
       member={member}
       isAnswer={c.req.method !== "GET"}
       {...arrangement}
@@ -176,7 +176,7 @@ export async function readBody(c: ConsoleContext): Promise<Response> {
 }
 
 /** A form's field as trimmed text; empty if it is missing or a file. Throws `BadForm`. */
-export async function fieldsOf(c: ConsoleContext): Promise<(name: string) => string> {
+export async function readForm(c: ConsoleContext): Promise<(name: string) => string> {
   const sent = await readBody(c);
   const form = await sent.formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
   return (name) => {

@@ -24,7 +24,7 @@ export async function send(env: ConsoleEnv, email: Email): Promise<void> {
 }
 
 /** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */
-export function postOf(env: ConsoleEnv, origin: string): Post | undefined {
+export function buildPost(env: ConsoleEnv, origin: string): Post | undefined {
   if (reachesPeople(env))
     return async (email) => {
       try {

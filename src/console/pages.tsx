@@ -14,7 +14,7 @@ import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.tsx";
 import { recover } from "./recover.tsx";
 import { protectiveHeaders } from "./secure-headers.ts";
-import { themeCookie, themeOf } from "./shell/theme.ts";
+import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { signIn } from "./sign-in.tsx";
 import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
@@ -56,7 +56,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .get("/console/theme", (c) => {
-    setCookie(c, themeCookie, themeOf(c.req.query("to")), kept);
+    setCookie(c, themeCookie, parseTheme(c.req.query("to")), kept);
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .route("/console", signIn)

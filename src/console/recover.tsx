@@ -2,14 +2,14 @@
 
 import { Hono } from "hono";
 import { askAuth, passCookies } from "./ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
-import { postOf } from "./mail.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, page, person } from "./frame.tsx";
+import { buildPost } from "./mail.ts";
 import { followPerson } from "./members.ts";
 import { minPasswordLength } from "./password-hash.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
 
-const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
+const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
 
 /** The same answer for known and unknown addresses. */
 const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: 200 | 429 = 200) =>
@@ -85,7 +85,7 @@ function claimsIn(token: string): { email?: string; updateTo?: string } {
 
 /** Verifies an address, or a change of it. A second confirmation, after a crash in between, only completes the first. */
 async function confirm(c: ConsoleContext): Promise<Response> {
-  const token = (await fieldsOf(c))("token");
+  const token = (await readForm(c))("token");
   const { email, updateTo } = claimsIn(token);
   const own = c.get("user").email.toLowerCase();
   const isChanged = updateTo !== undefined && updateTo === own;
@@ -103,13 +103,13 @@ export const recover = new Hono<ConsoleEnvironment>()
   .get("/forgot", forgotPage)
   .post("/forgot", async (c) => {
     if (!canWrite(c)) return said(c, "reset_by_operator");
-    const answer = await askAuth(c, "/request-password-reset", { email: (await fieldsOf(c))("email") });
+    const answer = await askAuth(c, "/request-password-reset", { email: (await readForm(c))("email") });
     return answer.status === 429 ? said(c, "too_many_attempts", 429) : said(c, "reset_sent");
   })
   .get("/reset", (c) => resetPage(c, c.req.query("token") ?? ""))
   .post("/reset", async (c) => {
     const { t } = c.var;
-    const field = await fieldsOf(c);
+    const field = await readForm(c);
     const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
     if (answer.ok) return c.redirect("/console/sign-in?done=reset", 303);
     if (answer.status === 429) return resetPage(c, field("token"), t("too_many_attempts"), 429);

@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "./frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, page } from "./frame.tsx";
 import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
@@ -103,7 +103,7 @@ interface SignUpState extends Along {
 function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 429 = 200) {
   const { t } = c.var;
   const { invited, typed, problem, problems = [] } = state;
-  const errorOf = (name: string) => problems.find(({ field }) => field === name)?.text;
+  const findError = (name: string) => problems.find(({ field }) => field === name)?.text;
   return page(
     c,
     t("sign_up"),
@@ -117,7 +117,7 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
         autocomplete="name"
         maxlength={maxNameLength}
         value={typed?.name}
-        error={errorOf("name")}
+        error={findError("name")}
         required
       />
       <TextField
@@ -128,10 +128,10 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
         maxlength={maxEmailLength}
         value={invited ?? typed?.email}
         readonly={invited !== undefined}
-        error={errorOf("email")}
+        error={findError("email")}
         required
       />
-      <NewPassword label={t("password")} error={errorOf("password")} />
+      <NewPassword label={t("password")} error={findError("password")} />
       <button class="btn primary full">{t("sign_up")}</button>
     </form>,
     status,
@@ -146,7 +146,7 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
 }
 
 /** Checks that this user may sign up: all where sign-up is open, invited ones unless it is closed. null if not. */
-async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
+async function readGuest(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
   const mode = signup(c.env);
   if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
@@ -172,7 +172,7 @@ function closed(c: ConsoleContext, token: string | undefined) {
 }
 
 /** The errors of a sign-up form, before it is tried. */
-function faultsOf(c: ConsoleContext, { name, email }: { name: string; email: string }, password: string): FieldProblem[] {
+function findFaults(c: ConsoleContext, { name, email }: { name: string; email: string }, password: string): FieldProblem[] {
   const { t } = c.var;
   const limits = { minimum: minPasswordLength, maximum: maxPasswordLength };
   return [
@@ -194,12 +194,12 @@ const signedUp = z.object({ user: z.looseObject({ id: z.string(), email: z.strin
 
 async function signUp(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
-  const field = await fieldsOf(c);
-  const guest = await guestOf(c, field("invitation"));
+  const field = await readForm(c);
+  const guest = await readGuest(c, field("invitation"));
   if (!guest) return closed(c, field("invitation"));
   const typed = { name: field("name"), email: guest.invited ?? field("email") };
   const state = { ...guest, to: pageOfConsole(c, field("to")), typed };
-  const problems = faultsOf(c, typed, field("password"));
+  const problems = findFaults(c, typed, field("password"));
   if (problems.length > 0) return signUpPage(c, { ...state, problems }, 400);
   const answer = await askAuth(c, "/sign-up/email", { ...typed, password: field("password") });
   if (answer.status === 429) return signUpPage(c, { ...state, problem: t("too_many_attempts") }, 429);
@@ -217,7 +217,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
     return signInPage(c, state, problem === undefined ? 200 : 401);
   })
   .post("/sign-in", async (c) => {
-    const field = await fieldsOf(c);
+    const field = await readForm(c);
     const [email, invitation, to] = [field("email"), field("invitation"), pageOfConsole(c, field("to"))];
     const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
     if (answer.ok) {
@@ -230,7 +230,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
     return signInPage(c, { email, invitation, to, problem, isWrong: !isTooMany }, isTooMany ? 429 : 401);
   })
   .get("/sign-up", async (c) => {
-    const guest = await guestOf(c, c.req.query("invitation"));
+    const guest = await readGuest(c, c.req.query("invitation"));
     if (!guest) return closed(c, c.req.query("invitation"));
     return signUpPage(c, { ...guest, to: pageOfConsole(c, c.req.query("to")) });
   })

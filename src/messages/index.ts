@@ -10,10 +10,10 @@ type Table = Record<keyof typeof en, string>;
 let tables: Record<Language, Table> | undefined;
 
 /** Parsed for the first sentence that is wanted: every caller pays for what an isolate does at its start. */
-const tableOf = (language: Language): Table => (tables ??= JSON.parse(translations) as Record<Language, Table>)[language];
+const sentences = (language: Language): Table => (tables ??= JSON.parse(translations) as Record<Language, Table>)[language];
 
 /** The message of a key with its `{placeholders}` filled. A key without a message is an internal mistake, and is returned unchanged. */
 export function t(language: Language, key: string, values: Record<string, string | number> = {}): string {
-  const sentence = tableOf(language)[key as keyof Table] ?? key;
+  const sentence = sentences(language)[key as keyof Table] ?? key;
   return sentence.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

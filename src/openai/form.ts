@@ -28,10 +28,10 @@ export type Fields = Record<string, unknown>;
 const turns = new Semaphore({ maxAtOnce: 3, longestMs: 120_000, longestWaitMs: 20_000 });
 
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
-const lengthOf = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
+const readLength = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
 
 /** Whether a body may be so large that few of them fit into memory. */
-export const isLarge = (c: AppContext) => lengthOf(c) > smallEnough;
+export const isLarge = (c: AppContext) => readLength(c) > smallEnough;
 
 /** Whether the request is a form, not JSON. */
 export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";

@@ -5,7 +5,7 @@ import { alert, log } from "../log.ts";
 import { pollInTurn } from "./called-back.ts";
 import { abandon } from "./creating.ts";
 import * as outcomes from "./outcomes.ts";
-import { pollEarlier, type Poller, providerOf } from "./poll.ts";
+import { pollEarlier, type Poller, currentProvider } from "./poll.ts";
 import type { OpenTask, Task } from "./record.ts";
 import { logFields } from "./settle.ts";
 import { dispatched, due } from "./task.ts";
@@ -51,7 +51,7 @@ export async function continueOpen(task: OpenTask, leases: StepLeases, poller: P
 export function reported(task: OpenTask, step: StepOutcome, isCalled: boolean, env: Env, now: number): Task {
   switch (step.outcome) {
     case "accepted":
-      return outcomes.accepted(task, isCalled ? { ...step, pollAfterMs: 0 } : step, providerOf(task, env).reportsProgress, now);
+      return outcomes.accepted(task, isCalled ? { ...step, pollAfterMs: 0 } : step, currentProvider(task, env).reportsProgress, now);
     case "completed":
       return outcomes.completed(task, step.result, lifeTimes(env).assetMs, now);
     case "failed":

@@ -51,7 +51,7 @@ const isOfTask = (message: Message<QueueMessage>): message is Message<DispatchMe
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
     const work = await taskStub(message, env)?.claim();
-    if (work) await perform(work, env, objectOf(message, env));
+    if (work) await perform(work, env, leaseGiver(message, env));
     message.ack();
   } catch (error) {
     // Only our own object did not answer: faults of providers and storage are reported to it. The queue redelivers.
@@ -83,7 +83,7 @@ interface LeaseGiver {
   report(lease: string, outcome: StepOutcome): Promise<boolean>;
 }
 
-const objectOf = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
+const leaseGiver = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
   holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
   // A report of outputs must not be lost to an object that is being relocated.
   report: (lease, outcome) =>

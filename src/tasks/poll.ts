@@ -30,11 +30,11 @@ export interface Poller {
 const pollTimeoutMs = 10_000;
 
 /** The provider of the route that is being tried. Throws when the operator has switched it off. */
-export const providerOf = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
+export const currentProvider = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
 
 /** True if the provider supports cancelling. A provider that was switched off cannot cancel. */
 export const canCancel = (task: Task, env: Env): boolean =>
-  isOn(env, currentRoute(task).provider) && providerOf(task, env).cancel !== undefined;
+  isOn(env, currentRoute(task).provider) && currentProvider(task, env).cancel !== undefined;
 
 /** Polls the current route's provider once. */
 export async function pollOperation(task: OpenTask, poller: Poller): Promise<void> {
@@ -42,7 +42,7 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
   const started = Date.now();
   const line = (outcome: string) => log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
   try {
-    const answer = await withTimeout(providerOf(task, env).poll(task.operation!), pollTimeoutMs);
+    const answer = await withTimeout(currentProvider(task, env).poll(task.operation!), pollTimeoutMs);
     if (record.task !== task) return; // cancelled during the poll
     const now = Date.now();
     line(answer.status);
@@ -82,7 +82,7 @@ export async function pollEarlier(task: Task, { env, record, send }: Poller): Pr
     return;
   }
   try {
-    const answer = await withTimeout(providerOf(route, env).poll(one.operation), pollTimeoutMs);
+    const answer = await withTimeout(currentProvider(route, env).poll(one.operation), pollTimeoutMs);
     if (record.task !== task) return; // the next alarm polls again
     const now = Date.now();
     if (answer.status === "succeeded" && hedge.wantsEarlier(task)) return await send(record.commit(outcomes.earlierReady(task, one, now)));

@@ -33,8 +33,8 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
-const walletOf = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
-const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
+const openWalletObject = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
+const openTokenObject = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
 
 /**
  * Holds the task's price, first from a browser token's allowance: `token` if that does not suffice. A task with a reference is then found by
@@ -43,9 +43,9 @@ const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && T
 export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer | { answer: "token" }> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
-  const token = tokenOf(env, task);
+  const token = openTokenObject(env, task);
   if (token && !(await token.take(id, price))) return { answer: "token" };
-  const given = await walletOf(env, task).reserve(toCharge(task), price, {
+  const given = await openWalletObject(env, task).reserve(toCharge(task), price, {
     maxOpenTasks: maxOpenTasks(env),
     ...(submission.maxKeyTasks !== undefined && { maxKeyTasks: submission.maxKeyTasks }),
   });
@@ -58,13 +58,13 @@ export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer 
 /** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
 const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, held?: number): Promise<void> =>
   task.heldBy === "wallet"
-    ? walletOf(env, task).settle(toCharge(task), charged, outcome, held)
+    ? openWalletObject(env, task).settle(toCharge(task), charged, outcome, held)
     : settle(env.DB, toCharge(task), charged, outcome);
 
 /** Gives back what may be held for a task that no caller was told of. */
 export async function returnPrice(task: Task, env: Env): Promise<void> {
   await settlePrice(task, env, 0, "refused");
-  const token = tokenOf(env, task);
+  const token = openTokenObject(env, task);
   if (token) await token.giveBack(task.id);
 }
 
@@ -73,7 +73,7 @@ const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.c
 /** Tells a wallet that lost its storage what this task holds, or what it was charged. */
 export async function tellWallet(task: Task, env: Env): Promise<void> {
   if (isFinal(task)) await settleFinal(task, env);
-  else if (task.heldBy === "wallet") await walletOf(env, task).recover(toCharge(task), task.submission.price);
+  else if (task.heldBy === "wallet") await openWalletObject(env, task).recover(toCharge(task), task.submission.price);
 }
 
 /**

@@ -17,7 +17,7 @@ import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
 import { cancelLate, logFields, tellWallet } from "./settle.ts";
-import { canCancel, pollEarlier, type Poller, providerOf } from "./poll.ts";
+import { canCancel, pollEarlier, type Poller, currentProvider } from "./poll.ts";
 import { calledBack } from "./called-back.ts";
 import { PollTurn } from "./poll-turn.ts";
 import { RecordStore } from "./record-store.ts";
@@ -127,7 +127,7 @@ export class TaskObject extends DurableObject<Env> {
   async claim(): Promise<Work | null> {
     const task = this.#record.task;
     if (!task) return null;
-    const provider = providerOf(task, this.env);
+    const provider = currentProvider(task, this.env);
     const claimed = transitions.claimed(task, newId(""), leaseMs(task, provider), provider.repeatable, Date.now());
     if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
     this.#record.commit(claimed);

@@ -29,7 +29,7 @@ export interface WalletView extends Balance {
 }
 
 /** The account's row, or that of the key. */
-function rowOf(state: WalletState, keyId: string | undefined): RowCopy {
+function findRow(state: WalletState, keyId: string | undefined): RowCopy {
   const row = keyId === undefined ? state : state.keys[keyId];
   if (!row) throw new Error("the key's row was not read yet");
   return row;
@@ -37,7 +37,7 @@ function rowOf(state: WalletState, keyId: string | undefined): RowCopy {
 
 /** What was charged and is held in the window of the row's budget; 0 without one. */
 function spentInWindow(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): number {
-  const { budget } = rowOf(state, keyId);
+  const { budget } = findRow(state, keyId);
   if (!budget) return 0;
   const start = windowStart(budget.window, now);
   const window = state.windows[keyId ?? state.accountId];
@@ -54,7 +54,7 @@ export function noteAlerts(state: WalletState, book: WalletBook, keyId: string, 
   const alerts = (state.alerts ??= []);
   const before = alerts.length;
   for (const id of [undefined, keyId]) {
-    const { budget } = rowOf(state, id);
+    const { budget } = findRow(state, id);
     const window = state.windows[id ?? state.accountId];
     if (!budget || !window) continue;
     const spent = spentInWindow(state, book, id, now);
@@ -84,12 +84,12 @@ export function refusal(
   rules: ReserveRules,
   now: number,
 ): ReserveAnswer | undefined {
-  const [key, ofKey] = [rowOf(state, keyId), book.sums(keyId)];
+  const [key, ofKey] = [findRow(state, keyId), book.sums(keyId)];
   if (kind !== "chat" && (book.sums().tasks >= (rules.maxOpenTasks ?? Infinity) || ofKey.tasks >= (rules.maxKeyTasks ?? Infinity)))
     return { answer: "too_many" };
   if (key.quota !== null && key.quota - key.used - key.legacy - ofKey.held - ofKey.owed < amount) return { answer: "insufficient" };
   for (const id of [undefined, keyId]) {
-    const { budget } = rowOf(state, id);
+    const { budget } = findRow(state, id);
     if (budget && spentInWindow(state, book, id, now) + amount > budget.amount)
       return { answer: "budget", until: windowEnd(budget.window, now) };
   }
@@ -98,7 +98,7 @@ export function refusal(
 
 /** The account's money, or that of a key whose row is known. What was granted to a storage that is lost counts as reserved: tasks may still hold it. */
 export function toView(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): WalletView {
-  const { quota, used, legacy, budget } = rowOf(state, keyId);
+  const { quota, used, legacy, budget } = findRow(state, keyId);
   const { held, owed, tasks } = book.sums(keyId);
   const lost = keyId === undefined ? state.lost : 0;
   return {

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { allModels } from "../../src/catalog/models.ts";
-import { hintOf, labelOf } from "../../src/console/messages/playground-fields.ts";
+import { fieldHint, fieldLabel } from "../../src/console/messages/playground-fields.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
@@ -52,7 +52,7 @@ test("every model's form has the fields and limits of its schema, each with a la
       expect([choice, own.toSorted()]).toEqual([choice, leaves.map(([name]) => name).toSorted()]);
       expect(fields.includes("video_id")).toBe(choice.endsWith(":remix"));
       for (const [name, limits] of leaves) {
-        for (const language of ["en", "zh", "ko", "ja"] as const) expect(labelOf(language, name)).not.toBe(name);
+        for (const language of ["en", "zh", "ko", "ja"] as const) expect(fieldLabel(language, name)).not.toBe(name);
         const control = controls.get(name);
         if (limits.enum) expect(control!.options.filter(Boolean)).toEqual(limits.enum.map(String));
         if (control?.attributes["type"] === "radio" && limits.maximum !== undefined) {
@@ -72,7 +72,7 @@ test("every model's form has the fields and limits of its schema, each with a la
 
 test("hints exist in every language or in none", () => {
   for (const name of ["prompt", "timestamps", "tools", "stop", "metadata.style", "image_with_roles"])
-    expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => hintOf(language, name, "video") !== undefined)).size).toBe(1);
+    expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => fieldHint(language, name, "video") !== undefined)).size).toBe(1);
 });
 
 test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with the values that its form shows", async (choice) => {

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ImageFile } from "../../src/console/playground/image-file.ts";
 import { openaiSnippet } from "../../src/console/playground/openai-snippet.ts";
-import { type Language, shellQuoted, snippetsOf } from "../../src/console/playground/snippets.ts";
+import { type Language, shellQuoted, buildSnippets } from "../../src/console/playground/snippets.ts";
 
 const run = promisify(execFile);
 const has = (program: string) => run(program, ["--version"]).then(...([() => true, () => false] as const));
@@ -80,7 +80,7 @@ afterAll(async () => {
 async function ran(language: Language, path: string, body: Record<string, unknown>, isChat = false) {
   asked.length = 0;
   const [command = "", ...options] = commands[language];
-  const program = snippetsOf({ base, path, body, isChat })[language];
+  const program = buildSnippets({ base, path, body, isChat })[language];
   const { stdout } = await run(command, [...options, program], {
     cwd: folder,
     timeout: 30_000,

@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
-import { type Login, loginNames, loginsOf } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, person, signedIn, nothingHere } from "../frame.tsx";
+import { type Login, loginNames, configuredLogins } from "../auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
 
 /** Error codes of a failed sign-in with our own messages; the provider's text is not shown. */
@@ -27,7 +27,7 @@ export function loginProblem(c: ConsoleContext): string | undefined {
 
 /** The buttons of the logins that the operator has set up. */
 export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefined }) => {
-  const logins = loginsOf(c.env);
+  const logins = configuredLogins(c.env);
   if (logins.length === 0) return null;
   return (
     <>
@@ -44,11 +44,11 @@ export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefi
   );
 };
 
-const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => loginsOf(c.env).includes(name as Login);
+const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => configuredLogins(c.env).includes(name as Login);
 
 /** Redirects to a login; the return path is ours, never taken from the request. */
 async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
-  const to = pageOfConsole(c, (await fieldsOf(c))("to")) ?? "/console";
+  const to = pageOfConsole(c, (await readForm(c))("to")) ?? "/console";
   const login = c.req.param("login");
   if (!isLogin(c, login)) return nothingHere(c);
   const answer = await askAuth(c, endpoint, {

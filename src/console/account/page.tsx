@@ -9,7 +9,7 @@ import { password, passwordSection } from "./password.tsx";
 import { profile, profileSection } from "./profile.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
 import { budgetLeft } from "../keys/budget.tsx";
-import { balanceOf } from "../ledger.ts";
+import { readBalance } from "../ledger.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -42,7 +42,7 @@ const named = <Names extends object>(names: Names, name: string | undefined) =>
 /** The account's own budget, which the operator sets; nothing where there is none. */
 async function budgetSection(c: ConsoleContext) {
   const { t } = c.var;
-  const { budget } = await balanceOf(c, c.get("account").id);
+  const { budget } = await readBalance(c, c.get("account").id);
   if (!budget) return null;
   return (
     <section>

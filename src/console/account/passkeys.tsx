@@ -8,10 +8,10 @@ import { type ConsoleContext, type ConsoleEnvironment, readBody, signedIn, nothi
 import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { DateTime } from "../parts/date-time.tsx";
 
-const Script = () => <script src={pathOf("passkeys.js")} type="module" />;
+const Script = () => <script src={hashedPath("passkeys.js")} type="module" />;
 
 /** The button to sign in with a passkey; shown where the browser supports it. */
 export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined }) => (
@@ -25,12 +25,12 @@ export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined 
   </div>
 );
 
-const passkeysOf = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
+const listPasskeys = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
 
 /** On the account page: the list of passkeys, and a form to add one. */
 export async function passkeysSection(c: ConsoleContext) {
   const { t } = c.var;
-  const passkeys = await passkeysOf(c);
+  const passkeys = await listPasskeys(c);
   return (
     <section>
       <div class="sub">

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { freshSeconds } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, signedIn } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { minPasswordLength, maxPasswordLength } from "../password-hash.ts";
 
@@ -63,7 +63,7 @@ async function setFirst(c: ConsoleContext, newPassword: string): Promise<Respons
 }
 
 export const password = new Hono<ConsoleEnvironment>().post("/account/password", signedIn, async (c) => {
-  const field = await fieldsOf(c);
+  const field = await readForm(c);
   if (!(await hasPassword(c))) return setFirst(c, field("new"));
   const answer = await askAuth(c, "/change-password", {
     currentPassword: field("old"),

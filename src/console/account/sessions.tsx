@@ -19,13 +19,13 @@ const systems = {
 };
 
 /** The browser and system of a user agent, or the beginning of its text. */
-function browserOf(userAgent: string | null | undefined): string {
+function parseBrowser(userAgent: string | null | undefined): string {
   if (!userAgent) return "-";
   const find = (names: object) => Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1] as string | undefined;
   return [find(browsers), find(systems)].filter(Boolean).join(", ") || userAgent.slice(0, 60);
 }
 
-async function sessionsOf(c: ConsoleContext) {
+async function listSessions(c: ConsoleContext) {
   const { internalAdapter } = await c.get("auth").$context;
   return internalAdapter.listSessions(c.get("user").id, { onlyActiveSessions: true });
 }
@@ -33,7 +33,7 @@ async function sessionsOf(c: ConsoleContext) {
 /** The table of sessions, with the current one marked, and a button that ends all. */
 export async function sessionsSection(c: ConsoleContext) {
   const { t } = c.var;
-  const sessions = (await sessionsOf(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
+  const sessions = (await listSessions(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
   return (
     <section>
       <div class="sub">
@@ -48,7 +48,7 @@ export async function sessionsSection(c: ConsoleContext) {
       >
         {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
           <tr>
-            <th scope="row">{browserOf(userAgent)}</th>
+            <th scope="row">{parseBrowser(userAgent)}</th>
             <td class="hide-s">
               <DateTime ms={createdAt.getTime()} />
             </td>
@@ -60,7 +60,7 @@ export async function sessionsSection(c: ConsoleContext) {
                 <span class="tag">{t("this_session")}</span>
               ) : (
                 <form method="post" action={`/console/account/sessions/${id}/end`}>
-                  <button class="btn sm" aria-label={`${t("end_session")}: ${browserOf(userAgent)}`}>
+                  <button class="btn sm" aria-label={`${t("end_session")}: ${parseBrowser(userAgent)}`}>
                     {t("end_session")}
                   </button>
                 </form>
@@ -79,7 +79,7 @@ export const sessions = new Hono<ConsoleEnvironment>()
     return follow(c, await askAuth(c, "/sign-out", {}), "/console/sign-in");
   })
   .post("/account/sessions/:id/end", signedIn, async (c) => {
-    const session = (await sessionsOf(c)).find(({ id }) => id === c.req.param("id"));
+    const session = (await listSessions(c)).find(({ id }) => id === c.req.param("id"));
     if (!session) return nothingHere(c);
     await askAuth(c, "/revoke-session", { token: session.token });
     return c.redirect("/console/account?done=session_ended", 303);

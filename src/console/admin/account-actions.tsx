@@ -4,14 +4,14 @@ import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { invite } from "../../db/invitations.ts";
-import { balanceOf } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { amountOf, quotaOf } from "../amounts.ts";
+import { readBalance } from "../ledger.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
+import { formatAmount, parseQuota } from "../amounts.ts";
 import { changeBudget, readBudget } from "../keys/budget.tsx";
-import { postOf } from "../mail.ts";
-import { personOf } from "../members.ts";
+import { buildPost } from "../mail.ts";
+import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
-import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
+import { accountAsked, adminPage, accountName, note, notFound, Question } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
@@ -24,7 +24,7 @@ type Change = { quota: number | null } | { add: number };
 function changeAsked(how: string, amount: string): Change | undefined {
   if (how === "unlimited") return { quota: null };
   const [, minus = "", digits = ""] = /^([-−]?)(\d.*)$/.exec(amount) ?? [];
-  const millionths = digits === "" ? undefined : quotaOf(digits);
+  const millionths = digits === "" ? undefined : parseQuota(digits);
   if (millionths === undefined || millionths === null) return undefined;
   if (how === "add") return { add: minus ? -millionths : millionths };
   return how === "set" && !minus ? { quota: millionths } : undefined;
@@ -32,19 +32,19 @@ function changeAsked(how: string, amount: string): Change | undefined {
 
 async function setQuota(c: ConsoleContext, account: Account) {
   const { t } = c.var;
-  const field = await fieldsOf(c);
+  const field = await readForm(c);
   const change = changeAsked(field("how"), field("amount"));
   if (!change) return accountPage(c, account, { quota: t("bad_quota") });
   if ((await c.env.API.changeQuota(account.id, account.id, change)) === "below_use") {
-    const { used, reserved } = await balanceOf(c, account.id);
-    return accountPage(c, account, { quota: t("admin_below_use", { amount: amountOf(c, used + reserved) }) });
+    const { used, reserved } = await readBalance(c, account.id);
+    return accountPage(c, account, { quota: t("admin_below_use", { amount: formatAmount(c, used + reserved) }) });
   }
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
 
 async function setBudget(c: ConsoleContext, account: Account) {
-  const budget = readBudget(c, await fieldsOf(c));
+  const budget = readBudget(c, await readForm(c));
   if (typeof budget === "string") return accountPage(c, account, { budget });
   await changeBudget(c, account.id, account.id, budget);
   note(c, "budget_changed", account.id, budget ? { budget: budget.amount, window: budget.window } : { budget: "unlimited" });
@@ -71,11 +71,11 @@ async function runAction(c: ConsoleContext, account: Account, name: Action) {
   const { t } = c.var;
   const { title, text, yes, outcome, destroys } = actions[name];
   const back = `/console/admin/accounts/${account.id}`;
-  if (account.id === c.get("account").id) return adminPage(c, nameOf(account), <Problem text={t("admin_not_oneself")} />, 403);
+  if (account.id === c.get("account").id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
   if (c.req.method !== "POST")
     return adminPage(
       c,
-      t(title, { name: nameOf(account) }),
+      t(title, { name: accountName(account) }),
       <Question t={t} text={t(text)} yes={t(yes)} back={back} destroys={destroys} />,
     );
   await effects[name](c.env.DB, account.id);
@@ -85,17 +85,17 @@ async function runAction(c: ConsoleContext, account: Account, name: Action) {
 
 async function inviteInto(c: ConsoleContext, account: Account) {
   const { t } = c.var;
-  if (signup(c.env) === "closed" || (await personOf(c.env.DB, account.id)) !== null)
-    return adminPage(c, nameOf(account), <Problem text={t("admin_no_invitation")} />, 400);
+  if (signup(c.env) === "closed" || (await findPerson(c.env.DB, account.id)) !== null)
+    return adminPage(c, accountName(account), <Problem text={t("admin_no_invitation")} />, 400);
   const { token, expiresAt } = await invite(c.env.DB, account.id);
   const { origin } = new URL(c.req.url);
   const link = `${origin}/console/sign-up?invitation=${token}`;
-  const post = postOf(c.env, origin);
+  const post = buildPost(c.env, origin);
   await post?.({ to: account.email, subject: t("mail_invite_subject"), text: t("mail_invite", { host: new URL(origin).host, link }) });
   note(c, "invited", account.id, { mailed: post !== undefined });
   return adminPage(
     c,
-    t("admin_invitation_for", { name: nameOf(account) }),
+    t("admin_invitation_for", { name: accountName(account) }),
     <>
       <div class="note good">
         <Icon name="ok" />
@@ -128,7 +128,7 @@ async function removeKey(c: ConsoleContext, account: Account) {
     return adminPage(
       c,
       t("delete_key", { name: key.name }),
-      <Question t={t} text={`${nameOf(account)}: ${t("delete_warning")}`} yes={t("delete")} back={back} destroys />,
+      <Question t={t} text={`${accountName(account)}: ${t("delete_warning")}`} yes={t("delete")} back={back} destroys />,
     );
   await deleteKey(c.env.DB, key.id);
   note(c, "key_deleted", account.id, { key: key.id });

@@ -6,10 +6,10 @@ import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { remaining } from "../../db/ledger.ts";
 import { known } from "../../known.ts";
-import { balanceOf, walletsOf } from "../ledger.ts";
+import { readBalance, readBalances } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { personOf } from "../members.ts";
-import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
+import { findPerson } from "../members.ts";
+import { accountAsked, adminPage, askAs, accountName, notFound } from "./frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
@@ -24,13 +24,13 @@ import { balanceUnit, signup } from "../settings.ts";
 export async function accountPage(c: ConsoleContext, account: Account, problems: { quota?: string; budget?: string } = {}) {
   const { t } = c.var;
   const { DB } = c.env;
-  const balance = await balanceOf(c, account.id);
-  const person = await personOf(DB, account.id);
+  const balance = await readBalance(c, account.id);
+  const person = await findPerson(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
   return adminPage(
     c,
-    nameOf(account),
+    accountName(account),
     <>
       <div class="row actions">
         {isOwn ? (
@@ -93,13 +93,13 @@ export async function accountPage(c: ConsoleContext, account: Account, problems:
         <div class="sub">
           <h2>{t("api_keys")}</h2>
         </div>
-        {await keysOf(c, account)}
+        {await readKeys(c, account)}
       </section>
       <section>
         <div class="sub">
           <h2>{t("latest_tasks")}</h2>
         </div>
-        {await tasksOf(c, account)}
+        {await readLatestTasks(c, account)}
       </section>
     </>,
     Object.keys(problems).length === 0 ? 200 : 400,
@@ -137,10 +137,10 @@ const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; proble
   );
 };
 
-async function keysOf(c: ConsoleContext, account: Account) {
+async function readKeys(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const wallets = await walletsOf(
+  const wallets = await readBalances(
     c,
     account.id,
     keys.map(({ walletId }) => walletId),
@@ -193,7 +193,7 @@ async function keysOf(c: ConsoleContext, account: Account) {
   );
 }
 
-async function tasksOf(c: ConsoleContext, account: Account) {
+async function readLatestTasks(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const response = await askAs(c, account.id, "/v1/tasks?limit=10");
   if (!response.ok) return <Problem text={t("failed")} />;

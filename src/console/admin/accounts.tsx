@@ -3,9 +3,9 @@
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../db/accounts.ts";
 import { openWallet, remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { quotaOf } from "../amounts.ts";
+import { readBalance } from "../ledger.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
+import { parseQuota } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -29,7 +29,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
   const { t } = c.var;
   const text = (c.req.query("q") ?? "").trim();
   const found = await searchAccounts(c.env.DB, text, { limit: pageSize + 1, after: c.req.query("after") });
-  const rows = await Promise.all(found.slice(0, pageSize).map(async (account) => ({ account, balance: await balanceOf(c, account.id) })));
+  const rows = await Promise.all(found.slice(0, pageSize).map(async (account) => ({ account, balance: await readBalance(c, account.id) })));
   const next = new URLSearchParams({ ...(text && { q: text }), after: rows.at(-1)?.account.id ?? "" });
   return adminPage(
     c,
@@ -130,10 +130,10 @@ async function list(c: ConsoleContext, refused?: Refused) {
 
 async function create(c: ConsoleContext) {
   const { t } = c.var;
-  const field = await fieldsOf(c);
+  const field = await readForm(c);
   const [email, name, quotaText] = [field("email"), field("name"), field("quota")];
   // No limit needs the checkbox and an empty field: an empty field alone may be a mistake.
-  const quota = field("unlimited") === "yes" ? null : quotaText === "" ? undefined : quotaOf(quotaText);
+  const quota = field("unlimited") === "yes" ? null : quotaText === "" ? undefined : parseQuota(quotaText);
   const refuse = (problem: string) => list(c, { problem, email, name, quota: quotaText });
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email)) return refuse(t("admin_bad_email"));
   if (name.length > 200) return refuse(t("bad_name"));

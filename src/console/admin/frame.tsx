@@ -71,7 +71,7 @@ export const accountAsked = async (c: ConsoleContext): Promise<Account | undefin
   (await accountById(c.env.DB, c.req.param("id") ?? "")) ?? undefined;
 
 /** The account's name in a single line. */
-export const nameOf = ({ name, email }: Account) => (name ? `${name} (${email})` : email);
+export const accountName = ({ name, email }: Account) => (name ? `${name} (${email})` : email);
 
 /** Logs an admin's action on an account. */
 export const note = (c: ConsoleContext, outcome: string, accountId: string, more: Record<string, string | number | boolean> = {}) =>

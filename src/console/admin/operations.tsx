@@ -2,7 +2,7 @@
 
 import { type Alert, listAlerts } from "../../db/alerts.ts";
 import { log } from "../../log.ts";
-import { type ConsoleContext, fieldsOf } from "../frame.tsx";
+import { type ConsoleContext, readForm } from "../frame.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
@@ -88,7 +88,7 @@ export const ReconcileForm = ({ c, after }: { c: ConsoleContext; after?: string 
 /** Reconciles a share of the accounts, and shows what was done. */
 export async function reconcile(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
-  const after = (await fieldsOf(c))("after");
+  const after = (await readForm(c))("after");
   const done = await c.env.API.reconcile(after === "" ? undefined : after);
   log("admin", { by: c.get("account").id, outcome: "reconciled", ...(done && { settled: done.settled, returned: done.returned }) });
   return adminPage(

@@ -1,6 +1,6 @@
 /** The admin start page with key numbers, and the audit. The other sections are mounted here. */
 
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Hono } from "hono";
@@ -114,10 +114,10 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
             <th scope="row">
               <code>{row.id}</code>
             </th>
-            <td>{amountOf(c, row.reserved)}</td>
-            <td>{amountOf(c, row.ledgerReserved)}</td>
-            <td>{amountOf(c, row.used)}</td>
-            <td>{amountOf(c, row.ledgerUsed)}</td>
+            <td>{formatAmount(c, row.reserved)}</td>
+            <td>{formatAmount(c, row.ledgerReserved)}</td>
+            <td>{formatAmount(c, row.used)}</td>
+            <td>{formatAmount(c, row.ledgerUsed)}</td>
           </tr>
         ))}
       </Table>

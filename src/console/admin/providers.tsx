@@ -1,6 +1,6 @@
 /** Providers, and each model's routes in order, as configured and with their current state. */
 
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
@@ -52,7 +52,7 @@ async function list(c: ConsoleContext) {
               <h3>{model.id}</h3>
               <p class="meta num">
                 {Object.entries(shownPrice(effectivePrice(model, upstreams.prices)))
-                  .map(([name, units]) => `${t(`admin_price_${name as PriceName}`)} ${amountOf(c, Math.round(units * 1e6))}`)
+                  .map(([name, units]) => `${t(`admin_price_${name as PriceName}`)} ${formatAmount(c, Math.round(units * 1e6))}`)
                   .join(" · ")}
               </p>
               {!isUsable(model.id) && (

@@ -5,7 +5,7 @@ import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
-import { isStuck, stateOf } from "./task-state.ts";
+import { isStuck, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
@@ -14,14 +14,14 @@ import { Facts } from "../parts/table.tsx";
 
 /** The account and the task in the path. */
 const asked = (c: ConsoleContext) => ({ accountId: c.req.param("id") ?? "", taskId: c.req.param("task") ?? "" });
-const pathOf = (c: ConsoleContext) => `/console/admin/accounts/${asked(c).accountId}/tasks/${asked(c).taskId}`;
+const taskPath = (c: ConsoleContext) => `/console/admin/accounts/${asked(c).accountId}/tasks/${asked(c).taskId}`;
 
 async function show(c: ConsoleContext) {
   const { t } = c.var;
   const { accountId, taskId } = asked(c);
   const task = await c.env.API.record(accountId, taskId);
   if (!task) return notFound(c);
-  const state = stateOf(task, task.createdAt, Date.now());
+  const state = toState(task, task.createdAt, Date.now());
   return adminPage(
     c,
     t("task"),
@@ -44,7 +44,7 @@ async function show(c: ConsoleContext) {
         <ol class="listed">
           {task.submission.routes.map((route, at) => (
             <li>
-              {route.provider} · <code>{route.model}</code> · {fateOf(c, task, at)}
+              {route.provider} · <code>{route.model}</code> · {describeFate(c, task, at)}
             </li>
           ))}
         </ol>
@@ -53,11 +53,11 @@ async function show(c: ConsoleContext) {
         {t("admin_again_hint")}
       </p>
       <p class="row gap0">
-        <a href={pathOf(c)} role="button" class="btn" aria-describedby="again-hint">
+        <a href={taskPath(c)} role="button" class="btn" aria-describedby="again-hint">
           {t("admin_look_again")}
         </a>
         {!isFinal(task) && (
-          <a href={`${pathOf(c)}/cancel`} role="button" class="btn danger">
+          <a href={`${taskPath(c)}/cancel`} role="button" class="btn danger">
             {t("admin_end_task")}
           </a>
         )}
@@ -93,7 +93,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
 }
 
 /** The outcome of a route: attempts are stored in the order of the routes. */
-function fateOf(c: ConsoleContext, task: Task, at: number): string {
+function describeFate(c: ConsoleContext, task: Task, at: number): string {
   const { t } = c.var;
   const { attempts, route } = task;
   const attempt = attempts[at];
@@ -116,7 +116,7 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
         t={t}
         text={t("admin_end_warning")}
         yes={t("admin_end_task")}
-        back={pathOf(c)}
+        back={taskPath(c)}
         destroys
         problem={<Problem text={problem} />}
       />
@@ -134,7 +134,7 @@ async function cancel(c: ConsoleContext) {
   if (status === 409) return confirmation(c, t("admin_ended_already"), 400);
   if (status !== 200) throw new Error(`cancelling answered ${status}`);
   note(c, "task_cancelled", accountId, { task: taskId });
-  return c.redirect(pathOf(c), 303);
+  return c.redirect(taskPath(c), 303);
 }
 
 export const task = new Hono<ConsoleEnvironment>()

@@ -7,7 +7,7 @@ import type { OpenTask, Place } from "../../db/ledger-reports.ts";
 import { openTasks } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
-import { isStuck, type State, stateOf } from "./task-state.ts";
+import { isStuck, type State, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -52,7 +52,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
 };
 
 /** `{milliseconds}_{task}`, as the link to the next page has it. */
-function placeOf(text = ""): Place | undefined {
+function parsePlace(text = ""): Place | undefined {
   const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
   return at && taskId ? { at: Number(at), taskId } : undefined;
 }
@@ -61,12 +61,12 @@ async function list(c: ConsoleContext) {
   const { t } = c.var;
   const now = Date.now();
   const days = spans.find((span) => span === c.req.query("days")) ?? "1";
-  const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: placeOf(c.req.query("after")) });
+  const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: parsePlace(c.req.query("after")) });
   // Reading a record wakes its object, which sets a lost alarm again.
   const rows = await Promise.all(
     found
       .slice(0, pageSize)
-      .map(async (row) => ({ ...row, state: stateOf(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
+      .map(async (row) => ({ ...row, state: toState(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
   );
   const stuck = rows.filter(({ state }) => isStuck(state));
   const others = rows.filter(({ state }) => !isStuck(state));

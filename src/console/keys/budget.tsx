@@ -2,7 +2,7 @@
 
 import type { Budget } from "../../db/grants.ts";
 import type { WalletView } from "../../tasks/wallet-limits.ts";
-import { amountOf, decimal, quotaOf } from "../amounts.ts";
+import { formatAmount, decimal, parseQuota } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { balanceUnit } from "../settings.ts";
@@ -38,7 +38,7 @@ export const BudgetFields = ({ c, budget }: { c: ConsoleContext; budget?: Budget
 
 /** The budget that the fields contain, null for none, or the error. */
 export function readBudget(c: ConsoleContext, field: (name: string) => string): Budget | null | string {
-  const amount = quotaOf(field("budget"));
+  const amount = parseQuota(field("budget"));
   if (amount === null) return null;
   const window = windows.find((name) => name === field("window"));
   return amount === undefined || window === undefined ? c.var.t("bad_budget") : { amount, window };
@@ -46,7 +46,7 @@ export function readBudget(c: ConsoleContext, field: (name: string) => string): 
 
 /** `$0.07 of $0.10 left today` */
 export const budgetLeft = (c: ConsoleContext, { amount, window, spent }: NonNullable<WalletView["budget"]>) =>
-  c.var.t(`budget_left_${window}`, { left: amountOf(c, Math.max(0, amount - spent)), amount: amountOf(c, amount) });
+  c.var.t(`budget_left_${window}`, { left: formatAmount(c, Math.max(0, amount - spent)), amount: formatAmount(c, amount) });
 
 /** Sets the budget of an account or of one of its keys (`id`, its wallet), unless it is the same. */
 export async function changeBudget(c: ConsoleContext, accountId: string, id: string, budget: Budget | null): Promise<void> {

@@ -2,12 +2,12 @@
 
 import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
-import { balanceOf } from "../ledger.ts";
+import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, page, nothingHere } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, readKey } from "./form.tsx";
-import { type Key, keysOf, shownOnce } from "./shared.tsx";
+import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -23,7 +23,7 @@ const Back = ({ c }: { c: ConsoleContext }) => (
 );
 
 async function changePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { quota, budget } = await balanceOf(c, key.accountId, key.walletId);
+  const { quota, budget } = await readBalance(c, key.accountId, key.walletId);
   return page(
     c,
     c.var.t("change_key", { name: key.name }),
@@ -56,7 +56,7 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
 }
 
 async function change(c: ConsoleContext, key: Key) {
-  const field = await fieldsOf(c);
+  const field = await readForm(c);
   const given = readKey(c, field, key.expiresAt);
   if (typeof given === "string") return changePage(c, key, given);
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
@@ -97,7 +97,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
 }
 
 async function rotate(c: ConsoleContext, key: Key) {
-  const overlap = (await fieldsOf(c))("overlap");
+  const overlap = (await readForm(c))("overlap");
   if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.t("bad_overlap"));
   const made = await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
   return made === undefined ? rotatePage(c, key, c.var.t("not_rotatable")) : shownOnce(c, key.name, made);
@@ -125,7 +125,7 @@ function deletePage(c: ConsoleContext, key: Key) {
 
 /** A page about a key of the account: 404 for another account's key. */
 const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
-  const key = (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
+  const key = (await readAccountKeys(c)).find(({ id }) => id === c.req.param("id"));
   return key ? answer(c, key) : nothingHere(c);
 };
 

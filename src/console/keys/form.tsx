@@ -2,7 +2,7 @@
 
 import type { Budget } from "../../db/grants.ts";
 import type { KeyScope } from "../../db/callers.ts";
-import { quotaOf } from "../amounts.ts";
+import { parseQuota } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { balanceUnit } from "../settings.ts";
@@ -11,7 +11,7 @@ import { readScope, ScopeFields } from "./scope.tsx";
 
 /** A key expires at the end of the chosen day, UTC. */
 const endOfDay = (day: string) => Date.parse(`${day}T23:59:59Z`);
-const dayOf = (ms: number | null) => (ms === null ? "" : new Date(ms).toISOString().slice(0, 10));
+const toDay = (ms: number | null) => (ms === null ? "" : new Date(ms).toISOString().slice(0, 10));
 
 interface FieldsOfKey {
   c: ConsoleContext;
@@ -34,7 +34,7 @@ export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt
       <BudgetFields c={c} budget={budget} />
       <ScopeFields c={c} scope={scope} />
       {expiresAt !== undefined && (
-        <TextField name="expires" type="date" label={t("expires")} value={dayOf(expiresAt)} hint={t("expires_hint")} />
+        <TextField name="expires" type="date" label={t("expires")} value={toDay(expiresAt)} hint={t("expires_hint")} />
       )}
     </>
   );
@@ -55,14 +55,14 @@ export function readKey(c: ConsoleContext, field: (name: string) => string, expi
   const { t } = c.var;
   const name = field("name");
   if (name === "" || name.length > 200) return t("bad_name");
-  const quota = quotaOf(field("quota"));
+  const quota = parseQuota(field("quota"));
   if (quota === undefined) return t("bad_quota");
   const budget = readBudget(c, field);
   if (typeof budget === "string") return budget;
   const scope = readScope(c, field);
   if (typeof scope === "string") return scope;
   const day = field("expires");
-  if (day === dayOf(expiresAt)) return { name, quota, budget, scope, expiresAt };
+  if (day === toDay(expiresAt)) return { name, quota, budget, scope, expiresAt };
   const chosen = day === "" ? null : endOfDay(day);
   return chosen === null || chosen > Date.now() ? { name, quota, budget, scope, expiresAt: chosen } : t("bad_expiry");
 }

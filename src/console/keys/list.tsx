@@ -4,12 +4,12 @@ import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
 import { openWallet } from "../../db/ledger.ts";
 import { known } from "../../known.ts";
-import { walletsOf } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
+import { readBalances } from "../ledger.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, readKey } from "./form.tsx";
-import { type Key, keysOf, shownOnce } from "./shared.tsx";
+import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -31,8 +31,8 @@ const Expiry = ({ ms }: { ms: number | null }) => {
 
 async function keysPage(c: ConsoleContext, problem?: string) {
   const { t } = c.var;
-  const keys = await keysOf(c);
-  const wallets = await walletsOf(
+  const keys = await readAccountKeys(c);
+  const wallets = await readBalances(
     c,
     c.get("account").id,
     keys.map(({ walletId }) => walletId),
@@ -149,7 +149,7 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
 };
 
 async function create(c: ConsoleContext) {
-  const field = await fieldsOf(c);
+  const field = await readForm(c);
   const given = readKey(c, field);
   if (typeof given === "string") return keysPage(c, given);
   const { name, quota, budget, scope, expiresAt } = given;

@@ -9,7 +9,7 @@ import { Icon } from "../parts/icon.tsx";
 export type Key = ApiKey & { isReplaced: boolean };
 
 /** The account's keys without the console's own key, whose secret no user has. */
-export async function keysOf(c: ConsoleContext): Promise<Key[]> {
+export async function readAccountKeys(c: ConsoleContext): Promise<Key[]> {
   const keys = (await listKeys(c.env.DB, c.get("account").id)).filter(({ id }) => id !== c.get("caller").keyId);
   return keys.map((key, at) => ({ ...key, isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId) }));
 }

@@ -285,10 +285,10 @@ const words: Record<Language, Words> = {
 };
 
 /** `metadata.style` is called as `style` is. */
-const keyOf = (name: string) => name.slice(name.lastIndexOf(".") + 1);
+const lastPart = (name: string) => name.slice(name.lastIndexOf(".") + 1);
 
-export const labelOf = (language: Language, name: string): string => labels[language][keyOf(name)] ?? name;
+export const fieldLabel = (language: Language, name: string): string => labels[language][lastPart(name)] ?? name;
 /** What is worth saying of a field, with all models or only for what this one does. */
-export const hintOf = (language: Language, name: string, action: string): string | undefined =>
-  hints[language][`${action}.${name}`] ?? hints[language][keyOf(name)];
-export const wordOf = (language: Language, value: string): string => words[language][value] ?? value;
+export const fieldHint = (language: Language, name: string, action: string): string | undefined =>
+  hints[language][`${action}.${name}`] ?? hints[language][lastPart(name)];
+export const valueLabel = (language: Language, value: string): string => words[language][value] ?? value;

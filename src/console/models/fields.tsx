@@ -1,7 +1,7 @@
 /** A table of a request's fields: allowed values and defaults. */
 
 import type { Action } from "../../catalog/models.ts";
-import { hintOf, labelOf } from "../messages/playground-fields.ts";
+import { fieldHint, fieldLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Table } from "../parts/table.tsx";
 import type { Field } from "../playground/fields.ts";
@@ -55,8 +55,8 @@ export const FieldTable = ({ action, fields, label }: { action: Action; fields: 
           </td>
           <td>{field.isRequired ? <strong>{t("field_required")}</strong> : <code>{fallback(field)}</code>}</td>
           <td class="hide-s wrap">
-            {labelOf(language, field.name)}
-            {hintOf(language, field.name, action) !== undefined && <span class="hint"> {hintOf(language, field.name, action)}</span>}
+            {fieldLabel(language, field.name)}
+            {fieldHint(language, field.name, action) !== undefined && <span class="hint"> {fieldHint(language, field.name, action)}</span>}
           </td>
         </tr>
       ))}

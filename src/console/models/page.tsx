@@ -6,12 +6,12 @@ import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signed
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Facts } from "../parts/table.tsx";
-import { bodyOf } from "../playground/body.ts";
-import { type Choice, choicesOf, groups, requestOf } from "../playground/choices.ts";
+import { buildBody } from "../playground/body.ts";
+import { type Choice, readChoices, groups, toRequest } from "../playground/choices.ts";
 import { carriedOver } from "../playground/fields.ts";
-import { snippetsOf } from "../playground/snippets.ts";
+import { buildSnippets } from "../playground/snippets.ts";
 import { FieldTable } from "./fields.tsx";
-import { pricesOf } from "./prices.ts";
+import { listPrices } from "./prices.ts";
 
 const kinds = ["image", "video", "chat"] as const;
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
@@ -33,7 +33,7 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
         <span class="meta">{t("about_seconds", { seconds: typicalSeconds })}</span>
       </div>
       <p class="meta num">
-        {pricesOf(c, choice)
+        {listPrices(c, choice)
           .map(([name, amount]) => `${name} ${amount}`)
           .join(" · ")}
       </p>
@@ -57,7 +57,7 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
 
 async function list(c: ConsoleContext) {
   const { t } = c.var;
-  const choices = await choicesOf(c);
+  const choices = await readChoices(c);
   return page(
     c,
     t("models"),
@@ -101,8 +101,8 @@ const sample = (c: ConsoleContext, choice: Choice) =>
 /** What a model does: its path, its fields and the programs that ask for it. */
 export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const { t } = c.var;
-  const request = requestOf(choice, bodyOf(choice.fields, sample(c, choice), new Map()));
-  const code = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
+  const request = toRequest(choice, buildBody(choice.fields, sample(c, choice), new Map()));
+  const code = buildSnippets({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
   const id = choice.action;
   return (
     <section class="stack">
@@ -134,7 +134,7 @@ export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice
 async function one(c: ConsoleContext) {
   const { t } = c.var;
   const name = c.req.param("model") ?? "";
-  const choices = await choicesOf(c);
+  const choices = await readChoices(c);
   const choice = choices.find(({ id, aliases }) => id === name || aliases.includes(name));
   if (!choice || !groups.includes(choice.action) || choice.id !== choice.model) return nothingHere(c);
   const { typicalSeconds = 0 } = modelNamed(choice.model) ?? {};
@@ -146,7 +146,7 @@ async function one(c: ConsoleContext) {
         <Facts
           of={[
             [t("usual_time"), t("about_seconds", { seconds: typicalSeconds })],
-            ...pricesOf(c, choice),
+            ...listPrices(c, choice),
             choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
           ]}
         />

@@ -4,7 +4,7 @@ import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { snippetsOf } from "../playground/snippets.ts";
+import { buildSnippets } from "../playground/snippets.ts";
 
 /** The examples, by the keys of their prompts, each with a suitable model. */
 const examples = [
@@ -87,7 +87,7 @@ export const FirstThings = ({ base, left, isKeyed }: { base: string; left: numbe
     isChat: false,
     body: { model: "imgA-4", prompt: t("example_lighthouse") },
   };
-  const { curl, javascript, python } = snippetsOf(program);
+  const { curl, javascript, python } = buildSnippets(program);
   return (
     <>
       <FirstSteps left={left} isKeyed={isKeyed} hasMade={false} />

@@ -7,17 +7,17 @@ import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
-import { promptOf, type TaskData } from "../answers.ts";
+import { taskPrompt, type TaskData } from "../answers.ts";
 import type { Preview } from "../tasks/previews.ts";
 import { TileFace } from "../tasks/tile.tsx";
 import { live } from "../tasks/live.ts";
 
-const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
+const taskPath = ({ id }: TaskData) => `/console/tasks/${id}`;
 
 /** The title of a task in one line: its prompt, else its kind. */
 const useTitle = (task: TaskData): string => {
   const { t } = useAround();
-  return promptOf(task) || `${t(`kind_${task.metadata.kind}`)} · ${task.model}`;
+  return taskPrompt(task) || `${t(`kind_${task.metadata.kind}`)} · ${task.model}`;
 };
 
 const Title = ({ task }: { task: TaskData }) => <>{useTitle(task)}</>;
@@ -30,7 +30,7 @@ const RunningTask = ({ task }: { task: TaskData }) => {
         <Icon name={task.metadata.kind === "image" ? "image" : "film"} />
       </span>
       <div class="stack tight">
-        <a class="plain clip" href={pageOf(task)}>
+        <a class="plain clip" href={taskPath(task)}>
           {title}
         </a>
         <progress max={100} value={task.progress} aria-label={title} />
@@ -83,7 +83,7 @@ export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<s
         <ul class="tiles r8">
           {shown.map((task) => (
             <li>
-              <a href={pageOf(task)}>
+              <a href={taskPath(task)}>
                 <TileFace task={task} preview={previews.get(task.id)} />
               </a>
             </li>
@@ -140,7 +140,7 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
           {tasks.map((task) => (
             <tr>
               <th scope="row" class="cut">
-                <a class="plain" href={pageOf(task)}>
+                <a class="plain" href={taskPath(task)}>
                   <Title task={task} />
                 </a>
               </th>

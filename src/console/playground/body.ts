@@ -12,10 +12,10 @@ import { ImageFile } from "./image-file.ts";
 export type Images = Map<string, ImageFile[]>;
 
 /** The body without `model`. Image files stay in it as `ImageFile`. */
-export function bodyOf(fields: Field[], typed: Typed, images: Images): Record<string, unknown> {
+export function buildBody(fields: Field[], typed: Typed, images: Images): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const field of fields) {
-    const value = valueOf(field, typed, images);
+    const value = buildValue(field, typed, images);
     if (value === undefined) continue;
     const { group } = field;
     const key = field.as === "pictures" ? (field.roles.length > 0 ? "image_with_roles" : "images") : field.key;
@@ -26,7 +26,7 @@ export function bodyOf(fields: Field[], typed: Typed, images: Images): Record<st
 }
 
 /** The value of one field; undefined leaves it out. */
-function valueOf(field: Field, typed: Typed, images: Images): unknown {
+function buildValue(field: Field, typed: Typed, images: Images): unknown {
   const { name } = field;
   // Browsers send lines of a text area with CR LF.
   const textAt = (at: string) => (typed.get(at)?.[0] ?? "").replaceAll("\r\n", "\n");
@@ -42,7 +42,7 @@ function valueOf(field: Field, typed: Typed, images: Images): unknown {
     case "text":
       return text === "" ? undefined : text;
     case "json":
-      return text.trim() === "" ? undefined : jsonOf(text);
+      return text.trim() === "" ? undefined : parseJson(text);
     case "images": {
       const addresses = textAt(`${name}.url`).split("\n");
       const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(images.get(name) ?? [])];
@@ -109,7 +109,7 @@ export function messagesIn(name: string, typed: Typed): Message[] {
   return messages.filter(({ content }) => content.trim() !== "");
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return isDeeperThan(value, maxDepth) ? text : value;
@@ -119,7 +119,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** Millionths that a submission will reserve; null if the typed values do not determine it. */
-export function holdOf({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
+export function computeHold({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
   const price = priceFromShown(shown);
   if (action === "chat") {
     const { violations, output } = parseBody({ ...body, model }, "chat");

@@ -2,7 +2,7 @@
 
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { messagesIn } from "./body.ts";
 import type { Typed } from "./fields.ts";
@@ -44,7 +44,7 @@ async function* textsOf(c: ConsoleContext, { choice }: Shown, upstream: Readable
       text += said;
       if (said !== "") yield said;
       if (usage) {
-        const cost = amountOf(c, chatPrice(priceFromShown(choice.price), usage.prompt_tokens, usage.completion_tokens));
+        const cost = formatAmount(c, chatPrice(priceFromShown(choice.price), usage.prompt_tokens, usage.completion_tokens));
         const seconds = ((Date.now() - start) / 1000).toFixed(1);
         used = c.var.t("answer_used", {
           model: choice.model,
@@ -82,7 +82,7 @@ export function answered(typed: Typed, { text, used }: Answer): Typed {
 }
 
 /** A stream of what a generator makes, read as slowly as its reader reads; ends the generator when the reader gives up. */
-function streamOf(parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
+function toStream(parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
   const texts = new ReadableStream<string>(
     {
       async pull(controller) {
@@ -124,7 +124,7 @@ export async function writtenPage(
 
   // A compressed page would be held back until it is complete.
   const headers = { "content-type": "text/html; charset=UTF-8", "content-encoding": "identity" };
-  return c.body(streamOf(parts()), 200, headers);
+  return c.body(toStream(parts()), 200, headers);
 }
 
 /** What the page's script is sent. */
@@ -156,5 +156,5 @@ export function answerEvents(
     }
   }
 
-  return c.body(streamOf(events()), 200, { "content-type": "text/event-stream", "content-encoding": "identity" });
+  return c.body(toStream(events()), 200, { "content-type": "text/event-stream", "content-encoding": "identity" });
 }

@@ -5,15 +5,15 @@ import { Code } from "../parts/code.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { ImageFile } from "./image-file.ts";
 import { openaiSnippet } from "./openai-snippet.ts";
-import { snippetsOf } from "./snippets.ts";
+import { buildSnippets } from "./snippets.ts";
 import type { View } from "./view.ts";
 
 const titles = { curl: "curl", javascript: "JavaScript", python: "Python", openai: "OpenAI" } as const;
 
-function programsOf({ choice: { action }, request, typed }: View, base: string) {
+function buildPrograms({ choice: { action }, request, typed }: View, base: string) {
   const source = typed.get("video_id")?.[0];
   return {
-    ...snippetsOf({ base, isChat: action === "chat", ...request }),
+    ...buildSnippets({ base, isChat: action === "chat", ...request }),
     openai: openaiSnippet({ base, action, body: request.body, source }),
   };
 }
@@ -26,7 +26,7 @@ const answerText = ({ runs }: View) => (runs.length === 0 ? "–" : jsonText(run
 
 export const CodePane = ({ view, base }: { view: View; base: string }) => {
   const { t } = useAround();
-  const code = programsOf(view, base);
+  const code = buildPrograms(view, base);
   return (
     <div class="body" id="code">
       <p class="muted t13 lead1">{t("code_hint")}</p>
@@ -38,7 +38,7 @@ export const CodePane = ({ view, base }: { view: View; base: string }) => {
   );
 };
 
-const pathOf = ({ request }: View) => `POST ${request.path}`;
+const requestLine = ({ request }: View) => `POST ${request.path}`;
 
 const Block = ({ id, title, text, beside }: { id: string; title: string; text: string; beside?: string }) => (
   <div class="code">
@@ -59,7 +59,7 @@ export const JsonPane = ({ view, isSwapped }: { view: View; isSwapped?: boolean 
   return (
     <div class="body" id="json" {...(isSwapped && { "hx-swap-oob": "true" })}>
       <div class="stack">
-        <Block id="json-request" title={t("request")} beside={pathOf(view)} text={jsonText(view.request.body)} />
+        <Block id="json-request" title={t("request")} beside={requestLine(view)} text={jsonText(view.request.body)} />
         <Block id="json-answer" title={t("answer")} text={answerText(view)} />
       </div>
     </div>
@@ -68,7 +68,7 @@ export const JsonPane = ({ view, isSwapped }: { view: View; isSwapped?: boolean 
 
 /** The texts of both panes, each for its place on the page. */
 export const Texts = ({ view, base }: { view: View; base: string }) => {
-  const code = programsOf(view, base);
+  const code = buildPrograms(view, base);
   return (
     <>
       {Object.keys(titles).map((name) => (
@@ -77,7 +77,7 @@ export const Texts = ({ view, base }: { view: View; base: string }) => {
         </code>
       ))}
       <code id="json-request-path" hx-swap-oob="true">
-        {pathOf(view)}
+        {requestLine(view)}
       </code>
       <code id="json-request" hx-swap-oob="true">
         {jsonText(view.request.body)}

@@ -3,9 +3,9 @@
 import type { Child } from "hono/jsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { hintOf, labelOf, wordOf } from "../messages/playground-fields.ts";
+import { fieldHint, fieldLabel, valueLabel } from "../messages/playground-fields.ts";
 import type { Field } from "./fields.ts";
-import { type ControlProps, type FormState, one, Segments, Shapes, valuesOf, VideoSelect } from "./segments.tsx";
+import { type ControlProps, type FormState, one, Segments, Shapes, listValues, VideoSelect } from "./segments.tsx";
 import { Tray } from "./tray.tsx";
 
 /** Long texts get a text area, short ones a line. */
@@ -14,16 +14,16 @@ const longText = 200;
 const labelParts = (label: string) => /^(.*?)\s*[(（](.+)[)）]$/.exec(label)?.slice(1) ?? [label];
 
 /** A field's label without its unit. */
-export const shortLabel = (language: Parameters<typeof labelOf>[0], name: string) => labelParts(labelOf(language, name))[0] ?? name;
+export const shortLabel = (language: Parameters<typeof fieldLabel>[0], name: string) => labelParts(fieldLabel(language, name))[0] ?? name;
 
 /** Fields with several controls are a named group, others have a label. */
 const isGroup = (field: Field) =>
-  field.as === "pictures" || (field.as === "choice" && field.fallback === undefined ? false : valuesOf(field) !== undefined);
+  field.as === "pictures" || (field.as === "choice" && field.fallback === undefined ? false : listValues(field) !== undefined);
 
 /** The attributes that describe a control to screen readers. */
 function described(name: string, { problems, action }: FormState) {
   const { language } = useAround();
-  const ids = [hintOf(language, name, action) !== undefined && `hint-${name}`, problems.has(name) && `problem-${name}`].filter(Boolean);
+  const ids = [fieldHint(language, name, action) !== undefined && `hint-${name}`, problems.has(name) && `problem-${name}`].filter(Boolean);
   return {
     ...(ids.length > 0 && { "aria-describedby": ids.join(" ") }),
     ...(problems.has(name) && { "aria-invalid": "true" as const }),
@@ -31,7 +31,7 @@ function described(name: string, { problems, action }: FormState) {
 }
 
 function FieldHelp({ name, state: { problems, action } }: { name: string; state: FormState }) {
-  const hint = hintOf(useAround().language, name, action);
+  const hint = fieldHint(useAround().language, name, action);
   const problem = problems.get(name);
   return (
     <>
@@ -54,7 +54,7 @@ function Control({ field, state }: ControlProps): Child {
   const { language, t } = useAround();
   const { name, isRequired: required } = field;
   const value = one(state.typed, name);
-  const values = valuesOf(field);
+  const values = listValues(field);
   const common = { id: `f-${name}`, name, required, ...described(name, state) };
   if (field.as === "pictures") return <Tray field={field} typed={state.typed} />;
   if (values && isGroup(field))
@@ -71,7 +71,7 @@ function Control({ field, state }: ControlProps): Child {
           {field.fallback === undefined && <option value="">{t("not_set")}</option>}
           {field.options.map((option) => (
             <option value={String(option)} selected={String(option) === value}>
-              {wordOf(language, String(option))}
+              {valueLabel(language, String(option))}
             </option>
           ))}
         </select>
@@ -123,7 +123,7 @@ function Control({ field, state }: ControlProps): Child {
 export function Labelled({ field, state }: ControlProps) {
   const { language, t } = useAround();
   const { name, as } = field;
-  const [label, unit] = labelParts(labelOf(language, name));
+  const [label, unit] = labelParts(fieldLabel(language, name));
   const opt = as === "pictures" ? t("up_to", { most: field.most }) : unit;
   if (isGroup(field))
     return (

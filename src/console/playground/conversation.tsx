@@ -86,16 +86,16 @@ const Arriving = ({ text }: { text: string }) => (
 );
 
 /** The messages after the instructions. */
-export function turnsOf(view: Pick<View, "typed">): Message[] {
+export function parseTurns(view: Pick<View, "typed">): Message[] {
   const messages = messagesIn("messages", view.typed);
   return messages[0] && ["system", "developer"].includes(messages[0].role) ? messages.slice(1) : messages;
 }
 
 /** The messages that have been sent; what is being written stays in its line. */
-const sentOf = (turns: Message[], isAnswering: boolean) => (turns.at(-1)?.role === "user" && !isAnswering ? turns.slice(0, -1) : turns);
+const sentTurns = (turns: Message[], isAnswering: boolean) => (turns.at(-1)?.role === "user" && !isAnswering ? turns.slice(0, -1) : turns);
 
 export function Conversation({ view, answering }: { view: View; answering?: Answering | undefined }) {
-  const turns = sentOf(turnsOf(view), answering !== undefined);
+  const turns = sentTurns(parseTurns(view), answering !== undefined);
   const isWritten = turns.at(-1)?.role === "assistant" && answering !== undefined;
   return (
     <div class="body" id="result" data-conversation>
@@ -120,8 +120,8 @@ export function Conversation({ view, answering }: { view: View; answering?: Answ
 /** The line to write in, with the button that sends it; while an answer arrives, the one that stops it. */
 export function Composer({ view, isAnswering = false, isSwapped }: { view: View; isAnswering?: boolean; isSwapped?: boolean }) {
   const { t } = useAround();
-  const all = turnsOf(view);
-  const turns = sentOf(all, isAnswering);
+  const all = parseTurns(view);
+  const turns = sentTurns(all, isAnswering);
   const draft = all.length > turns.length ? (all.at(-1)?.content ?? "") : "";
   const name = `messages.${turns.length + 1}`;
   return (

@@ -2,7 +2,7 @@
 
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 
 const examples = {
   image: [
@@ -38,7 +38,7 @@ export const Examples = ({ kind }: { kind: keyof typeof examples }) => {
           return (
             <li>
               <a class="card hit flush" href={`/console/playground?${query}`}>
-                {image === undefined ? <Icon name="chat" /> : <img src={pathOf(image)} alt="" width={320} height={180} />}
+                {image === undefined ? <Icon name="chat" /> : <img src={hashedPath(image)} alt="" width={320} height={180} />}
                 <span>
                   {t(prompt)}
                   <span class="meta">{model}</span>

@@ -51,17 +51,17 @@ export type Typed = Map<string, string[]>;
 const notAsked = new Set(["model", "stream", "stream_options"]);
 
 /** The fields of a body, in the schema's order. */
-export function fieldsOf(schema: Schema, group?: string): Field[] {
+export function toFields(schema: Schema, group?: string): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
     const name = group === undefined ? key : `${group}.${key}`;
     if (notAsked.has(name)) return [];
-    if (property.properties && property.additionalProperties === undefined) return fieldsOf(property, name);
+    if (property.properties && property.additionalProperties === undefined) return toFields(property, name);
     const isRequired = schema.required?.includes(key) ?? false;
-    return [{ ...shapeOf(property), name, key, group, isRequired, fallback: property.default }];
+    return [{ ...toShape(property), name, key, group, isRequired, fallback: property.default }];
   });
 }
 
-function shapeOf(schema: Schema): Shape {
+function toShape(schema: Schema): Shape {
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
   if (options) return { as: "choice", options };
   switch (schema.type) {
@@ -73,14 +73,14 @@ function shapeOf(schema: Schema): Shape {
     case "string":
       return { as: "text", most: schema.maxLength, pattern: schema.pattern, isUrl: schema.format === "uri" };
     case "array":
-      return listOf(schema.items ?? {}, schema.maxItems ?? 1);
+      return toListShape(schema.items ?? {}, schema.maxItems ?? 1);
     default:
       return { as: "json" };
   }
 }
 
 /** The catalog's lists of texts are images, its lists of objects are images with roles or a conversation. */
-function listOf({ type, properties }: Schema, most: number): Shape {
+function toListShape({ type, properties }: Schema, most: number): Shape {
   if (type === "string") return { as: "images", most };
   const roles = properties?.["role"]?.enum?.map(String);
   if (roles && properties?.["url"]) return { as: "roles", most, roles };
@@ -99,26 +99,26 @@ export function formFields(fields: Field[]): Field[] {
 }
 
 /** True if an error's `param` belongs to a field: `images[1]` belongs to the tray. */
-const isOf = ({ name, as }: Field, param: string) =>
+const holdsParam = ({ name, as }: Field, param: string) =>
   as === "pictures"
     ? /^image(s|_with_roles)\b/.test(param)
     : param === name || param.startsWith(`${name}[`) || param.startsWith(`${name}.`);
 
 /** The field of an error's `param`. */
-export const fieldAt = (fields: Field[], param: string) => fields.find((field) => isOf(field, param));
+export const fieldAt = (fields: Field[], param: string) => fields.find((field) => holdsParam(field, param));
 
 /** The form's values for a task's recorded parameters, with defaults for the others. */
-export function typedOf(fields: Field[], parameters: Record<string, unknown> = {}): Typed {
+export function toTyped(fields: Field[], parameters: Record<string, unknown> = {}): Typed {
   const typed: Typed = new Map();
   for (const field of fields) {
-    const value = field.as === "pictures" ? picturesOf(field, parameters) : (parameters[field.key] ?? field.fallback);
-    for (const [name, text] of value === undefined ? [] : textsOf(field, value)) typed.set(name, [text === "auto" ? "" : text]);
+    const value = field.as === "pictures" ? readPictures(field, parameters) : (parameters[field.key] ?? field.fallback);
+    for (const [name, text] of value === undefined ? [] : toTexts(field, value)) typed.set(name, [text === "auto" ? "" : text]);
   }
   return typed;
 }
 
 /** The images of a record, with their roles as the gateway resolves them. */
-function picturesOf({ roles }: Field & { as: "pictures" }, { images = [], image_with_roles: listed = [] }: Record<string, unknown>) {
+function readPictures({ roles }: Field & { as: "pictures" }, { images = [], image_with_roles: listed = [] }: Record<string, unknown>) {
   const plain = (images as string[]).map((url, _, { length }) => ({ url, role: length === 1 ? "first_frame" : "reference" }));
   const all = [...plain, ...(listed as { url: string; role: string }[])];
   return all.map(({ url, role }) => ({ url, role: roles.includes(role) ? role : "" }));
@@ -130,7 +130,7 @@ export const plain = (value: unknown) => (typeof value === "string" ? value : JS
 /** Uploaded images are not in a record: only those with a URL are restored. */
 const isAddress = (text: unknown): text is string => typeof text === "string" && /^https?:/i.test(text);
 
-function textsOf(field: Field, value: unknown): [name: string, text: string][] {
+function toTexts(field: Field, value: unknown): [name: string, text: string][] {
   const { name, as } = field;
   switch (as) {
     case "flag":
@@ -173,9 +173,9 @@ function fits(field: Field, text: string | undefined): boolean {
 
 /** The values of another model's form that fit into this one; defaults for the rest, also where the other form had its default. */
 export function carriedOver(fields: Field[], typed: Typed, others: Field[] = []): Typed {
-  const untouched = typedOf(others);
+  const untouched = toTyped(others);
   const changed = [...typed].filter(([name, [text]]) => text !== untouched.get(name)?.[0]);
-  const carried: Typed = new Map([...typedOf(fields), ...changed]);
+  const carried: Typed = new Map([...toTyped(fields), ...changed]);
   for (const field of fields)
     if (!fits(field, carried.get(field.name)?.[0]) && !(carried.get(field.name)?.[0] === "" && mayFollowImage(field, fields)))
       carried.set(field.name, unset(field));

@@ -52,14 +52,14 @@ const System = ({ typed }: { typed: Typed }) => {
       <label for="f-system">{t("system_message")}</label>
       <input type="hidden" name="messages.0.role" value="system" />
       <textarea class="in" id="f-system" name="messages.0.content" rows={3} placeholder={t("system_placeholder")}>
-        {systemOf(typed)}
+        {readSystem(typed)}
       </textarea>
     </div>
   );
 };
 
 /** The instructions at the start of the messages. */
-const systemOf = (typed: Typed): string => {
+const readSystem = (typed: Typed): string => {
   const [first] = messagesIn("messages", typed);
   return first && ["system", "developer"].includes(first.role) ? first.content : "";
 };

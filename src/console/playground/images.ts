@@ -26,7 +26,8 @@ const nameEnding = ".name";
 const maxNames = 50;
 
 /** Decodes the characters that browsers escape in a file's name. */
-const nameOf = (filename: string) => filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+const decodeName = (filename: string) =>
+  filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /** Reads a form. `too_large` and `broken` are the reasons of a failure. */
 export async function readForm(request: Request): Promise<Form | "too_large" | "broken"> {
@@ -48,7 +49,7 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
       for await (const part of parseMultipartStream(body, { boundary, maxFileSize: maxFormBytes, maxTotalSize: maxFormBytes })) {
         const { name = "", filename } = part;
         if (filename === undefined) add(form.typed, name, part.text);
-        else if (filename !== "") add(form.images, name, new ImageFile(nameOf(filename), part.content));
+        else if (filename !== "") add(form.images, name, new ImageFile(decodeName(filename), part.content));
       }
   } catch (error) {
     if (error instanceof NetError) return error.reason === "too_large" ? "too_large" : "broken";
@@ -62,7 +63,7 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
 }
 
 /** JSON text of a body; images in it become data URIs while it is read. */
-export function jsonOf(body: object): string | ReadableStream<Uint8Array> {
+export function toJson(body: object): string | ReadableStream<Uint8Array> {
   const images: ImageFile[] = [];
   const mark = crypto.randomUUID();
   const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (images.push(value), mark) : value));

@@ -6,9 +6,9 @@ import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { balanceUnit } from "../settings.ts";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { CodePane, JsonPane } from "./code.tsx";
-import { type Answering, Composer, Conversation, turnsOf } from "./conversation.tsx";
+import { type Answering, Composer, Conversation, parseTurns } from "./conversation.tsx";
 import { Nothing } from "./examples.tsx";
 import { Left, PlaygroundForm } from "./form.tsx";
 import { Runs, State } from "./result.tsx";
@@ -77,12 +77,12 @@ export const Panes = ({ view, base, answering }: PanesProps) => {
     <div class={isChat ? "play chatting" : "play"} id="play">
       <PlaygroundForm view={view} />
       <section class="out" id="out" aria-label={t("pane_result")}>
-        <Tabs>{isChat ? turnsOf(view).length > 0 ? <NewChat view={view} /> : <div id="state" /> : <State tasks={view.runs} />}</Tabs>
+        <Tabs>{isChat ? parseTurns(view).length > 0 ? <NewChat view={view} /> : <div id="state" /> : <State tasks={view.runs} />}</Tabs>
         <ResultPane view={view} answering={answering} />
         <CodePane view={view} base={base} />
         <JsonPane view={view} />
         {isChat ? (
-          <Composer view={view} isAnswering={answering !== undefined && turnsOf(view).at(-1)?.role === "user"} />
+          <Composer view={view} isAnswering={answering !== undefined && parseTurns(view).at(-1)?.role === "user"} />
         ) : (
           <Strip tasks={view.history} shown={view.runs} />
         )}
@@ -100,7 +100,7 @@ export const Panes = ({ view, base, answering }: PanesProps) => {
   );
 };
 
-export const baseOf = (c: ConsoleContext) => new URL(c.req.url).origin;
+export const baseUrl = (c: ConsoleContext) => new URL(c.req.url).origin;
 
 export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus = 200, answering?: Answering) =>
   page(
@@ -108,11 +108,11 @@ export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus
     c.var.t("playground"),
     <>
       <h1 class="vh">{c.var.t("playground")}</h1>
-      <Panes view={view} base={baseOf(c)} answering={answering} />
+      <Panes view={view} base={baseUrl(c)} answering={answering} />
       <div class="sheet" id="pictures" popover="auto" role="dialog" aria-label={c.var.t("from_gallery")} />
-      <script src={pathOf("playground.js")} type="module" />
-      <script src={pathOf("tray.js")} type="module" />
-      <script src={pathOf("chat.js")} type="module" />
+      <script src={hashedPath("playground.js")} type="module" />
+      <script src={hashedPath("tray.js")} type="module" />
+      <script src={hashedPath("chat.js")} type="module" />
     </>,
     status,
     { width: "bare" },

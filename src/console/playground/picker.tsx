@@ -14,7 +14,7 @@ export const maxCompared = 4;
 
 const tabs = ["image", "video", "chat"] as const;
 /** The tab of an action: what is made from a video is a video's. */
-const tabOf = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
+const toTab = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
 
 /** `about 15 s`, `about 2 min` */
 function usualTime(t: Translate, { model }: Choice): string {
@@ -80,7 +80,7 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
             name="kind"
             value={kind}
             formnovalidate
-            aria-current={tabOf(choice.action) === kind ? "true" : undefined}
+            aria-current={toTab(choice.action) === kind ? "true" : undefined}
             {...choosing}
             hx-vals={JSON.stringify({ do: "choose", kind })}
           >

@@ -3,18 +3,18 @@
 import { Hono } from "hono";
 import { type ConsoleContext, type ConsoleEnvironment, member, nothingHere, page, signedIn } from "../frame.tsx";
 import { answerEvents, answered, asStream, writtenPage } from "./chat.ts";
-import { type Choice, choicesOf } from "./choices.ts";
+import { type Choice, readChoices } from "./choices.ts";
 import { Texts } from "./code.tsx";
 import { Nothing } from "./examples.tsx";
 import { Composer, Conversation } from "./conversation.tsx";
-import { carriedOver, formFields, type Typed, typedOf } from "./fields.ts";
+import { carriedOver, formFields, type Typed, toTyped } from "./fields.ts";
 import { PlaygroundForm, RunBar } from "./form.tsx";
 import { type Form, inTurn, readForm } from "./images.ts";
-import { Balance, baseOf, NewChat, type PageStatus, Panes, part, partText, playgroundPage } from "./page.tsx";
-import { cancelRuns, pictureOf, pictures, runParts, runs } from "./runs.tsx";
+import { Balance, baseUrl, NewChat, type PageStatus, Panes, part, partText, playgroundPage } from "./page.tsx";
+import { cancelRuns, servePicture, pictures, runParts, runs } from "./runs.tsx";
 import { keepTyped } from "./signed-out.tsx";
 import { readRefused, run, submit } from "./run.ts";
-import { candidatesOf, type Shown, type View, viewOf } from "./view.ts";
+import { listCandidates, type Shown, type View, buildView } from "./view.ts";
 
 /** Too many large forms are being read. */
 class Busy extends Error {}
@@ -26,7 +26,7 @@ const listed = (text: string | undefined) => (text ?? "").split(",").filter((id)
 /** The page with a form: for the requested model, prefilled from a task (`from`, or the first of `run`) and the query. */
 async function open(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
-  const choices = await choicesOf(c);
+  const choices = await readChoices(c);
   const { model = "", from, run: shownRuns, ...query } = c.req.query();
   const ids = listed(shownRuns);
   const source = from ?? ids[0];
@@ -34,17 +34,17 @@ async function open(c: ConsoleContext): Promise<Response> {
   if (task === null) return nothingHere(c);
   const { kind, parameters, source: made } = task?.submission ?? {};
   const wanted = task ? (choices.find((one) => one.model === task.submission.model && one.action === kind)?.id ?? "") : model;
-  const choice = choices.find(({ id, aliases }) => id === wanted || aliases.includes(wanted)) ?? firstOf(choices, "image") ?? choices[0];
+  const choice = choices.find(({ id, aliases }) => id === wanted || aliases.includes(wanted)) ?? findFirst(choices, "image") ?? choices[0];
   if (!choice) return page(c, t("playground"), t("no_models"));
   const fields = formFields(choice.fields);
   const typed = task
-    ? typedOf(fields, { ...parameters, ...(kind === "remix" && { video_id: made?.taskId }) })
+    ? toTyped(fields, { ...parameters, ...(kind === "remix" && { video_id: made?.taskId }) })
     : carriedOver(fields, queried(query));
   const lostImages = JSON.stringify([parameters?.images, parameters?.image_with_roles]).includes('"inline"');
-  return playgroundPage(c, await viewOf(c, { choices, choice, typed, lostImages, runs: ids }));
+  return playgroundPage(c, await buildView(c, { choices, choice, typed, lostImages, runs: ids }));
 }
 
-const firstOf = (choices: Choice[], action: string) => choices.find((one) => one.action === action);
+const findFirst = (choices: Choice[], action: string) => choices.find((one) => one.action === action);
 
 /** Values from a link. The messages of a chat start with instructions. */
 function queried(query: Record<string, string>): Typed {
@@ -66,9 +66,9 @@ async function answer(c: ConsoleContext): Promise<Response> {
   if (form === "broken") return page(c, t("form_broken"), null, 400);
   const { typed, images } = form;
   const text = (name: string) => typed.get(name)?.[0];
-  const choices = await choicesOf(c);
+  const choices = await readChoices(c);
   const kind = text("kind");
-  const choice = kind === undefined ? choices.find(({ id }) => id === text("model")) : firstOf(choices, kind);
+  const choice = kind === undefined ? choices.find(({ id }) => id === text("model")) : findFirst(choices, kind);
   if (!choice) return nothingHere(c);
   const shown: Shown = { choices, choice, typed, images, runs: listed(text("run")) };
   const way = kind === undefined ? text("do") : "choose";
@@ -82,7 +82,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
       return part(c, await conversationParts(c, { ...shown, typed: stopped }));
     }
     default:
-      return isScripted(c) ? preview(c, shown) : playgroundPage(c, await viewOf(c, { ...shown, lostImages: images.size > 0 }));
+      return isScripted(c) ? preview(c, shown) : playgroundPage(c, await buildView(c, { ...shown, lostImages: images.size > 0 }));
   }
 }
 
@@ -93,32 +93,32 @@ async function choose(c: ConsoleContext, shown: Shown): Promise<Response> {
   const carried = carriedOver(formFields(choice.fields), typed, before && formFields(before.fields));
   const isChat = choice.action === "chat";
   const isOther = (before?.action === "chat") !== isChat;
-  const view = await viewOf(c, { ...shown, typed: carried, images: new Map(), ...(isOther && { runs: [] }) });
+  const view = await buildView(c, { ...shown, typed: carried, images: new Map(), ...(isOther && { runs: [] }) });
   if (!isScripted(c)) return playgroundPage(c, { ...view, lostImages: shown.images?.size !== 0 });
   c.header("hx-replace-url", `/console/playground?model=${encodeURIComponent(choice.id)}`);
   if (isOther) {
     c.header("hx-retarget", "#play");
-    return part(c, <Panes view={view} base={baseOf(c)} />);
+    return part(c, <Panes view={view} base={baseUrl(c)} />);
   }
   return part(
     c,
     <>
       <PlaygroundForm view={view} />
       {view.runs.length === 0 && !isChat && <Nothing action={choice.action} isSwapped />}
-      <Texts view={view} base={baseOf(c)} />
+      <Texts view={view} base={baseUrl(c)} />
     </>,
   );
 }
 
 /** The price on the button, and the request as code. */
 async function preview(c: ConsoleContext, shown: Shown): Promise<Response> {
-  const view = await viewOf(c, { ...shown, runs: [] });
+  const view = await buildView(c, { ...shown, runs: [] });
   c.header("hx-reswap", "none");
   return part(
     c,
     <>
       <RunBar view={view} isSwapped />
-      <Texts view={view} base={baseOf(c)} />
+      <Texts view={view} base={baseUrl(c)} />
     </>,
   );
 }
@@ -128,7 +128,7 @@ async function runTasks(c: ConsoleContext, shown: Shown, { images }: Form): Prom
   if (refused) {
     const { problem, problems } = refused;
     const status = refused.status as PageStatus;
-    const view = await viewOf(c, { ...shown, problem, problems, lostImages: images.size > 0 && !isScripted(c) });
+    const view = await buildView(c, { ...shown, problem, problems, lostImages: images.size > 0 && !isScripted(c) });
     if (!isScripted(c)) return playgroundPage(c, view, status);
     c.header("hx-retarget", "#form");
     // The status is 200 for the page's script: a browser would report each refusal as an error of the page.
@@ -138,20 +138,20 @@ async function runTasks(c: ConsoleContext, shown: Shown, { images }: Form): Prom
   if (!isScripted(c)) return c.redirect(path, 303);
   c.header("hx-replace-url", path);
   const { key: _, ...rest } = Object.fromEntries(shown.typed);
-  const view = await viewOf(c, { ...shown, typed: new Map(Object.entries(rest)), runs: ids });
+  const view = await buildView(c, { ...shown, typed: new Map(Object.entries(rest)), runs: ids });
   return part(
     c,
     <>
       {runParts(view.runs, view.history, view.remaining)}
       <RunBar view={view} isSwapped />
-      <Texts view={view} base={baseOf(c)} />
+      <Texts view={view} base={baseUrl(c)} />
     </>,
   );
 }
 
 /** The conversation with what belongs to it, for the page's script. */
 async function conversationParts(c: ConsoleContext, shown: Shown, isAnswering = false) {
-  const view = await viewOf(c, shown);
+  const view = await buildView(c, shown);
   return (
     <>
       <Conversation view={view} answering={isAnswering ? { text: "" } : undefined} />
@@ -161,7 +161,7 @@ async function conversationParts(c: ConsoleContext, shown: Shown, isAnswering = 
           <NewChat view={view} isSwapped />
           <RunBar view={view} isSwapped />
           <Balance remaining={view.remaining} />
-          <Texts view={view} base={baseOf(c)} />
+          <Texts view={view} base={baseUrl(c)} />
         </>
       )}
     </>
@@ -169,23 +169,23 @@ async function conversationParts(c: ConsoleContext, shown: Shown, isAnswering = 
 }
 
 async function chat(c: ConsoleContext, shown: Shown): Promise<Response> {
-  const [one] = candidatesOf(shown);
+  const [one] = listCandidates(shown);
   if (!one) return nothingHere(c);
   const ask = () => submit(c, one, new Map(), asStream);
   const refusedView = async (response: Response): Promise<[View, PageStatus]> => {
     const { status, problem, problems } = await readRefused(c, response, one);
-    return [await viewOf(c, { ...shown, problem, problems }), status as PageStatus];
+    return [await buildView(c, { ...shown, problem, problems }), status as PageStatus];
   };
   if (c.req.header("accept") === "text/event-stream")
     return answerEvents(c, shown, ask, {
       waiting: async () => partText(c, await conversationParts(c, shown, true)),
-      refused: async (response) => partText(c, <Panes view={(await refusedView(response))[0]} base={baseOf(c)} />),
+      refused: async (response) => partText(c, <Panes view={(await refusedView(response))[0]} base={baseUrl(c)} />),
       done: async (typed) => partText(c, await conversationParts(c, { ...shown, typed })),
     });
   const response = await ask();
   if (!response.ok || !response.body) return playgroundPage(c, ...(await refusedView(response)));
   return writtenPage(c, shown, response.body, async (typed, mark) =>
-    (await playgroundPage(c, await viewOf(c, { ...shown, typed }), 200, { text: mark })).text(),
+    (await playgroundPage(c, await buildView(c, { ...shown, typed }), 200, { text: mark })).text(),
   );
 }
 
@@ -208,6 +208,6 @@ export const playground = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", open)
   .get("/pictures", pictures)
-  .get("/picture/:id/:number", pictureOf)
+  .get("/picture/:id/:number", servePicture)
   .get("/runs/:ids", runs)
   .post("/runs/:ids/cancel", cancelRuns);

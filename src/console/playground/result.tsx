@@ -1,6 +1,6 @@
 /** The right pane of a run: waiting, done, failed; several side by side when models are compared. */
 
-import { imagesOf, type TaskData, videoOf } from "../answers.ts";
+import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -76,7 +76,7 @@ export const State = ({ tasks, isSwapped }: { tasks: TaskData[]; isSwapped?: boo
 
 const Foot = ({ task }: { task: TaskData }) => {
   const { t } = useAround();
-  const video = videoOf(task);
+  const video = taskVideo(task);
   return (
     <div class="row">
       <a class="btn" href={`/console/tasks/${task.id}`}>
@@ -101,7 +101,7 @@ const Foot = ({ task }: { task: TaskData }) => {
 export const Runs = ({ tasks }: { tasks: TaskData[] }) => {
   const [only] = tasks;
   const isOne = only !== undefined && tasks.length === 1;
-  const shots = isOne && !isOpen(only) ? imagesOf(only).length || 1 : Number(only?.metadata["n"] ?? 1);
+  const shots = isOne && !isOpen(only) ? taskImages(only).length || 1 : Number(only?.metadata["n"] ?? 1);
   return (
     <div class="body" id="result" {...(tasks.some(isOpen) && refreshing(tasks))}>
       <input type="hidden" name="run" value={tasks.map(({ id }) => id).join(",")} form="form" autocomplete="off" />

@@ -7,8 +7,8 @@ import { dryRun } from "../../api/schema/tasks.ts";
 import { type Images, picturesIn } from "./body.ts";
 import { fieldAt } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
-import { jsonOf } from "./images.ts";
-import { type Candidate, candidatesOf, left, requestIn, type Shown } from "./view.ts";
+import { toJson } from "./images.ts";
+import { type Candidate, listCandidates, left, requestIn, type Shown } from "./view.ts";
 
 /** A refusal, as a page shows it. */
 export interface Refused {
@@ -24,7 +24,7 @@ export type Outcome = { ids: string[]; refused?: never } | { refused: Refused; i
  * The same form sent twice is one task: the idempotency key is made from the form's key and the request, because a user who changes a
  * value wants another task.
  */
-function keyOf(formKey: string, { path, body }: { path: string; body: object }): Promise<string> {
+function buildKey(formKey: string, { path, body }: { path: string; body: object }): Promise<string> {
   const seen = (_: string, value: unknown) => (value instanceof ImageFile ? [value.name, value.size] : value);
   return sha256Hex(`${formKey}\n${path}\n${JSON.stringify(body, seen)}`);
 }
@@ -32,11 +32,11 @@ function keyOf(formKey: string, { path, body }: { path: string; body: object }):
 /** Submits the request of a form. `extra` are fields that are not part of the form. */
 export async function submit(c: ConsoleContext, one: Candidate, images: Images, extra: object = {}, query = ""): Promise<Response> {
   const { path, body } = requestIn(one, images);
-  const key = await keyOf(one.typed.get("key")?.[0] ?? "", { path, body });
+  const key = await buildKey(one.typed.get("key")?.[0] ?? "", { path, body });
   return askGateway(c, path + query, {
     method: "POST",
     headers: { "content-type": "application/json", "idempotency-key": key },
-    body: jsonOf({ ...body, ...extra }),
+    body: toJson({ ...body, ...extra }),
   });
 }
 
@@ -95,7 +95,7 @@ export async function openPicture(c: ConsoleContext, from: string): Promise<{ re
 export async function run(c: ConsoleContext, shown: Shown): Promise<Outcome> {
   const images = await withTaskImages(c, shown, shown.images ?? new Map());
   if (!(images instanceof Map)) return { refused: images };
-  const candidates = candidatesOf(shown);
+  const candidates = listCandidates(shown);
   const isCompared = candidates.length > 1;
   if (isCompared) {
     const refused = await checkAll(c, candidates, images);

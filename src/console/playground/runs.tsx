@@ -1,7 +1,7 @@
 /** The runs beside the form: refreshed while they run, cancelled; and the account's images for the tray. */
 
 import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
-import { imagesOf, promptOf, readTasks, type TaskData } from "../answers.ts";
+import { taskImages, taskPrompt, readTasks, type TaskData } from "../answers.ts";
 import { Icon } from "../parts/icon.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";
 import { Balance, part } from "./page.tsx";
@@ -63,7 +63,7 @@ export async function pictures(c: ConsoleContext): Promise<Response> {
   const answer = await askGateway(c, `/v1/tasks?kind=image&status=completed&limit=${picturesShown}`);
   const tasks = answer.ok ? (await readTasks(answer)).data.filter((task) => !isGone(task)) : [];
   const images = tasks.flatMap((task) =>
-    imagesOf(task).map(({ url }, at) => ({ from: `${task.id}/${at}`, url: url[0], prompt: promptOf(task) })),
+    taskImages(task).map(({ url }, at) => ({ from: `${task.id}/${at}`, url: url[0], prompt: taskPrompt(task) })),
   );
   return part(
     c,
@@ -92,7 +92,7 @@ export async function pictures(c: ConsoleContext): Promise<Response> {
 }
 
 /** `GET /console/playground/picture/{id}/{number}`: an image of the account, for the tray. */
-export async function pictureOf(c: ConsoleContext): Promise<Response> {
+export async function servePicture(c: ConsoleContext): Promise<Response> {
   const found = await openPicture(c, `${c.req.param("id")}/${c.req.param("number")}`);
   if (!found) return nothingHere(c);
   c.header("content-type", found.response.headers.get("content-type") ?? "application/octet-stream");

@@ -1,7 +1,7 @@
 /** Controls for fields with few values: ratios as drawn shapes, segments, the account's videos. */
 
 import type { Action } from "../../catalog/models.ts";
-import { wordOf } from "../messages/playground-fields.ts";
+import { valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { type Field, mayFollowImage, type Typed } from "./fields.ts";
 import { Shape } from "./shape.tsx";
@@ -27,7 +27,7 @@ const maxSegments = 12;
 export const one = (typed: Typed, name: string) => typed.get(name)?.[0];
 
 /** The values of a field with few of them; undefined for all others. */
-export function valuesOf(field: Field): (string | number)[] | undefined {
+export function listValues(field: Field): (string | number)[] | undefined {
   if (field.as === "choice") return field.options;
   if (field.as !== "number" || !field.isWhole || field.fallback === undefined) return undefined;
   const { minimum = 0, maximum = Infinity } = field;
@@ -55,7 +55,8 @@ export const Shapes = ({ field, state, values }: ControlProps & { values: (strin
 export const Segments = ({ field, state, values }: ControlProps & { values: (string | number)[] }) => {
   const { language } = useAround();
   const chosen = one(state.typed, field.name);
-  const word = (value: string | number) => (field.key === "duration" && values.length < 7 ? `${value} s` : wordOf(language, String(value)));
+  const word = (value: string | number) =>
+    field.key === "duration" && values.length < 7 ? `${value} s` : valueLabel(language, String(value));
   return (
     <div class="seg full">
       {values.map((value, at) => (

@@ -1,7 +1,7 @@
 /** What a task has made: the place where it will be, images, a video, a character, or why there is nothing. */
 
 import { roundedAmount } from "../amounts.ts";
-import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
+import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { shownStatus } from "../parts/status.tsx";
@@ -23,7 +23,7 @@ const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
     <div class={`wait ${ratioClass(metadata["size"])}`}>
       {isFirst && (
         <>
-          <b>{t(status === "queued" ? "waits_in_queue" : `making_${metadata.kind}`)}</b>
+          <b>{t(status === "queued" ? "waits_to_start" : `making_${metadata.kind}`)}</b>
           <progress value={progress} max={100} aria-label={t("task_progress")} />
           <p class="meta num">
             {progress} % · {t("seconds_left", { seconds })} · {t("may_leave")}
@@ -42,8 +42,8 @@ const IconLink = ({ icon, label, ...attributes }: { icon: string; label: string;
 
 const Images = ({ task }: { task: TaskData }) => {
   const { t } = useAround();
-  const images = imagesOf(task);
-  const prompt = promptOf(task) ?? "";
+  const images = taskImages(task);
+  const prompt = taskPrompt(task) ?? "";
   return (
     <>
       {images.map(({ url: [url] }, at) => {
@@ -81,16 +81,16 @@ const Images = ({ task }: { task: TaskData }) => {
 };
 
 const Video = ({ task }: { task: TaskData }) => {
-  const video = videoOf(task);
+  const video = taskVideo(task);
   return video ? (
     <figure class={ratioClass(task.metadata["size"])}>
-      <video src={video.url[0]} poster={video.thumbnail} controls playsinline preload="metadata" aria-label={promptOf(task)} />
+      <video src={video.url[0]} poster={video.thumbnail} controls playsinline preload="metadata" aria-label={taskPrompt(task)} />
     </figure>
   ) : null;
 };
 
 const Character = ({ task }: { task: TaskData }) => {
-  const character = characterOf(task);
+  const character = taskCharacter(task);
   return character ? (
     <figure class="r-1-1 small">
       <img src={character.profile_picture_url} alt={character.display_name} />
@@ -134,7 +134,7 @@ export function Shots({ task }: { task: TaskData }) {
     );
   }
   if (task.error) return <Failed task={task} />;
-  if (isGone(task) && !characterOf(task))
+  if (isGone(task) && !taskCharacter(task))
     return (
       <div class="over">
         <Icon name="clock" />

@@ -15,7 +15,7 @@ const maxAddress = 6_000;
 const unsent = new Set(["do", "key", "shown", "run", "kind"]);
 
 /** The playground's address with the values of a form in it; without them if they are too long. */
-async function addressOf(c: ConsoleContext): Promise<string> {
+async function readAddress(c: ConsoleContext): Promise<string> {
   const path = "/console/playground";
   if (!(Number(c.req.header("content-length") ?? Infinity) <= maxFormBytes)) return path;
   const form = await readForm(c.req.raw);
@@ -39,7 +39,7 @@ export const keepTyped: MiddlewareHandler<ConsoleEnvironment> = async (c, next) 
 };
 
 async function answerVisitor(c: ConsoleContext): Promise<Response> {
-  const signIn = withReturn("/console/sign-in", await addressOf(c));
+  const signIn = withReturn("/console/sign-in", await readAddress(c));
   if (c.req.header("hx-request") === undefined) return c.redirect(signIn, 303);
   c.header("hx-redirect", undefined);
   c.header("hx-reswap", "none");

@@ -1,6 +1,6 @@
 /** The newest tasks as small images: each shows its result beside the form. */
 
-import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
+import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { shownStatus, statusWord } from "../parts/status.tsx";
@@ -13,8 +13,8 @@ const Thumb = ({ task }: { task: TaskData }) => {
   if (status !== "completed") return <Icon name={icons[status]} />;
   const image = isGone(task)
     ? undefined
-    : (imagesOf(task)[0]?.url[0] ?? videoOf(task)?.thumbnail ?? characterOf(task)?.profile_picture_url);
-  return image === undefined ? <Icon name={videoOf(task) ? "film" : "clock"} /> : <img src={image} alt="" loading="lazy" />;
+    : (taskImages(task)[0]?.url[0] ?? taskVideo(task)?.thumbnail ?? taskCharacter(task)?.profile_picture_url);
+  return image === undefined ? <Icon name={taskVideo(task) ? "film" : "clock"} /> : <img src={image} alt="" loading="lazy" />;
 };
 
 /** `shown` are the tasks in the right pane. */
@@ -24,7 +24,7 @@ export const Strip = ({ tasks, shown, isSwapped }: { tasks: TaskData[]; shown: T
   return (
     <nav class="strip" id="strip" aria-label={t("history")} hidden={tasks.length === 0} {...(isSwapped && { "hx-swap-oob": "true" })}>
       {tasks.map((task) => {
-        const name = `${promptOf(task) ?? t(`kind_${task.metadata.kind}`)} · ${statusWord(t, shownStatus(task))}`;
+        const name = `${taskPrompt(task) ?? t(`kind_${task.metadata.kind}`)} · ${statusWord(t, shownStatus(task))}`;
         return (
           <a
             href={`/console/playground?run=${task.id}`}

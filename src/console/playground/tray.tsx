@@ -1,6 +1,6 @@
 /** The tray: all images of a request, each with its role. The script of the page adds to it; without script there are plain inputs. */
 
-import { wordOf } from "../messages/playground-fields.ts";
+import { valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { picturesIn } from "./body.ts";
@@ -19,7 +19,7 @@ const Role = ({ roles, at, role }: { roles: string[]; at: number | string; role:
     <select class="in" name={`pictures.${at}.role`} aria-label={t("image_role")}>
       {roles.map((one) => (
         <option value={one} selected={one === role}>
-          {wordOf(language, one)}
+          {valueLabel(language, one)}
         </option>
       ))}
     </select>
@@ -65,7 +65,7 @@ const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
 export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) => {
   const { language, t } = useAround();
   const pictures = picturesIn(typed, new Map());
-  const roles = field.roles.map((role) => `${role}=${wordOf(language, role)}`).join("|");
+  const roles = field.roles.map((role) => `${role}=${valueLabel(language, role)}`).join("|");
   return (
     <>
       <ul class="tray" id="tray" hx-preserve>

@@ -2,11 +2,11 @@
 
 import { remaining } from "../../db/ledger.ts";
 import type { TaskData } from "../answers.ts";
-import { promptOf, readTask, readTasks } from "../answers.ts";
+import { taskPrompt, readTask, readTasks } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { balanceOf } from "../ledger.ts";
-import { bodyOf, holdOf, type Images } from "./body.ts";
-import { type Choice, requestOf } from "./choices.ts";
+import { readBalance } from "../ledger.ts";
+import { buildBody, computeHold, type Images } from "./body.ts";
+import { type Choice, toRequest } from "./choices.ts";
 import { carriedOver, type Field, formFields, type Typed } from "./fields.ts";
 import { maxCompared } from "./picker.tsx";
 
@@ -56,7 +56,7 @@ const historyShown = 12;
 const longestTitle = 60;
 
 /** The models of a form, the chosen one first, each with the values that fit it. */
-export function candidatesOf({ choices, choice, typed }: Pick<Shown, "choices" | "choice" | "typed">): Candidate[] {
+export function listCandidates({ choices, choice, typed }: Pick<Shown, "choices" | "choice" | "typed">): Candidate[] {
   const wanted = new Set((typed.get("with") ?? []).slice(0, maxCompared - 1));
   const rivals = choices.filter(({ id, action }) => wanted.has(id) && action === choice.action && id !== choice.id);
   return [
@@ -69,7 +69,7 @@ export function candidatesOf({ choices, choice, typed }: Pick<Shown, "choices" |
 }
 
 /** The request of a model's form. */
-export const requestIn = ({ choice, fields, typed }: Candidate, images: Images) => requestOf(choice, bodyOf(fields, typed, images));
+export const requestIn = ({ choice, fields, typed }: Candidate, images: Images) => toRequest(choice, buildBody(fields, typed, images));
 
 /** The tasks with these ids; unknown and foreign ones are left out. */
 export async function readRuns(c: ConsoleContext, ids: string[]): Promise<TaskData[]> {
@@ -89,26 +89,26 @@ const listTasks = async (c: ConsoleContext, query: string): Promise<TaskData[]> 
 export const readHistory = (c: ConsoleContext) => listTasks(c, `limit=${historyShown}`);
 
 /** Videos of the account that a character or a remix can be made from. */
-async function videosOf(c: ConsoleContext, { action }: Choice) {
+async function readVideos(c: ConsoleContext, { action }: Choice) {
   if (action !== "character" && action !== "remix") return [];
   const tasks = await listTasks(c, "kind=video&status=completed&limit=20");
-  return tasks.map((task) => ({ id: task.id, title: `${(promptOf(task) ?? task.id).slice(0, longestTitle)} · ${task.model}` }));
+  return tasks.map((task) => ({ id: task.id, title: `${(taskPrompt(task) ?? task.id).slice(0, longestTitle)} · ${task.model}` }));
 }
 
-export const left = async (c: ConsoleContext) => remaining(await balanceOf(c, c.get("account").id));
+export const left = async (c: ConsoleContext) => remaining(await readBalance(c, c.get("account").id));
 
 /** Reads what a page needs beside the form. */
-export async function viewOf(c: ConsoleContext, shown: Shown): Promise<View> {
+export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> {
   const { choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), lostImages = false, runs = [] } = shown;
   const isChat = choice.action === "chat";
   const [found, history, videos, balance] = await Promise.all([
     readRuns(c, runs),
     isChat ? [] : readHistory(c),
-    videosOf(c, choice),
+    readVideos(c, choice),
     left(c),
   ]);
-  const candidates = candidatesOf(shown);
-  const amounts = candidates.map((one) => holdOf({ ...one.choice, fields: one.fields }, bodyOf(one.fields, one.typed, images)));
+  const candidates = listCandidates(shown);
+  const amounts = candidates.map((one) => computeHold({ ...one.choice, fields: one.fields }, buildBody(one.fields, one.typed, images)));
   return {
     ...shown,
     images,

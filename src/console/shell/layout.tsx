@@ -5,7 +5,7 @@ import type { Language, Translate } from "../messages.ts";
 import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { Languages, type Member, Sidebar } from "./sidebar.tsx";
 import type { Theme } from "./theme.ts";
 
@@ -42,11 +42,11 @@ const Head = ({ title }: { title: string }) => (
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <title>{`${title} · ${useAround().t("brand")}`}</title>
-    <link rel="icon" href={pathOf("gate.svg")} />
-    <link rel="preload" href={pathOf("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
-    <link rel="stylesheet" href={pathOf("console.css")} />
-    <script src={pathOf("htmx.js")} defer />
-    <script src={pathOf("console.js")} type="module" />
+    <link rel="icon" href={hashedPath("gate.svg")} />
+    <link rel="preload" href={hashedPath("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="stylesheet" href={hashedPath("console.css")} />
+    <script src={hashedPath("htmx.js")} defer />
+    <script src={hashedPath("console.js")} type="module" />
   </head>
 );
 
@@ -127,7 +127,7 @@ const Gate = ({ title, lead, language, t, isAnswer, toast, children }: Page) => 
         <Languages class="row meta" language={language} t={t} isAnswer={isAnswer} />
       </div>
       <figure>
-        <img src={pathOf("art.svg")} alt="" />
+        <img src={hashedPath("art.svg")} alt="" />
       </figure>
     </main>
     <Toasts toast={toast} />

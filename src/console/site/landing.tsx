@@ -1,11 +1,11 @@
 /** The landing page: one sentence, what was made, the request that makes it, and what it costs. */
 
 import type { ConsoleContext } from "../frame.tsx";
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { Choice } from "../playground/choices.ts";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { shownModels } from "./catalog.ts";
 import { landingSample } from "./docs.ts";
 import { Html } from "./html.tsx";
@@ -37,7 +37,7 @@ const Wall = ({ c }: { c: ConsoleContext }) => (
       </li>
       {tiles.map((size, at) => (
         <li class={size}>
-          <img src={pathOf(`wall-${at + 1}.webp`)} alt="" loading="lazy" />
+          <img src={hashedPath(`wall-${at + 1}.webp`)} alt="" loading="lazy" />
         </li>
       ))}
     </ul>
@@ -46,9 +46,9 @@ const Wall = ({ c }: { c: ConsoleContext }) => (
 );
 
 /** The price of this many images of a model; empty if the model is not available. */
-const costOf = (c: ConsoleContext, choices: Choice[], model: string, count: number) => {
+const formatCost = (c: ConsoleContext, choices: Choice[], model: string, count: number) => {
   const units = choices.find(({ id }) => id === model)?.price["image"];
-  return units === undefined ? "" : ` · ${amountOf(c, Math.round(units * count * 1e6))}`;
+  return units === undefined ? "" : ` · ${formatAmount(c, Math.round(units * count * 1e6))}`;
 };
 
 const Demo = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
@@ -63,13 +63,13 @@ const Demo = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
           <ul>
             {[1, 2, 3, 4].map((at) => (
               <li>
-                <img src={pathOf(`lighthouse-${at}.webp`)} alt="A lighthouse at dawn" width={680} height={389} loading="lazy" />
+                <img src={hashedPath(`lighthouse-${at}.webp`)} alt="A lighthouse at dawn" width={680} height={389} loading="lazy" />
               </li>
             ))}
           </ul>
           <p class="row">
             <Pill icon="ok" tone="good" text={t("completed")} />
-            <span class="meta num">{t("site_made_images") + costOf(c, choices, "imgA-4", 4)}</span>
+            <span class="meta num">{t("site_made_images") + formatCost(c, choices, "imgA-4", 4)}</span>
           </p>
         </div>
       </div>

@@ -7,8 +7,8 @@ import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 import { Languages } from "../shell/sidebar.tsx";
-import { themeCookie, themeOf } from "../shell/theme.ts";
-import { pathOf } from "../static-files.ts";
+import { themeCookie, parseTheme } from "../shell/theme.ts";
+import { hashedPath } from "../static-files.ts";
 
 interface PublicPage {
   title: string;
@@ -28,10 +28,10 @@ const Head = ({ title, description, markdown, brand }: PublicPage & { brand: str
     <meta name="description" content={description} />
     <link rel="icon" href="/favicon.svg" />
     {markdown !== undefined && <link rel="alternate" type="text/markdown" href={markdown} />}
-    <link rel="preload" href={pathOf("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
-    <link rel="preload" href={pathOf("geist-mono.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
-    <link rel="stylesheet" href={pathOf("console.css")} />
-    <script src={pathOf("console.js")} type="module" />
+    <link rel="preload" href={hashedPath("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="preload" href={hashedPath("geist-mono.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="stylesheet" href={hashedPath("console.css")} />
+    <script src={hashedPath("console.js")} type="module" />
   </head>
 );
 
@@ -66,7 +66,7 @@ export const AccountButton = ({ c }: { c: ConsoleContext }) => (
 /** Answers a whole public page. It differs by language, theme and deployment, so browsers ask for it again. */
 export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 404 = 200): Response | Promise<Response> {
   const { t, language } = c.var;
-  const theme = themeOf(getCookie(c, themeCookie));
+  const theme = parseTheme(getCookie(c, themeCookie));
   const html = (
     <html lang={language} data-theme={theme === "system" ? undefined : theme}>
       <AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>

@@ -2,10 +2,10 @@
 
 import type { ConsoleContext } from "../frame.tsx";
 import { ActionSection, otherActions } from "../models/page.tsx";
-import { pricesOf } from "../models/prices.ts";
+import { listPrices } from "../models/prices.ts";
 import { Facts } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { shownModels, typicalSeconds } from "./catalog.ts";
 import { docsPage } from "./docs-page.tsx";
 import { PriceTable } from "./price-table.tsx";
@@ -43,7 +43,7 @@ const Sample = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const image = images[choice.model];
   const shown =
     image !== undefined ? (
-      <img src={pathOf(image)} alt="" width={680} height={389} />
+      <img src={hashedPath(image)} alt="" width={680} height={389} />
     ) : choice.action === "video" ? (
       <Video c={c} />
     ) : undefined;
@@ -64,7 +64,7 @@ export async function modelPage(c: ConsoleContext, name: string): Promise<Respon
   const actions = [choice, ...otherActions(choices, choice.model)];
   return docsPage(c, {
     title: choice.model,
-    description: `${choice.model}: ${pricesOf(c, choice)
+    description: `${choice.model}: ${listPrices(c, choice)
       .map(([what, amount]) => `${what} ${amount}`)
       .join(", ")}`,
     group: t("models"),
@@ -78,7 +78,7 @@ export async function modelPage(c: ConsoleContext, name: string): Promise<Respon
           <Facts
             of={[
               [t("usual_time"), t("about_seconds", { seconds: typicalSeconds(choice) })],
-              ...pricesOf(c, choice),
+              ...listPrices(c, choice),
               choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
             ]}
           />

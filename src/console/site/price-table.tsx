@@ -1,7 +1,7 @@
 /** Models and what they cost, in a table. */
 
 import type { ConsoleContext } from "../frame.tsx";
-import { pricesOf } from "../models/prices.ts";
+import { listPrices } from "../models/prices.ts";
 import { Table } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { typicalSeconds } from "./catalog.ts";
@@ -30,7 +30,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
             </th>
             <td class="hide-s">{t(`model_group_${choice.action}`)}</td>
             <td class="wrap prices">
-              {pricesOf(c, choice).map(([name, amount]) => (
+              {listPrices(c, choice).map(([name, amount]) => (
                 <span class="num">
                   {amount} <span class="muted">{name}</span>
                 </span>

@@ -5,7 +5,7 @@ import type { Asset } from "../../assets.ts";
 import type { Translate } from "../messages.ts";
 import type { Submission } from "../../tasks/record.ts";
 import { Icon } from "../parts/icon.tsx";
-import { type ModelEntry, type TaskData, videoOf } from "../answers.ts";
+import { type ModelEntry, type TaskData, taskVideo } from "../answers.ts";
 import { isGone, isOpen, type Refusal } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
 import { describeFile } from "./result.tsx";
@@ -41,7 +41,7 @@ const Form = ({ task, name, children }: { task: TaskData; name: FormName; childr
 );
 
 /** True if its video still exists for a remix or a character. Private videos cannot be remixed. */
-const videoIn = (task: TaskData) => (isGone(task) ? undefined : videoOf(task));
+const videoIn = (task: TaskData) => (isGone(task) ? undefined : taskVideo(task));
 
 /** The remix form's models; undefined if the task cannot be remixed. Private videos cannot be. */
 function remixSchema({ task, models }: ActionsProps) {

@@ -9,7 +9,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** The callback of a final task; undefined if it never had one and has no address to send it to. */
-export async function callbackOf(c: ConsoleContext, id: string): Promise<TaskCallback | undefined> {
+export async function readTaskCallback(c: ConsoleContext, id: string): Promise<TaskCallback | undefined> {
   const answer = await askGateway(c, `/v1/tasks/${id}/callback`);
   const callback = answer.ok ? await readCallback(answer) : undefined;
   return callback && (callback.url !== null || callback.attempts.length > 0) ? callback : undefined;

@@ -2,7 +2,7 @@
 
 import { askGateway, BadForm, type ConsoleContext, page, readBody } from "../frame.tsx";
 import { readTask } from "../answers.ts";
-import { titleOf } from "./answers.ts";
+import { taskTitle } from "./answers.ts";
 import { download } from "./files.ts";
 
 /** More than a page of the gallery has. */
@@ -35,7 +35,7 @@ async function question(c: ConsoleContext, ids: string[]) {
   const { t } = c.var;
   const [id = ""] = ids;
   const answer = ids.length === 1 ? await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`) : undefined;
-  const title = answer?.ok ? titleOf(await readTask(answer), t) : undefined;
+  const title = answer?.ok ? taskTitle(await readTask(answer), t) : undefined;
   return page(
     c,
     ids.length === 1 ? t("delete_task_ask") : t("delete_tasks_ask", { count: ids.length }),

@@ -3,9 +3,9 @@
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import type { TaskData } from "../answers.ts";
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
-import { labelOf } from "../messages/playground-fields.ts";
+import { fieldLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { ClockTime, TimeOfDay } from "../parts/date-time.tsx";
@@ -64,7 +64,7 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
             t("characters"),
             characters.map(({ id, username }) => [<a href={`/console/characters#${id}`}>@{username}</a>, " "]),
           ],
-          ...Object.entries(parameters).map(([name, value]) => [labelOf(language, name), <Value name={name} value={value} />] as const),
+          ...Object.entries(parameters).map(([name, value]) => [fieldLabel(language, name), <Value name={name} value={value} />] as const),
           record.result?.kind === "video" && [t("pixels"), `${record.result.width} × ${record.result.height}`],
           keyName !== undefined && [t("task_key"), keyName],
           [
@@ -103,7 +103,7 @@ interface Moment {
 }
 
 /** What happened to the task so far, and what is happening. */
-function momentsOf(
+function listMoments(
   task: TaskData,
   { createdAt, startedAt, finalAt, step, callback }: Task,
   t: ReturnType<typeof useAround>["t"],
@@ -132,7 +132,7 @@ export const Timeline = ({ task, record }: { task: TaskData; record: Task }) => 
       <h2>{t("task_timeline")}</h2>
       <div class="pt">
         <ol class="time">
-          {momentsOf(task, record, t).map(({ at, tone, text, hint }) => (
+          {listMoments(task, record, t).map(({ at, tone, text, hint }) => (
             <li data-s={tone}>
               <span>{text}</span>
               <span class="meta num">{tone === "run" ? t("task_now") : <TimeOfDay ms={at} />}</span>
@@ -165,7 +165,7 @@ export const Receipt = ({ c, record, cost: { held, charged } }: ReceiptProps) =>
         of={[
           count !== undefined &&
             each !== undefined && [
-              `${count}${imagePrice === undefined ? " s" : ""} × ${amountOf(c, Math.round(each))}`,
+              `${count}${imagePrice === undefined ? " s" : ""} × ${formatAmount(c, Math.round(each))}`,
               <Money millionths={price} />,
             ],
           [t("cost_reserved"), <Money millionths={held} />],

@@ -15,7 +15,7 @@ interface File {
 }
 
 /** The files of a task that still exist: `{task}.png`, or with numbers if there are several. */
-function filesOf({ id, result, expiresAt, finalAt }: Task): File[] {
+function listFiles({ id, result, expiresAt, finalAt }: Task): File[] {
   if (!result || (expiresAt ?? 0) <= Date.now()) return [];
   const assets = listAssets(result);
   return assets.map(({ key, type, bytes }, at) => {
@@ -29,7 +29,7 @@ const attachment = (name: string) => ({ "content-disposition": `attachment; file
 /** Answers with the files of these tasks of the account: one file as it is, several as an archive. 404 if there is none. */
 export async function download(c: ConsoleContext, ids: string[]): Promise<Response> {
   const tasks = await Promise.all(ids.map((id) => c.env.API.record(c.get("account").id, id)));
-  const files = tasks.flatMap((task) => (task ? filesOf(task) : []));
+  const files = tasks.flatMap((task) => (task ? listFiles(task) : []));
   const [first] = files;
   if (!first) return nothingHere(c);
   const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;

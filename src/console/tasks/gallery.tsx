@@ -6,11 +6,11 @@ import { Icon } from "../parts/icon.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { statusWord } from "../parts/status.tsx";
 import { useAround } from "../parts/context.ts";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { isOpen } from "./answers.ts";
 import { live } from "./live.ts";
-import { previewsOf } from "./previews.ts";
-import { type Filters, findTasks, queryOf } from "./search.ts";
+import { readPreviews } from "./previews.ts";
+import { type Filters, findTasks, buildQuery } from "./search.ts";
 import { Tile } from "./tile.tsx";
 
 const kinds = [
@@ -23,7 +23,7 @@ const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 
 /** The gallery with these filters; `after` is the last task of the page before. */
 const pathWith = (filters: Filters, more: Record<string, string | undefined> = {}) => {
-  const query = queryOf({ ...filters, ...more });
+  const query = buildQuery({ ...filters, ...more });
   return query === "" ? "/console/tasks" : `/console/tasks?${query}`;
 };
 
@@ -126,7 +126,7 @@ const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
 };
 
 /** What the last form did with the tasks, as the query says it. */
-function outcomeOf(c: ConsoleContext): { toast: string | undefined; kept: number } {
+function readOutcome(c: ConsoleContext): { toast: string | undefined; kept: number } {
   const number = (name: string) => (/^\d{1,3}$/.test(c.req.query(name) ?? "") ? Number(c.req.query(name)) : 0);
   const deleted = number("deleted");
   return { toast: deleted > 0 ? c.get("t")("tasks_deleted", { count: deleted }) : undefined, kept: number("kept") };
@@ -139,10 +139,10 @@ export async function gallery(c: ConsoleContext) {
   const filters: Filters = { kind: asked("kind"), status: asked("status"), model: asked("model"), q: asked("q") };
   const after = asked("after");
   const { tasks, next, refusal } = await findTasks(c, filters, after);
-  const previews = await previewsOf(c, tasks);
+  const previews = await readPreviews(c, tasks);
   const isLive = tasks.some(isOpen);
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
-  const { toast, kept } = outcomeOf(c);
+  const { toast, kept } = readOutcome(c);
   const here = pathWith(filters, { after });
   const models = allModels().filter(({ family }) => family !== "chat");
   return page(
@@ -199,8 +199,8 @@ export async function gallery(c: ConsoleContext) {
         <Bar filters={filters} after={after} />
       </form>
       <dialog class="light" id="light" aria-labelledby="light-title" />
-      <script src={pathOf("gallery.js")} type="module" />
-      <script src={pathOf("lightbox.js")} type="module" />
+      <script src={hashedPath("gallery.js")} type="module" />
+      <script src={hashedPath("lightbox.js")} type="module" />
     </>,
     refusal?.status ?? 200,
     {

@@ -1,12 +1,12 @@
 /** A task in the gallery's lightbox: its files in full, one at a time, with the next actions. */
 
-import { amountOf } from "../amounts.ts";
-import { imagesOf, readTask, videoOf, characterOf } from "../answers.ts";
+import { formatAmount } from "../amounts.ts";
+import { taskImages, readTask, taskVideo, taskCharacter } from "../answers.ts";
 import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
 import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { balanceUnit } from "../settings.ts";
-import { isGone, titleOf } from "./answers.ts";
+import { isGone, taskTitle } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
 import { Player } from "./result.tsx";
 
@@ -20,10 +20,10 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
   if (!record) return nothingHere(c);
   const task = await readTask(answer);
   if (isGone(task)) return nothingHere(c);
-  const title = titleOf(task, t);
-  const video = videoOf(task);
-  const character = characterOf(task);
-  const images = character ? [character.profile_picture_url] : imagesOf(task).flatMap(({ url }) => url);
+  const title = taskTitle(task, t);
+  const video = taskVideo(task);
+  const character = taskCharacter(task);
+  const images = character ? [character.profile_picture_url] : taskImages(task).flatMap(({ url }) => url);
   const shots = video ? 1 : images.length;
   const again = isRepeatable(record.submission);
   return c.html(
@@ -81,7 +81,7 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
             <input type="hidden" name="key" value={crypto.randomUUID()} />
             <button class="btn">
               <Icon name="again" />
-              {t("run_again_for", { price: amountOf(c, record.submission.price) })}
+              {t("run_again_for", { price: formatAmount(c, record.submission.price) })}
             </button>
           </form>
         )}

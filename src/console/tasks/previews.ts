@@ -1,6 +1,6 @@
 /** What a tile shows of a result: the thumbnail of its first file, and the video that plays on it. */
 
-import { characterOf, imagesOf, type TaskData, videoOf } from "../answers.ts";
+import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { isGone } from "./answers.ts";
 import { thumbnailPath } from "./thumbnails.ts";
@@ -13,11 +13,11 @@ export interface Preview {
 }
 
 /** The previews of tasks with files, by their ids. */
-export async function previewsOf(c: ConsoleContext, tasks: TaskData[]): Promise<Map<string, Preview>> {
+export async function readPreviews(c: ConsoleContext, tasks: TaskData[]): Promise<Map<string, Preview>> {
   const found = await Promise.all(
     tasks.map(async (task) => {
-      const video = videoOf(task);
-      const file = video ? (video.thumbnail ?? video.url[0]) : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
+      const video = taskVideo(task);
+      const file = video ? (video.thumbnail ?? video.url[0]) : (taskImages(task)[0]?.url[0] ?? taskCharacter(task)?.profile_picture_url);
       if (file === undefined || isGone(task)) return [];
       return [[task.id, { image: await thumbnailPath(c.env, file), video: video?.url[0] }] as const];
     }),

@@ -2,10 +2,10 @@
 
 import type { Asset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
-import { characterOf, imagesOf, type TaskData, videoOf } from "../answers.ts";
+import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { isGone, isOpen, titleOf } from "./answers.ts";
+import { isGone, isOpen, taskTitle } from "./answers.ts";
 
 interface Props {
   task: TaskData;
@@ -22,7 +22,7 @@ export const describeFile = ({ type, bytes }: Asset) =>
 /** One of several images, with its own download. Its file's name has the task's id and its number. */
 const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | undefined; asset: Asset; number: number; of: number }) => {
   const { t } = useAround();
-  const title = `${titleOf(task, t)}, ${number} / ${of}`;
+  const title = `${taskTitle(task, t)}, ${number} / ${of}`;
   return (
     <figure>
       <img src={url} alt={title} />
@@ -59,7 +59,7 @@ const Waiting = ({ task }: { task: TaskData }) => {
 
 /** The video with controls. Without a thumbnail of its own it shows its first frame, for which iOS needs a time in the URL. */
 export const Player = ({ task, width, height }: { task: TaskData; width?: number; height?: number }) => {
-  const { url, thumbnail } = videoOf(task) ?? {};
+  const { url, thumbnail } = taskVideo(task) ?? {};
   return (
     <video
       src={thumbnail === undefined ? `${url?.[0]}#t=0.001` : url?.[0]}
@@ -69,7 +69,7 @@ export const Player = ({ task, width, height }: { task: TaskData; width?: number
       controls
       playsinline
       preload={thumbnail === undefined ? "metadata" : "none"}
-      aria-label={titleOf(task, useAround().t)}
+      aria-label={taskTitle(task, useAround().t)}
       data-shot
     />
   );
@@ -79,7 +79,7 @@ export const Result = ({ task, result }: Props) => {
   const { t } = useAround();
   if (isOpen(task)) return <Waiting task={task} />;
   if (!result || !task.result) return null;
-  const title = titleOf(task, t);
+  const title = taskTitle(task, t);
   if (isGone(task))
     return (
       <div class="empty">
@@ -90,7 +90,7 @@ export const Result = ({ task, result }: Props) => {
     );
   switch (result.kind) {
     case "images": {
-      const urls = imagesOf(task).map(({ url }) => url[0]);
+      const urls = taskImages(task).map(({ url }) => url[0]);
       if (result.images.length > 1)
         return (
           <div class="shots">
@@ -114,7 +114,7 @@ export const Result = ({ task, result }: Props) => {
     case "character":
       return (
         <figure class="hero face">
-          <img src={characterOf(task)?.profile_picture_url} alt={result.displayName} />
+          <img src={taskCharacter(task)?.profile_picture_url} alt={result.displayName} />
           <figcaption>
             <b>{result.displayName}</b> <code>@{result.username}</code> <a href="/console/characters">{t("characters")}</a>
           </figcaption>

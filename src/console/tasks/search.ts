@@ -1,8 +1,8 @@
 /** Lists an account's tasks for the gallery, filtered by the API, and searched here: prompts are nowhere but in the tasks' own records. */
 
-import { characterOf, promptOf, readTasks, type TaskData } from "../answers.ts";
+import { taskCharacter, taskPrompt, readTasks, type TaskData } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { type Refusal, refusalOf } from "./answers.ts";
+import { type Refusal, readRefusal } from "./answers.ts";
 
 const tasksOnPage = 24;
 /** A search reads this many lists of a hundred tasks at most; the rest is behind a link. */
@@ -24,11 +24,11 @@ export interface Found {
 }
 
 /** The query of a page with these filters, without empty ones. */
-export const queryOf = (values: Record<string, string | undefined>): string =>
+export const buildQuery = (values: Record<string, string | undefined>): string =>
   new URLSearchParams(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))).toString();
 
 const matches = (task: TaskData, text: string) =>
-  [promptOf(task), task.reference, characterOf(task)?.username].some((words) => words?.toLowerCase().includes(text));
+  [taskPrompt(task), task.reference, taskCharacter(task)?.username].some((words) => words?.toLowerCase().includes(text));
 
 /** A page of the account's tasks after the task `after`, newest first. A refusal of the API (a filter that it does not have) is passed on. */
 export async function findTasks(c: ConsoleContext, { q, ...filters }: Filters, after: string | undefined): Promise<Found> {
@@ -37,8 +37,8 @@ export async function findTasks(c: ConsoleContext, { q, ...filters }: Filters, a
   const tasks: TaskData[] = [];
   let next = after;
   for (let lists = 0; lists < (text === "" ? 1 : maxLists); lists++) {
-    const answer = await askGateway(c, `/v1/tasks?${queryOf({ ...filters, after: next, limit: String(limit) })}`);
-    if (!answer.ok) return { tasks, next: undefined, refusal: await refusalOf(answer) };
+    const answer = await askGateway(c, `/v1/tasks?${buildQuery({ ...filters, after: next, limit: String(limit) })}`);
+    if (!answer.ok) return { tasks, next: undefined, refusal: await readRefusal(answer) };
     const { data, has_more: hasMore } = await readTasks(answer);
     for (const [at, task] of data.entries()) {
       next = task.id;

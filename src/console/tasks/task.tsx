@@ -3,30 +3,30 @@
 import { listKeys } from "../../db/api-keys.ts";
 import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/views.ts";
-import { costOf } from "../ledger.ts";
+import { readTaskCost } from "../ledger.ts";
 import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
-import { promptOf, readTask, type TaskData } from "../answers.ts";
-import { amountOf } from "../amounts.ts";
+import { taskPrompt, readTask, type TaskData } from "../answers.ts";
+import { formatAmount } from "../amounts.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
 import { StatusPill } from "../parts/status.tsx";
-import { snippetsOf } from "../playground/snippets.ts";
-import { pathOf } from "../static-files.ts";
+import { buildSnippets } from "../playground/snippets.ts";
+import { hashedPath } from "../static-files.ts";
 import { Actions, type Refused } from "./actions.tsx";
-import { isGone, isOpen, refusalOf, titleOf, usableModels } from "./answers.ts";
+import { isGone, isOpen, readRefusal, taskTitle, usableModels } from "./answers.ts";
 import { Attempts } from "./attempts.tsx";
-import { Callback, callbackOf } from "./callback.tsx";
+import { Callback, readTaskCallback } from "./callback.tsx";
 import { Details, Receipt, Timeline } from "./facts.tsx";
 import { live } from "./live.ts";
-import { requestOf } from "./request.ts";
+import { toApiRequest } from "./request.ts";
 import { Result } from "./result.tsx";
 
 /** A callback that is tried again within this time is waited for on the page. */
 const soonMs = 15_000;
 
 /** When the page refreshes itself: while something happens, and once when its files expire. */
-function renewalOf(task: TaskData, { callback }: Task): "every 2s" | "every 3s" | "expired" | undefined {
+function nextRenewal(task: TaskData, { callback }: Task): "every 2s" | "every 3s" | "expired" | undefined {
   if (isOpen(task)) return "every 2s";
   if (callback?.state === "pending" && (callback.step?.at ?? 0) < Date.now() + soonMs) return "every 3s";
   return task.expires_at !== undefined && !isGone(task) ? "expired" : undefined;
@@ -40,7 +40,9 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
       <Icon name="bad" />
       <div>
         <b>{task.error.message}</b>
-        <p>{t(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c, record.submission.price) })}</p>
+        <p>
+          {t(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: formatAmount(c, record.submission.price) })}
+        </p>
         <p class="meta">{task.error.code}</p>
       </div>
     </div>
@@ -50,9 +52,9 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
 /** The request as programs and as JSON, and the answer to it. */
 async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task) {
   const { t } = c.var;
-  const { path, body } = await requestOf(c, submission);
+  const { path, body } = await toApiRequest(c, submission);
   const json = (value: unknown) => JSON.stringify(value, undefined, 2);
-  const { curl, javascript, python } = snippetsOf({
+  const { curl, javascript, python } = buildSnippets({
     base: new URL(c.req.url).origin,
     path,
     body: body as Record<string, unknown>,
@@ -92,7 +94,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   const { t, account } = c.var;
   const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
   if (!answer.ok) {
-    const { text, status } = await refusalOf(answer);
+    const { text, status } = await readRefusal(answer);
     return page(c, text, null, status);
   }
   const task = await readTask(answer);
@@ -101,14 +103,14 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   if (!record) return nothingHere(c);
   const [models, cost, keys, callback] = await Promise.all([
     record.result?.kind === "video" ? usableModels(c) : [],
-    costOf(c, account.id, task.id),
+    readTaskCost(c, account.id, task.id),
     listKeys(c.env.DB, account.id),
-    isOpen(task) ? undefined : callbackOf(c, task.id),
+    isOpen(task) ? undefined : readTaskCallback(c, task.id),
   ]);
   const path = `/console/tasks/${task.id}`;
-  const renewal = renewalOf(task, record);
-  const title = titleOf(task, t);
-  const prompt = promptOf(task) ?? "";
+  const renewal = nextRenewal(task, record);
+  const title = taskTitle(task, t);
+  const prompt = taskPrompt(task) ?? "";
   return page(
     c,
     title,
@@ -132,7 +134,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
             submission={record.submission}
             files={record.result ? listAssets(record.result) : []}
             models={models}
-            amount={(units) => amountOf(c, Math.round(units * 1e6))}
+            amount={(units) => formatAmount(c, Math.round(units * 1e6))}
             refused={refused}
             t={t}
           />
@@ -167,7 +169,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           {await exchange(c, task, record)}
         </div>
       </div>
-      <script src={pathOf("countdown.js")} type="module" />
+      <script src={hashedPath("countdown.js")} type="module" />
     </div>,
     refused?.refusal.status ?? 200,
     { width: "bare", bar: t("task") },

@@ -16,7 +16,7 @@ const stillAtSeconds = 1;
 
 const thumbnailKey = (key: string) => `${key}.thumbnail`;
 /** Signatures of thumbnails are valid for thumbnails only. */
-const secretOf = ({ AUTH_SECRET }: ConsoleEnv) => `thumbnails ${AUTH_SECRET}`;
+const thumbnailSecret = ({ AUTH_SECRET }: ConsoleEnv) => `thumbnails ${AUTH_SECRET}`;
 
 interface Bytes {
   bytes: Uint8Array<ArrayBuffer>;
@@ -38,14 +38,14 @@ export async function thumbnailPath(env: ConsoleEnv, url: string): Promise<strin
   if (!file) return undefined;
   const isMade =
     !file.key.endsWith(".mp4") || env.MEDIA !== undefined || (await describeAsset(env.ASSETS, thumbnailKey(file.key))) !== null;
-  return isMade ? signedUrl("/console/thumbnails", secretOf(env), file, file.expiresAt) : undefined;
+  return isMade ? signedUrl("/console/thumbnails", thumbnailSecret(env), file, file.expiresAt) : undefined;
 }
 
 /** `GET /console/thumbnails/{key}`: everything that it needs to know is in its signed URL, because a page asks for two dozen. */
 export async function serveThumbnail(c: Context<{ Bindings: ConsoleEnv }>): Promise<Response> {
   const key = c.req.path.slice("/console/thumbnails/".length);
   const { expires = "", digest = "", signature = "" } = c.req.query();
-  if (!(await isSignedBy(secretOf(c.env), key, Number(expires), digest, signature))) return c.body(null, 403);
+  if (!(await isSignedBy(thumbnailSecret(c.env), key, Number(expires), digest, signature))) return c.body(null, 403);
   const seconds = Math.floor(Number(expires) - Date.now() / 1000);
   if (seconds <= 0) return c.body(null, 410);
   const stored = await openAsset(c.env.ASSETS, thumbnailKey(key));
@@ -103,5 +103,5 @@ export async function keepThumbnail(c: ConsoleContext): Promise<Response> {
   if (!bytes || !type) return c.body(null, 400);
   if (!(await describeAsset(c.env.ASSETS, thumbnailKey(video.key))))
     await store(c.env.ASSETS, video.key, { bytes: new Uint8Array(bytes), type });
-  return c.text(await signedUrl("/console/thumbnails", secretOf(c.env), video, task.expiresAt ?? 0));
+  return c.text(await signedUrl("/console/thumbnails", thumbnailSecret(c.env), video, task.expiresAt ?? 0));
 }

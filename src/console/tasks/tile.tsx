@@ -1,10 +1,10 @@
 /** A task as a tile: its thumbnail, or how it stands. */
 
-import { imagesOf, type TaskData, videoOf } from "../answers.ts";
+import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { shownStatus, statusWord } from "../parts/status.tsx";
-import { isGone, isOpen, titleOf } from "./answers.ts";
+import { isGone, isOpen, taskTitle } from "./answers.ts";
 import type { Preview } from "./previews.ts";
 
 /** True for results that are much wider than high: they take two columns. */
@@ -16,8 +16,8 @@ function isWide(task: TaskData): boolean {
 
 /** The number of images, or the duration of a video. */
 const Badge = ({ task }: { task: TaskData }) => {
-  const count = imagesOf(task).length;
-  const video = videoOf(task);
+  const count = taskImages(task).length;
+  const video = taskVideo(task);
   if (video)
     return (
       <span class="badge num">
@@ -55,7 +55,7 @@ const Void = ({ task, title }: { task: TaskData; title: string }) => {
 /** What a tile shows, without its link. */
 export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview | undefined }) => {
   const { t } = useAround();
-  const title = titleOf(task, t);
+  const title = taskTitle(task, t);
   if (!preview) return <Void task={task} title={title} />;
   return (
     <>
@@ -81,7 +81,7 @@ interface TileProps {
 /** A tile of the gallery: opens the task, can be chosen, and has its two most frequent actions. */
 export const Tile = ({ task, preview, isChosen }: TileProps) => {
   const { t } = useAround();
-  const title = titleOf(task, t);
+  const title = taskTitle(task, t);
   const path = `/console/tasks/${task.id}`;
   return (
     <li id={task.id} class={preview && isWide(task) ? "two" : undefined}>

@@ -5,7 +5,7 @@ import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { dateText } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
-import { Chart, type Series, seriesOf } from "./chart.tsx";
+import { Chart, type Series, toSeries } from "./chart.tsx";
 
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
@@ -13,7 +13,7 @@ const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + cha
 export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; days: number }) => {
   const { t, unit } = useAround();
   if (spent.length === 0) return <p class="muted">{t("usage_nothing")}</p>;
-  const series = seriesOf(spent);
+  const series = toSeries(spent);
   return (
     <div class="stack">
       <div class="card">

@@ -26,7 +26,7 @@ export interface Series {
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
 /** The series of a chart, the highest sum first, "others" last. */
-export function seriesOf(spent: Spent[]): Series[] {
+export function toSeries(spent: Spent[]): Series[] {
   const models = [...Map.groupBy(spent, ({ model }) => model)]
     .map(([model, of]) => ({ model, of, charged: sum(of) }))
     .sort((a, b) => b.charged - a.charged);

@@ -11,7 +11,7 @@ import { Table } from "../parts/table.tsx";
 const groups = ["key", "reference"] as const;
 type Group = (typeof groups)[number];
 
-export const groupOf = (text: string | undefined): Group => groups.find((group) => group === text) ?? "key";
+export const parseGroup = (text: string | undefined): Group => groups.find((group) => group === text) ?? "key";
 
 interface Row {
   /** The key's name or the reference; null is everything without one. */

@@ -3,11 +3,11 @@
 import { Hono } from "hono";
 import { type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
-import { balanceOf, entriesOf, spentOf } from "../ledger.ts";
+import { readBalance, readEntries, readSpent } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
-import { downloadFocus, Grouped, groupOf, readGrouped } from "./grouped.tsx";
+import { downloadFocus, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -17,24 +17,24 @@ const periods = [7, 30, 90];
 const rowsOnPage = 50;
 
 /** The number of requested days, including today: one of the periods. */
-const daysOf = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
+const parseDays = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
 
 /** The position `{milliseconds}_{task}` in the link to older entries. */
-function placeOf(text = ""): Place | undefined {
+function parsePlace(text = ""): Place | undefined {
   const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
   return at && taskId ? { at: Number(at), taskId } : undefined;
 }
 
 async function usagePage(c: ConsoleContext) {
   const { t, account } = c.var;
-  const days = daysOf(c);
+  const days = parseDays(c);
   const since = startOfDays(days, Date.now());
-  const after = placeOf(c.req.query("after"));
-  const group = groupOf(c.req.query("by"));
+  const after = parsePlace(c.req.query("after"));
+  const group = parseGroup(c.req.query("by"));
   const [balance, spent, read, grouped] = await Promise.all([
-    balanceOf(c, account.id),
-    spentOf(c, account.id, since),
-    entriesOf(c, account.id),
+    readBalance(c, account.id),
+    readSpent(c, account.id, since),
+    readEntries(c, account.id),
     readGrouped(c, group, since),
   ]);
   const entries = await read({ since, after, limit: rowsOnPage + 1 });
@@ -118,9 +118,9 @@ const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; has
 /** Downloads every entry of the period. */
 async function download(c: ConsoleContext) {
   const now = Date.now();
-  const since = startOfDays(daysOf(c), now);
+  const since = startOfDays(parseDays(c), now);
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  return c.body(csv(await entriesOf(c, c.var.account.id), since), 200, {
+  return c.body(csv(await readEntries(c, c.var.account.id), since), 200, {
     "content-type": "text/csv; charset=utf-8; header=present",
     "content-disposition": `attachment; filename="charges-${day(since)}-${day(now)}.csv"`,
   });
@@ -130,4 +130,4 @@ export const usage = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", usagePage)
   .get("/charges.csv", download)
-  .get("/focus.csv", (c) => downloadFocus(c, startOfDays(daysOf(c), Date.now())));
+  .get("/focus.csv", (c) => downloadFocus(c, startOfDays(parseDays(c), Date.now())));

@@ -1,12 +1,12 @@
 /** The latest callbacks of the account's tasks: how each stands, and sending it again. */
 
-import { promptOf, readTasks, type TaskData } from "../answers.ts";
+import { taskPrompt, readTasks, type TaskData } from "../answers.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
-import { titleOf } from "../tasks/answers.ts";
+import { taskTitle } from "../tasks/answers.ts";
 import type { Callback } from "../../tasks/callback.ts";
 
 /** A callback is in its task's own record: so many of the newest tasks are read. */
@@ -44,11 +44,11 @@ const Row = ({ delivery: { task, callback } }: { delivery: Delivery }) => {
   const { t } = useAround();
   const { state, step, attempts } = callback;
   const last = attempts.at(-1);
-  const title = titleOf(task, t);
+  const title = taskTitle(task, t);
   return (
     <tr>
       <th scope="row" class="cut">
-        <a class="plain" href={`/console/tasks/${task.id}#callback`} title={promptOf(task)}>
+        <a class="plain" href={`/console/tasks/${task.id}#callback`} title={taskPrompt(task)}>
           {title}
         </a>
       </th>

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { readWebhookTest } from "../answers.ts";
 import { readWebhook } from "../../db/webhooks.ts";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, readForm, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
@@ -12,7 +12,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Stats } from "../parts/table.tsx";
-import { type Refusal, refusalOf } from "../tasks/answers.ts";
+import { type Refusal, readRefusal } from "../tasks/answers.ts";
 import { Deliveries, type Delivery, isFailed, latestDeliveries, summarize, tasksRead } from "./deliveries.tsx";
 import { verifiers } from "./verify.ts";
 
@@ -166,7 +166,7 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
 async function setEndpoint(c: ConsoleContext, url: string | null) {
   const body = JSON.stringify({ url });
   const answer = await askGateway(c, "/v1/webhook", { method: "PUT", body, headers: { "content-type": "application/json" } });
-  if (!answer.ok) return webhooksPage(c, { refusal: await refusalOf(answer), typed: url ?? undefined });
+  if (!answer.ok) return webhooksPage(c, { refusal: await readRefusal(answer), typed: url ?? undefined });
   return c.redirect(`${path}?done=${url === null ? "removed" : "saved"}`, 303);
 }
 
@@ -174,7 +174,7 @@ async function setEndpoint(c: ConsoleContext, url: string | null) {
 async function sendTest(c: ConsoleContext) {
   const { t } = c.var;
   const answer = await askGateway(c, "/v1/webhook/test", { method: "POST" });
-  if (!answer.ok) return webhooksPage(c, { refusal: await refusalOf(answer) });
+  if (!answer.ok) return webhooksPage(c, { refusal: await readRefusal(answer) });
   const { delivered, status, fault, ms } = await readWebhookTest(answer);
   const result = status === undefined ? t(`fault_${fault ?? "interrupted"}`) : `HTTP ${status}`;
   return webhooksPage(c, {
@@ -185,7 +185,7 @@ async function sendTest(c: ConsoleContext) {
 /** Sends a task's callback again. */
 async function resend(c: ConsoleContext, id: string) {
   const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}/callback`, { method: "POST" });
-  return answer.ok ? c.redirect(path, 303) : webhooksPage(c, { refusal: await refusalOf(answer) });
+  return answer.ok ? c.redirect(path, 303) : webhooksPage(c, { refusal: await readRefusal(answer) });
 }
 
 /** Asks before the endpoint or the secret is replaced. */
@@ -213,13 +213,13 @@ const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
 
 async function rotate(c: ConsoleContext) {
   const answer = await askGateway(c, "/v1/webhook_secret", { method: "POST" });
-  return answer.ok ? c.redirect(`${path}?done=rotated`, 303) : webhooksPage(c, { refusal: await refusalOf(answer) });
+  return answer.ok ? c.redirect(`${path}?done=rotated`, 303) : webhooksPage(c, { refusal: await readRefusal(answer) });
 }
 
 export const webhooks = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", (c) => webhooksPage(c))
-  .post("/", async (c) => setEndpoint(c, (await fieldsOf(c))("url")))
+  .post("/", async (c) => setEndpoint(c, (await readForm(c))("url")))
   .get("/remove", question("remove"))
   .post("/remove", (c) => setEndpoint(c, null))
   .get("/rotate", question("rotate"))
