@@ -66,7 +66,7 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
     if (faults.length > shownFaults) console.error(`✗ and ${faults.length - shownFaults} more`);
     log(
       faults.length === 0
-        ? "The books are clean and every accepted task was answered."
+        ? "The ledger is correct and every accepted task was answered."
         : `${faults.length} things were wrong (seed ${seed}).`,
     );
     return faults.length;

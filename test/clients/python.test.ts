@@ -20,7 +20,7 @@ const python = (name: string) =>
   pythonWith(join(folder, ".venvs", name), join(folder, "requirements", `${name}.txt`), { isComplete: true });
 
 test.each([
-  // Two videos, two images, an edit, a video from a picture, and the image that was asked for again and again.
+  // Two videos, two images, an edit, a video from an image, and the image whose request a client with a short timeout repeats.
   ["openai-2026", "openai_client.py", 1.36],
   ["openai-2025", "openai_client.py", 1.36],
   ["langchain", "langchain_client.py", undefined],
