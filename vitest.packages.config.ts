@@ -9,7 +9,7 @@ export default defineConfig({
     include: ["test/packages/**/*.test.ts"],
     globalSetup: ["test/packages/gateway.ts"],
     maxWorkers: 1,
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     hookTimeout: 180_000,
   },
 });

@@ -45,18 +45,21 @@ export async function newEnvironment(environment: string, signal?: AbortSignal):
 
 /** Installs packages for an interpreter. Modules are compiled when they are first imported: most never are. */
 export async function install(interpreter: string, packages: string[], signal?: AbortSignal): Promise<void> {
-  const pip = [await commonPip(signal), "--python", interpreter, "--disable-pip-version-check", "install", "--quiet", "--no-compile"];
-  await run(pip[0]!, ["-m", "pip", ...pip.slice(1), ...packages], { signal, maxBuffer: 64 * 1024 * 1024 });
+  const options = ["--python", interpreter, "--disable-pip-version-check", "install", "--quiet", "--no-compile"];
+  commonPip ??= makeCommonPip(signal);
+  await run(await commonPip, ["-m", "pip", ...options, ...packages], { signal, maxBuffer: 64 * 1024 * 1024 });
 }
 
+let commonPip: Promise<string> | undefined;
+
 /** The interpreter of the environment whose pip installs for all others. */
-async function commonPip(signal?: AbortSignal): Promise<string> {
+async function makeCommonPip(signal?: AbortSignal): Promise<string> {
   const environment = join(shared, "pip");
   if (!existsSync(environment)) {
     await mkdir(shared, { recursive: true });
     const made = await mkdtemp(join(shared, "pip-"));
     await venv([made], signal);
-    // Processes may make it at the same time: the first wins.
+    // Another process may have made it in the meantime: the first one stays.
     await rename(made, environment).catch(() => rm(made, { recursive: true, force: true }));
   }
   return programIn(environment, "python");

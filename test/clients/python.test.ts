@@ -1,12 +1,12 @@
 /** Official clients for Python, unchanged, each in a virtual environment of its own with pinned packages. */
 
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { readSamples } from "../../scripts/support/docs.ts";
 import { pythonWith } from "../../scripts/support/python.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
@@ -18,6 +18,13 @@ const folder = fileURLToPath(new URL("python", import.meta.url));
 /** The interpreter with the packages of `requirements/{name}.txt`. */
 const python = (name: string) =>
   pythonWith(join(folder, ".venvs", name), join(folder, "requirements", `${name}.txt`), { isComplete: true });
+
+const requirements = (await readdir(join(folder, "requirements"))).map((file) => basename(file, ".txt"));
+
+// All at once, for an installation mostly waits for downloads; before the tests, because some of them measure time.
+beforeAll(async () => {
+  await Promise.all(requirements.map(python));
+}, 600_000);
 
 test.each([
   // Two videos, two images, an edit, a video from an image, and the image whose request a client with a short timeout repeats.

@@ -89,12 +89,13 @@ const made = {
   forgedReceipt: "refused",
 };
 
-test("the TypeScript client", async () => {
+// At once, for an installation mostly waits for downloads.
+test.concurrent("the TypeScript client", async () => {
   const cwd = await npmFolder("typescript", await packageNamed(/^generation-gateway-client-.*\.tgz$/));
   expect(await use(cwd)).toEqual(made);
 });
 
-test("the Python client, sync and async", async () => {
+test.concurrent("the Python client, sync and async", async () => {
   const cwd = await mkdtemp(join(folder, "python-"));
   const python = await newEnvironment(join(cwd, ".venv"));
   await install(python, [`${await packageNamed(/\.whl$/)}[receipts]`]);
@@ -104,7 +105,7 @@ test("the Python client, sync and async", async () => {
   expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toEqual({ ...made, asyncImage: { charged: 0.03, files: 1 } });
 });
 
-test("the provider for the AI SDK", async () => {
+test.concurrent("the provider for the AI SDK", async () => {
   const cwd = await npmFolder("ai-sdk", await packageNamed(/ai-sdk.*\.tgz$/), "ai@7.0.173");
   expect(await use(cwd)).toEqual({
     text: true,

@@ -27,7 +27,7 @@ async function temporary(): Promise<string> {
   return directory;
 }
 
-test("the demo makes, saves and checks everything, and leaves no process behind", { timeout: 90_000 }, async () => {
+test("the demo makes, saves and checks everything, and leaves no process behind", { timeout: 180_000 }, async () => {
   const [output, scratch] = await Promise.all([temporary(), temporary()]);
   await writeFile(join(output, "notes.md"), "not the demo's");
   await writeFile(join(output, "video-of-an-earlier-run.mp4"), "stale");
