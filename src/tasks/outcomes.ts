@@ -4,7 +4,8 @@ import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
 import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier } from "./hedge.ts";
 import { type CompletedTask, currentRoute, type FailedTask, type FinalTask, type OpenTask, type Result, type Task } from "./record.ts";
-import { backoff, claimMs, progressAt, resendMs } from "./task.ts";
+import { backoff, claimMs, progressAt } from "./task.ts";
+import { collectLeaseMs } from "./work.ts";
 
 const settleRetryMs = 30_000;
 const mostStartFaults = 5;
@@ -20,14 +21,23 @@ export function leaseExpired(task: OpenTask, now: number): Task {
   return {
     ...task,
     ...(isStart && { isUnknown: true }),
+    isTidy: false,
     faults: task.faults + 1,
     step: { do: isStart ? "start" : "collect", at: now, sent: 0 },
   };
 }
 
-/** The provider accepted the work. */
-export const accepted = (task: OpenTask, operation: Operation, pollAfterMs: number, reportsProgress: boolean, now: number): OpenTask => ({
+/** The provider accepted the work. Outputs that were answered at once and not stored are made already: the consumer may have left files. */
+export const accepted = (
+  task: OpenTask,
+  operation: Operation,
+  pollAfterMs: number,
+  reportsProgress: boolean,
+  now: number,
+  isMade = false,
+): OpenTask => ({
   ...task,
+  ...(isMade && { isTidy: false }),
   operation,
   progress: progressAt(task, now),
   reportsProgress,
@@ -56,11 +66,11 @@ export const pollFailed = (task: OpenTask, retryAfterMs: number | undefined, now
   step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
 });
 
-/** The provider is done: its outputs wait to be collected. */
+/** The provider is done: its outputs wait to be collected. The alarm is right for the consumer's lease too. */
 export const ready = (task: OpenTask, now: number): OpenTask => ({
   ...task,
   faults: 0,
-  step: { do: "collect", at: now + resendMs, sent: 1 },
+  step: { do: "collect", at: now + collectLeaseMs(task), sent: 1 },
 });
 
 /** An earlier route has the first result. The current route's accepted work continues until the result is stored. */
@@ -88,6 +98,7 @@ export function startFailed(
   if (fault.retryable && task.faults < mostFaults && isWorthWaiting)
     return {
       ...(isCollect ? task : isUnknown ? { ...task, isUnknown } : untouched),
+      isTidy: false,
       faults: task.faults + 1,
       step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
@@ -126,7 +137,7 @@ export const hedged = (task: OpenTask, next: number, reason: "silent" | "slow", 
 /** Without what belongs to the current route, which is noted as tried. */
 function leaveRoute(task: OpenTask, reason: string): OpenTask {
   const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = task;
-  return { ...rest, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
+  return { ...rest, isTidy: false, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
 }
 
 const startRoute = (task: OpenTask, route: number, reason: string, now: number): OpenTask => ({
@@ -154,7 +165,8 @@ export function completed(task: OpenTask, result: Result, assetMs: number, now: 
     charged,
     finalAt,
     expiresAt: finalAt + assetMs,
-    step: { do: "settle", at: now + settleRetryMs },
+    // The alarm that was set for the lease is right for a settlement that is not confirmed.
+    step: { do: "settle", at: Math.max(now + settleRetryMs, "lease" in task.step ? task.step.at : 0) },
   };
 }
 

@@ -22,9 +22,7 @@ import * as transitions from "./task.ts";
 import { type FinalTask, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
 import { noteDuration } from "./typical-times.ts";
 import { undertake } from "./undertake.ts";
-import { collectTimeoutMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
-
-const leaseGraceMs = 10_000;
+import { collectLeaseMs, collectTimeoutMs, leaseGraceMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
 
 export class TaskObject extends DurableObject<Env> {
   readonly #record: RecordStore;
@@ -33,7 +31,7 @@ export class TaskObject extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#record = new RecordStore(ctx.storage);
+    this.#record = new RecordStore(ctx.storage, lifeTimes(env));
   }
 
   /**
@@ -86,7 +84,7 @@ export class TaskObject extends DurableObject<Env> {
 
   /** True if the step is still leased to this consumer: checked right before a request that costs money. */
   async holdsLease(lease: string): Promise<boolean> {
-    return this.#record.task !== undefined && transitions.holdsLease(this.#record.task, lease);
+    return this.#record.task !== undefined && transitions.leased(this.#record.task, lease) !== undefined;
   }
 
   /** Ends the task at its owner's request. null when there is none, "final" when it had ended already. */
@@ -128,29 +126,34 @@ export class TaskObject extends DurableObject<Env> {
     const provider = providerOf(task, this.env);
     const isStart = task.step.do === "start" || task.step.do === "starting";
     // If a start may not be repeated, its lease lasts until its immediate outputs are stored; otherwise they could be lost.
-    const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[kind];
-    const leaseMs = (isStart ? longestStartMs(task, provider, kind) : 0) + storeMs + leaseGraceMs;
-    const claimed = transitions.claimed(task, newId(""), leaseMs, provider.repeatable, Date.now());
-    if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
-    this.#record.commit(claimed);
-    return { step: claimed.step.do === "starting" ? "start" : "collect", lease: claimed.step.lease, task: claimed };
+    const startMs = longestStartMs(task, provider, kind) + leaseGraceMs + (provider.repeatable ? 0 : collectTimeoutMs[kind]);
+    const lease = isStart ? newId("") : transitions.collectLease(task);
+    const claimed = transitions.claimed(task, lease, isStart ? startMs : collectLeaseMs(task), provider.repeatable, Date.now());
+    if (!claimed) return null;
+    // A collection may be begun again after a crash: its lease is valid for as long as the record is as it is.
+    return isStart
+      ? { step: "start", lease, task: this.#record.commit(claimed) }
+      : { step: "collect", lease, task: this.#record.keep(claimed) };
   }
 
   /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
   async report(lease: string, step: StepOutcome): Promise<boolean> {
-    const task = this.#record.task;
-    if (task?.endedBy === lease) return true; // reported before, and the answer was lost
-    if (!task || !transitions.holdsLease(task, lease)) {
+    const known = this.#record.task;
+    if (known?.endedBy === lease) return true; // reported before, and the answer was lost
+    const task = known && transitions.leased(known, lease);
+    if (!task) {
       // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
-      if (step.outcome === "accepted" && task && isUnwanted(task, step.operation))
-        await cancelLate({ ...task, route: step.route ?? task.route }, step.operation, this.env);
+      if (step.outcome === "accepted" && known && isUnwanted(known, step.operation))
+        await cancelLate({ ...known, route: step.route ?? known.route }, step.operation, this.env);
       return false;
     }
     const now = Date.now();
     switch (step.outcome) {
-      case "accepted":
-        this.#record.commit(outcomes.accepted(task, step.operation, step.pollAfterMs, providerOf(task, this.env).reportsProgress, now));
+      case "accepted": {
+        const { reportsProgress } = providerOf(task, this.env);
+        this.#record.commit(outcomes.accepted(task, step.operation, step.pollAfterMs, reportsProgress, now, step.isMade));
         return true;
+      }
       case "completed":
         await this.#end(outcomes.completed(task, step.result, lifeTimes(this.env).assetMs, now));
         return true;

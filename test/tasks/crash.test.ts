@@ -343,7 +343,7 @@ test("after the task is final and before it is settled: the alarm settles it", a
   await crash(stubOf(id));
   await delivery;
   expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
-  await pass(id, 31);
+  await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
@@ -358,7 +358,7 @@ test("after the settlement and before its answer: settling again charges nothing
   await crash(stubOf(id));
   await delivery;
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
-  await pass(id, 31);
+  await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
@@ -474,15 +474,15 @@ test("a report that arrives while the files are being deleted is stored, and so 
   await pass(id, 86_380);
   await call(`/v1/tasks/${id}/callback`, { key: account.key, method: "POST" });
   const work = await stubOf(id).claimCallback();
-  const original = bindings.bucket()["list"]!;
-  const list = vi.spyOn(bindings.bucket(), "list").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+  const original = bindings.bucket()["delete"]!;
+  const remove = vi.spyOn(bindings.bucket(), "delete").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
     await runInDurableObject(stubOf(id), (object) =>
       object.reportCallback(work!.lease, { outcome: "attempted", at: Date.now(), ms: 1, status: 200 }),
     );
     return original.apply(this, values);
   });
   await pass(id, 15);
-  expect(list).toHaveBeenCalledTimes(1);
+  expect(remove).toHaveBeenCalledTimes(1);
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }, { status: 200 }] });
   await pass(id, 1);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
