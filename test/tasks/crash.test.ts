@@ -77,6 +77,9 @@ async function expectNothingLeft(account: Account, taskId: string): Promise<void
 /** True for the D1 statement that writes a reference. */
 const isReferenceWrite = (statement: unknown) => (statement as { statement: string }).statement.startsWith("INSERT INTO task_reference");
 
+/** The class of objects' keys and values. */
+const kvOf = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
+
 /** The Worker cannot reach the object any more, whatever it retries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
 
@@ -303,7 +306,10 @@ function stopReports(): () => Promise<void> {
   return () => vi.waitFor(() => expect(dead).toBeDefined(), { timeout: 10_000, interval: 1 });
 }
 
-test("after the assets were stored: they are collected again, and unrecorded files are deleted with the others", async () => {
+test.each([
+  ["the consumer crashes: they are collected again under other names, and deleted with the others", false, 2],
+  ["consumer and object crash: they are collected again under the same names", true, 1],
+])("after the assets were stored %s", async (_, isObjectToo, files) => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
@@ -311,13 +317,83 @@ test("after the assets were stored: they are collected again, and unrecorded fil
   const stopped = stopReports();
   void deliver(id);
   await stopped();
-  await crash(stubOf(id));
+  vi.restoreAllMocks();
+  if (isObjectToo) await crash(stubOf(id));
   expect(await deliver(id)).toBe("ack");
   await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
-  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(2);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(files);
   await pass(id, 86_401);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+});
+
+test("a consumer that stores while its object leaves the memory is not made to store again", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  await deliver(id);
+  await pass(id, 2);
+  const work = await stubOf(id).claim();
+  await crash(stubOf(id));
+  expect(await stubOf(id).holdsLease(work!.lease)).toBe(true);
+  const result = { kind: "images" as const, images: [{ key: `assets/${id}/x-0.png`, type: "image/png", bytes: 1, digest: "d" }] };
+  expect(await stubOf(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
+  expect(await stubOf(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
+  expect(await stubOf(id).report("c0", { outcome: "completed", result })).toBe(false);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+});
+
+test("a settlement that was forgotten for a day is made when the files are deleted, one that was made is not repeated", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await deliver(id);
+  await pass(id, 2);
+  const stopped = stopAt(wallet, "settle", false);
+  const delivery = deliver(id);
+  await stopped();
+  await crash(stubOf(id));
+  await delivery;
+  vi.restoreAllMocks();
+  // Its alarm is a day late.
+  vi.setSystemTime(Date.now() + 86_401_000);
+  await crash(stubOf(id));
+  const settles = vi.spyOn(WalletObject.prototype, "settle");
+  await alarm(id);
+  expect(settles).toHaveBeenCalledTimes(1);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+  const other = await submit(account, path, image(unique()));
+  await finish(account, other);
+  vi.setSystemTime(Date.now() + 86_401_000);
+  await crash(stubOf(other));
+  await alarm(other);
+  expect(settles).toHaveBeenCalledTimes(2);
+});
+
+test("progress that was shown does not fall when the object crashes, and is the provider's again after it", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ progress: 10 }, { progress: 24 }, { progress: 26 }, { progress: 40 }, { progress: 55 }] });
+  const id = await submit(account, path, image(prompt));
+  const progress = async () => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.progress as number;
+  await deliver(id);
+  const writes = spyOn(await kvOf(id), "put").mockClear();
+  const seen: number[][] = [];
+  for (let poll = 0; poll < 5; poll++) {
+    await pass(id, 2);
+    const before = await progress();
+    await crash(stubOf(id));
+    vi.setSystemTime(Date.now() + 1_500);
+    seen.push([before, await progress()]);
+  }
+  expect(seen).toEqual([
+    [10, 24],
+    [24, 24],
+    [26, 26],
+    [40, 50],
+    [55, 55],
+  ]);
+  expect(writes).toHaveBeenCalledTimes(2);
 });
 
 test("the object is reset while the consumer stores: the report is repeated and nothing is made again", async () => {
