@@ -64,6 +64,8 @@ export async function send(
   const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | undefined>();
   const { breakAfter } = options;
   outgoing.on("error", (error) => (breakAfter === undefined ? reject(error) : resolve(undefined)));
+  // A refused body's socket is written to after its answer has ended, when Node listens to it no more. What matters the request has told.
+  outgoing.on("socket", (socket) => socket.on("error", () => undefined));
   outgoing.on("response", (incoming) => {
     const parts: Buffer[] = [];
     incoming.on("data", (part: Buffer) => parts.push(part));
@@ -80,7 +82,11 @@ export async function send(
     () => (isAnswered = true),
   );
   for (const piece of body.pieces()) {
-    if (isAnswered) break; // the gateway refused the body before reading all of it
+    if (isAnswered) {
+      // The gateway refused the body before it had read all of it.
+      outgoing.destroy();
+      return answer;
+    }
     if (breakAfter !== undefined && sent >= breakAfter) {
       outgoing.destroy();
       return answer;

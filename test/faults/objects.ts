@@ -83,7 +83,8 @@ export class Objects {
     const hex = ctx.id.toString();
     let known = this.all.get(hex);
     if (!known) {
-      const id = classes[kind][1].idFromString(hex);
+      // A wallet knows its account by its name.
+      const id = ctx.id.name === undefined ? classes[kind][1].idFromString(hex) : classes[kind][1].idFromName(ctx.id.name);
       const label = `${kind} ${[...this.all.values()].filter((other) => other.kind === kind).length + 1}`;
       const taskId = kind === "task" ? toTaskId(id) : undefined;
       this.all.set(hex, (known = { kind, label, id, taskId, stored: undefined, callers: [], isInAlarm: false }));
