@@ -36,7 +36,8 @@ const from = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`;
 async function store(way: "bare" | "gateway"): Promise<number> {
   const before = await cpuUs(server.processes);
   const answer = await (await fetch(`${server.url}/${way}?from=${from}`)).text();
-  if (answer !== String(bytes) || !bucket.files.get(way)?.bytes.equals(file)) throw new Error(`${way}: the stored file is another: ${answer}`);
+  if (answer !== String(bytes) || !bucket.files.get(way)?.bytes.equals(file))
+    throw new Error(`${way}: the stored file is another: ${answer}`);
   await sleep(50);
   return ((await cpuUs(server.processes)) - before) / 1000;
 }

@@ -1,12 +1,13 @@
 /** Counts what Cloudflare bills, at the classes of the bindings: rows written in D1 and in every object, alarms, calls, messages, files, log lines. */
 
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import type { Operations } from "../../scripts/support/operations.ts";
-import { bindings, spyOn } from "./faults.ts";
+import { bindings, nothingStored, spyOn, storageOf, stubOf } from "./faults.ts";
+import { type Account, books, deliver, newAccount, submit } from "./gateway.ts";
 
 type Methods = Record<string, (...values: unknown[]) => Promise<unknown>>;
 
@@ -28,7 +29,7 @@ const callsOf = (target: Methods, methods: string[]) => {
 
 /**
  * Counts from here on. A `put` or `delete` of a key and a `setAlarm` are a row each; `deleteAll` drops an object's database and is not billed
- * by rows. What a test itself calls at an object counts as a call of the gateway's: use the gateway.
+ * by rows. An object is called each time that a stub is made for it; `live` makes its own before.
  */
 export async function startMeter(): Promise<() => Promise<Operations>> {
   const { storage, kv } = await storageClasses();
@@ -37,7 +38,7 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
   const first = spyOn(bindings.statement(), "first").mockClear();
   const records = callsOf(kv, ["put", "delete"]);
   const alarms = callsOf(storage, ["setAlarm"]);
-  const stubs = [bindings.namespace()].map((namespace) => callsOf(namespace, ["get", "getByName"]));
+  const stubs = callsOf(bindings.namespace(), ["get", "getByName"]);
   const woken = [TaskObject, WalletObject].map(({ prototype }) => vi.spyOn(prototype, "alarm").mockClear());
   const messages = callsOf(bindings.queue(), ["send"]);
   const classA = callsOf(bindings.bucket(), ["put", "list", "createMultipartUpload"]);
@@ -54,7 +55,7 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
       d1Calls: single.mock.calls.length + batches.mock.calls.length + first.mock.calls.length,
       objectRows: records(),
       alarmRows: alarms(),
-      objectCalls: stubs.reduce((sum, calls) => sum + calls(), 0),
+      objectCalls: stubs(),
       alarms: count(woken),
       messages: messages(),
       classA: classA(),
@@ -62,4 +63,47 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
       logLines: count(lines),
     };
   };
+}
+
+/** Lets time pass for tasks of an account: each alarm at its time, each message when it was sent. Ends when no alarm is set before `until`. */
+export async function live(account: Account, ids: string[], until: number): Promise<void> {
+  const sends = spyOn(bindings.queue(), "send");
+  let delivered = 0;
+  const objects: DurableObjectStub[] = [...ids.map(stubOf), env.WALLETS.getByName(account.id)] as never[];
+  for (;;) {
+    while (delivered < sends.mock.calls.length) await deliver((sends.mock.calls[delivered++]![0] as { taskId: string }).taskId);
+    const alarms = await Promise.all(
+      objects.map(async (stub) => ({ stub, at: await runInDurableObject(stub, (_, ctx) => ctx.storage.getAlarm()) })),
+    );
+    const [next] = alarms.flatMap(({ stub, at }) => (at === null || at > until ? [] : { stub, at })).sort((a, b) => a.at - b.at);
+    if (!next) return;
+    vi.setSystemTime(Math.max(Date.now(), next.at));
+    await runDurableObjectAlarm(next.stub);
+  }
+}
+
+/** Runs tasks of one account side by side until nothing of them is stored: what each has needed. `isBusy`: the account had as many in the minute before. */
+export async function measureTasks(count: number, path: string, body: () => object, isBusy = false): Promise<Operations> {
+  const account = await newAccount(10_000);
+  const begin = () => Promise.all(Array.from({ length: count }, () => submit(account, path, body())));
+  if (isBusy) await live(account, await begin(), Date.now() + 50_000);
+  const finish = await startMeter();
+  const ids = await begin();
+  await live(account, ids, Date.now() + 8 * 86_400_000);
+  const operations = share(await finish(), count);
+  for (const id of ids) expect({ id, ...(await storageOf(stubOf(id))) }).toEqual({ id, ...nothingStored });
+  expect(await books(account)).toMatchObject({ reserved: 0 });
+  return operations;
+}
+
+/** What each of so many has needed, in hundredths. */
+export const share = (operations: Operations, count: number) =>
+  Object.fromEntries(
+    Object.entries(operations).map(([name, value]) => [name, Math.round((100 * value) / count) / 100]),
+  ) as unknown as Operations;
+
+/** The counts are those of the table: what is shared may differ by the order in which tasks end. */
+export function expectAgrees(counted: Operations, table: Operations): void {
+  for (const [name, value] of Object.entries(table))
+    expect(Math.abs(counted[name as keyof Operations] - value), `${name}: ${JSON.stringify(counted)}`).toBeLessThanOrEqual(0.2);
 }

@@ -40,7 +40,9 @@ test.each([
     expect(asset).toEqual({ key: "assets/x/stored", type: "video/mp4", bytes: size, digest });
     const stored = await (await env.ASSETS.get("assets/x/stored"))!.bytes();
     expect(stored.byteLength).toBe(size);
-    expect(new Uint8Array(await crypto.subtle.digest("SHA-256", stored)).toBase64({ alphabet: "base64url", omitPadding: true })).toBe(digest);
+    expect(new Uint8Array(await crypto.subtle.digest("SHA-256", stored)).toBase64({ alphabet: "base64url", omitPadding: true })).toBe(
+      digest,
+    );
     await env.ASSETS.delete("assets/x/stored");
   }
 });
@@ -60,7 +62,9 @@ test.each([
 test("a body over the limit is not stored, whether it says so or not", async () => {
   for (const length of [3 * mebibyte, undefined]) {
     const body = toPieces(chunked(fileOf(3 * mebibyte), 65_536), length);
-    await expect(storeFile(env.ASSETS, "assets/x/large", body, { type: "video/mp4", length, maxBytes: 2 * mebibyte })).rejects.toThrow(TooLargeError);
+    await expect(storeFile(env.ASSETS, "assets/x/large", body, { type: "video/mp4", length, maxBytes: 2 * mebibyte })).rejects.toThrow(
+      TooLargeError,
+    );
     expect(await env.ASSETS.head("assets/x/large")).toBeNull();
   }
 });
