@@ -1,4 +1,4 @@
-/** Test projects inside the local Workers runtime: the gateway, parts of it alone, the gateway with emulated upstreams, the gateway with the console (twice), the sandbox; and whole processes in plain Node. */
+/** Test projects inside the local Workers runtime: the gateway (a runtime for each file, and one for many), with emulated upstreams, the gateway with the console (twice), the sandbox; and the repository's files and tools in plain Node. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
@@ -75,7 +75,7 @@ const scripted = () => gateway({}, { serviceBindings: bound });
 const withWorker = (binding: string, entrypoint: string, main: string, more: object = {}) =>
   gateway({}, { serviceBindings: { ...bound, [binding]: { name: kCurrentWorker, entrypoint } }, ...more }, main);
 
-/** Functions that are tested without a gateway around them: their files need no runtime each. */
+/** Functions that are tested without a gateway around them: they share the API's runtime. */
 const parts = ["test/media/**/*.test.ts", "test/net/**/*.test.ts"];
 
 /** Of the API's tests those that look at more than what is their own account's: the whole audit or bucket, estimates, limits of all. */
@@ -95,7 +95,7 @@ const operator = "test/console/admin.test.ts";
 export default defineConfig(async () => ({
   test: {
     silent: "passed-only" as const,
-    // More than the two cores that a runner has: whole-process tests mostly wait for timers.
+    // More than the two cores that a runner has: a test and its runtime wait for each other by turns.
     maxWorkers: 4,
     // Four files on two cores take turns: how long one test waits says nothing of it. What must be quick is asserted where it must.
     testTimeout: 30_000,
@@ -108,9 +108,11 @@ export default defineConfig(async () => ({
           exclude: [
             ...parts,
             api,
+            "test/tasks/**",
             "test/browser/**",
             "test/sandbox/**",
             "test/node/**",
+            "test/programs/**",
             "test/deploy/**",
             "test/clients/**",
             "test/packages/**",
@@ -137,12 +139,13 @@ export default defineConfig(async () => ({
         test: { name: "mcp", isolate: false, include: ["test/mcp/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
+        // One after the other, as the API's files: each names its own tasks and objects.
         plugins: [await scripted()],
-        test: { name: "api", isolate: false, include: [api], setupFiles: ["test/setup.ts"] },
+        test: { name: "tasks", isolate: false, include: ["test/tasks/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [await scripted()],
-        test: { name: "parts", isolate: false, include: parts, setupFiles: ["test/setup.ts"] },
+        test: { name: "api", isolate: false, include: [api, ...parts], setupFiles: ["test/setup.ts"] },
       },
       {
         plugins: [

@@ -7,7 +7,7 @@ const price = { row: 1, objectRequest: 0.15, workerRequest: 0.3, queueOperation:
 /** A message is written, read and deleted. */
 const operationsPerMessage = 3;
 
-/** Dollars for a million, by what they are for. Each request, call, alarm and message has an event of its own in Workers Logs unless `invocation_logs` is off. */
+/** Dollars for a million, by what they are for. Workers Logs has an event for each line, and one for each invocation unless `invocation_logs = false`. */
 function costs(counts: Operations): Record<string, number> {
   const { objectCalls, alarms, messages, classA, classB, logLines } = counts;
   return {
@@ -15,7 +15,8 @@ function costs(counts: Operations): Record<string, number> {
     requests: (1 + messages) * price.workerRequest + (objectCalls + alarms) * price.objectRequest,
     queues: messages * operationsPerMessage * price.queueOperation,
     files: classA * price.classA + classB * price.classB,
-    logs: logLines * price.logEvent,
+    "log lines": logLines * price.logEvent,
+    "invocation logs": (1 + messages + objectCalls + alarms) * price.logEvent,
   };
 }
 

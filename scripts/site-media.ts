@@ -93,7 +93,7 @@ async function shrink(page: Page, name: string, url: string, cut: Cut, rows: rea
 }
 
 const image = (model: string, prompt: string, size: string, n = 4) =>
-  make("/v1/images/generations", { model, prompt, size, n }).then(({ result }) => result.images!.map(({ url }) => url[0]));
+  make("/v1/images/generations", { model, prompt, size, n }).then(({ result }) => (result.images ?? []).map(({ url }) => url[0]));
 
 async function makeAll(page: Page): Promise<void> {
   for (const [at, [prompt, which, size, cut]] of wall.entries())

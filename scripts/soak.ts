@@ -9,8 +9,8 @@ import { Random } from "./support/random.ts";
 import { soak } from "./soak/run.ts";
 import { stopSignal } from "./support/stop-signal.ts";
 
-const mostMinutes = 60;
-const mostClients = 32;
+const maxMinutes = 60;
+const maxClients = 32;
 const shownFaults = 30;
 /** The number of faults for which the log lines are shown too. */
 const explainedFaults = 5;
@@ -41,8 +41,8 @@ function readOptions() {
   });
   const [minutes, seed, clients] = [values.minutes, values.seed, values.clients].map(Number) as [number, number, number];
   const isGood =
-    minutes > 0 && minutes <= mostMinutes && Number.isInteger(seed) && Number.isInteger(clients) && clients > 0 && clients <= mostClients;
-  if (!isGood) throw new Error(`At most ${mostMinutes} minutes and ${mostClients} clients:\n${usage}`);
+    minutes > 0 && minutes <= maxMinutes && Number.isInteger(seed) && Number.isInteger(clients) && clients > 0 && clients <= maxClients;
+  if (!isGood) throw new Error(`At most ${maxMinutes} minutes and ${maxClients} clients:\n${usage}`);
   return { minutes, seed, clients, waitsForHolds: values.holds };
 }
 

@@ -65,5 +65,7 @@ export async function signReceipt(payload: object, { RECEIPT_SIGNING_KEY: text }
 }
 
 /** What a receipt's JWS says. */
-export const readReceipt = (jws: string): object =>
-  JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(jws.split(".")[1]!, { alphabet: "base64url" }))) as object;
+export function readReceipt(jws: string): object {
+  const [, payload = ""] = jws.split(".");
+  return JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }))) as object;
+}

@@ -2,7 +2,7 @@
 
 import { alert } from "./log.ts";
 
-const mostAttempts = 3;
+const maxAttempts = 3;
 
 /** Returns the call's answer, or throws its third error. The call must be safe to repeat and make a new stub each time. */
 export async function retry<T>(unit: string, task: string, call: () => Promise<T>): Promise<T> {
@@ -10,7 +10,7 @@ export async function retry<T>(unit: string, task: string, call: () => Promise<T
     try {
       return await call();
     } catch (error) {
-      if (attempt === mostAttempts) throw error;
+      if (attempt === maxAttempts) throw error;
       alert(unit, { task, attempt, outcome: "retry" }, error);
       await scheduler.wait(100 * attempt);
     }

@@ -103,13 +103,13 @@ async function measure(label: string, headers: Record<string, string>, inputs: s
   const before = await cpuUs(server.processes);
   const countStored = () => [...bucket.files.values()].filter(({ bytes }) => bytes.length === imageBytes).length;
   const storedBefore = countStored();
-  const { result, mostMiB } = await heapDuring(server.inspectorUrl, () => run(headers, inputs));
+  const { result, maxMiB } = await heapDuring(server.inspectorUrl, () => run(headers, inputs));
   console.log(
-    `${label}: ${tasks} answers of ${(upstream.bytes / 1e6).toFixed(1)} MB at once: the isolate holds ${mostMiB} MiB at most, objects and buffers`,
+    `${label}: ${tasks} answers of ${(upstream.bytes / 1e6).toFixed(1)} MB at once: the isolate holds ${maxMiB} MiB at most, objects and buffers`,
   );
   const cpuMs = ((await cpuUs(server.processes)) - before) / 1000 / tasks;
   console.log(`  CPU ${Math.round(cpuMs)} ms a task, the local runtime's own work included`);
-  if (mostMiB >= heapMB) failures.push(`${label}: the isolate held ${mostMiB} MiB, not below ${heapMB}`);
+  if (maxMiB >= heapMB) failures.push(`${label}: the isolate held ${maxMiB} MiB, not below ${heapMB}`);
   if (result.some((status) => status !== "completed")) failures.push(`${label}: tasks ended as ${result.join(", ")}`);
   const stored = countStored() - storedBefore;
   if (stored !== tasks * images) failures.push(`${label}: ${stored} images are stored, not ${tasks * images}`);

@@ -14,7 +14,7 @@ interface HeapUsage {
 }
 
 /** The peak memory of an isolate during `work`, in MiB: objects and buffers, uncollected garbage included. */
-export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>): Promise<{ result: T; mostMiB: number }> {
+export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>): Promise<{ result: T; maxMiB: number }> {
   const socket = new WebSocket(inspectorUrl);
   await once(socket, "open");
   let most = 0;
@@ -32,5 +32,5 @@ export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>
   const result = await work().finally(() => over.abort());
   await watched;
   socket.close();
-  return { result, mostMiB: Math.round(most / MiB) };
+  return { result, maxMiB: Math.round(most / MiB) };
 }

@@ -16,8 +16,8 @@ import { heapDuring } from "./heap.ts";
 import { probeBeside } from "./probe.ts";
 
 const heapMB = 128;
-const mostCpuMs = 500;
-const mostWaitMs = 100;
+const maxCpuMs = 500;
+const maxWaitMs = 100;
 const together = 5;
 
 if (!canReadCpu) throw new Error("processor time is read from /proc, which only Linux has");
@@ -64,7 +64,7 @@ async function measure(title: string, work: () => ReturnType<typeof submit>): Pr
   const cpuMs = (us - idleUs * ms) / 1000 / result.answers.length;
   console.log(`${title}: ${result.answers.map((one) => `${one.status} in ${Math.round(one.ms)} ms`).join(", ")}`);
   console.log(`  CPU ${Math.round(cpuMs)} ms a body with its task; memory of workerd ${await memoryMB()}`);
-  must(cpuMs < mostCpuMs, `${title}: ${Math.round(cpuMs)} ms of CPU a body, not below ${mostCpuMs}`);
+  must(cpuMs < maxCpuMs, `${title}: ${Math.round(cpuMs)} ms of CPU a body, not below ${maxCpuMs}`);
   must(
     result.answers.every(({ status, headers: told }) => status === 200 || (status === 503 && told["retry-after"] !== undefined)),
     `${title}: an answer is neither 200 nor 503 with Retry-After`,
@@ -107,14 +107,14 @@ async function probed(title: string, work: () => Promise<unknown>): Promise<void
   const within = (share: number) => waits[Math.ceil(share * waits.length) - 1] ?? NaN;
   const [p50, p95, longest] = [0.5, 0.95, 1].map((share) => `${within(share).toFixed(1)} ms`);
   console.log(`  small requests ${title}: p50 ${p50}, p95 ${p95}, most ${longest}, ${waits.length} of them`);
-  must(within(1) < mostWaitMs, `small requests ${title}: one took ${longest}, not below ${mostWaitMs} ms`);
+  must(within(1) < maxWaitMs, `small requests ${title}: one took ${longest}, not below ${maxWaitMs} ms`);
 }
 
 /** The memory that the platform counts against the isolate's 128 MB. */
 async function held(count: number): Promise<void> {
-  const { mostMiB } = await heapDuring(server.inspectorUrl, () => submit(count));
-  console.log(`${count} bodies at once: the isolate holds ${mostMiB} MiB at most, objects and buffers`);
-  must(mostMiB < heapMB, `${count} bodies at once: the isolate held ${mostMiB} MiB, not below ${heapMB}`);
+  const { maxMiB } = await heapDuring(server.inspectorUrl, () => submit(count));
+  console.log(`${count} bodies at once: the isolate holds ${maxMiB} MiB at most, objects and buffers`);
+  must(maxMiB < heapMB, `${count} bodies at once: the isolate held ${maxMiB} MiB, not below ${heapMB}`);
 }
 
 try {

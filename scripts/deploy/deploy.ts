@@ -2,6 +2,7 @@
 
 import { relative } from "node:path";
 import { root } from "../support/wrangler.ts";
+import { known } from "../../src/known.ts";
 import builtInRoutes from "../../src/catalog/routes.json" with { type: "json" };
 import { ask } from "./command.ts";
 import { type Deployment, deployment as build, type Worker } from "./configuration.ts";
@@ -74,28 +75,28 @@ async function preflight(
   },
 ): Promise<Context> {
   const { folder, choices, before, values, deployment, signal } = given;
-  const found: Partial<Context> = {};
-  await run.step("account", async () => {
-    found.account = await findAccount(run, given.environment);
-    run.useAccount(found.account.id);
-    if (before && before.account !== found.account.id)
+  const account = await run.find("account", async () => {
+    const found = await findAccount(run, given.environment);
+    run.useAccount(found.id);
+    if (before && before.account !== found.id)
       throw new Stop(
-        `${deployment.name} was deployed from here to the account ${before.account}, not to ${found.account.id}.`,
+        `${deployment.name} was deployed from here to the account ${before.account}, not to ${found.id}.`,
         `Set CLOUDFLARE_ACCOUNT_ID to that account, or remove ${relative(root, folder)} to begin anew on this one.`,
       );
-    return found.account.name;
+    return [found, found.name];
   });
-  const account = found.account!;
-  await run.step("services", async () => (found.host = await checkServices(account, deployment.name, choices)));
+  const host = await run.find("services", async () => {
+    const found = await checkServices(account, deployment.name, choices);
+    return [found, found];
+  });
   await run.step("plan", () => checkPlan(account, choices));
-  await run.step("what is there", async () => {
-    found.inventory = await takeInventory(account, deployment);
-    const { databases, buckets, queues, workers } = found.inventory;
-    return databases.size + buckets.size + queues.size + workers.size === 0
-      ? "nothing yet"
-      : `${databases.size} databases, ${buckets.size} buckets, ${queues.size} queues, ${workers.size} Workers`;
+  const inventory = await run.find("what is there", async () => {
+    const found = await takeInventory(account, deployment);
+    const { databases, buckets, queues, workers } = found;
+    const count = databases.size + buckets.size + queues.size + workers.size;
+    const line = `${databases.size} databases, ${buckets.size} buckets, ${queues.size} queues, ${workers.size} Workers`;
+    return [found, count === 0 ? "nothing yet" : line];
   });
-  const inventory = found.inventory!;
   const hasAi = gatewayOf(deployment).configuration.ai !== undefined;
   const on = providersOn(inventory.workers.get(deployment.name) ?? new Set(), values.keys(), hasAi);
   await run.step("providers", async () => {
@@ -114,7 +115,7 @@ async function preflight(
     deployed: before?.deployed ?? {},
     isWelcomed: before?.isWelcomed ?? inventory.workers.has(deployment.name),
   };
-  return { run, folder, account, deployment, state, inventory, values, host: found.host!, on, email, signal };
+  return { run, folder, account, deployment, state, inventory, values, host, on, email, signal };
 }
 
 const list = new Intl.ListFormat("en");
@@ -165,12 +166,12 @@ async function deployWorkers({ run, deployment, inventory, state, values, folder
     );
     if (files.length === 0 || !holder) continue;
     await run.step(`apply ${files.length} migrations to ${database}`, async () => {
-      await run.wrangler("d1", "migrations", "apply", database, "--remote", "-c", configurations.get(holder.name)!.path);
+      await run.wrangler("d1", "migrations", "apply", database, "--remote", "-c", known(configurations, holder.name).path);
       return undefined;
     });
   }
   for (const worker of deployment.workers) {
-    const { path, text } = configurations.get(worker.name)!;
+    const { path, text } = known(configurations, worker.name);
     const present = inventory.workers.get(worker.name) ?? new Set<string>();
     const secrets = await secretsToSet(worker, present, givenTo(worker, values).secrets, folder);
     const fingerprint = await workerDigest(text, secrets);

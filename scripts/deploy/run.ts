@@ -56,6 +56,11 @@ export class Run {
 
   /** Runs one step and prints its progress line; `work` may return a short result. A fault is printed with the step and rethrown. */
   async step(title: string, work: () => Promise<string | undefined>): Promise<void> {
+    await this.find(title, async () => [undefined, await work()]);
+  }
+
+  /** The same for a step that finds something, which is returned: `work` returns it and the short result. */
+  async find<T>(title: string, work: () => Promise<[found: T, result: string | undefined]>): Promise<T> {
     const since = Date.now();
     if (process.stdout.isTTY) process.stdout.write(`  … ${title}`);
     const end = (mark: string, outcome: string | undefined) => {
@@ -64,7 +69,9 @@ export class Run {
     };
     try {
       this.#options.signal.throwIfAborted();
-      end("✓", await work());
+      const [found, result] = await work();
+      end("✓", result);
+      return found;
     } catch (error) {
       end("✗", this.#options.signal.aborted ? "broken off" : undefined);
       throw error;

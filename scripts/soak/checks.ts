@@ -11,7 +11,7 @@ import { filesOf, type Queries } from "./queries.ts";
 import { read, type HttpClient } from "./http-client.ts";
 import { inTurns } from "./queries.ts";
 
-const mostPages = 100;
+const maxPages = 100;
 const fetchAttempts = 3;
 
 /** The inputs of the checks. */
@@ -33,7 +33,7 @@ export async function listAll({ accounts, history, queries }: CheckTools): Promi
   const listed: Listed = new Map();
   for (const account of accounts) {
     const all: TaskData[] = [];
-    for (let page = 1, after: string | undefined; page <= mostPages; page++) {
+    for (let page = 1, after: string | undefined; page <= maxPages; page++) {
       const answer = await queries.list(account, after);
       if (!answer) throw new Error("a list got no answer from a running gateway");
       all.push(...answer.data);

@@ -28,7 +28,7 @@ const actions = [
 ] as const;
 type Action = (typeof actions)[number][1];
 /** A client with more open tasks submits no more, so that the load is bounded during a long outage. */
-const mostOpen = 12;
+const maxOpen = 12;
 const pauseMs = [50, 350] as const;
 
 /** What a client works with; all but the random choices is shared. */
@@ -67,10 +67,10 @@ async function perform(action: Action, tools: ClientTools): Promise<void> {
     case "video":
     case "character":
     case "remix":
-      if (open.length >= mostOpen) return;
+      if (open.length >= maxOpen) return;
       return submit(newOrder(action, account, history, random), history, http);
     case "twice": {
-      if (open.length >= mostOpen) return;
+      if (open.length >= maxOpen) return;
       const order = newOrder("image", account, history, random);
       order.idempotencyKey ??= `key-${order.marker}`;
       // Sent at the same moment, so that both run in the gateway in parallel.

@@ -80,11 +80,13 @@ export class CrashingGateway {
     await running?.stop();
   }
 
-  /** Restarts it on the state after the crash. */
-  async restart(): Promise<void> {
-    await this.#start();
+  /** Restarts it on the state after the crash, which is returned. Throws when there was none. */
+  async restart(): Promise<Crash> {
     const crash = this.crashes.at(-1);
-    if (crash) crash.upAt = Date.now();
+    if (!crash) throw new Error("the gateway was not killed");
+    await this.#start();
+    crash.upAt = Date.now();
+    return crash;
   }
 
   /** Stops it cleanly. */

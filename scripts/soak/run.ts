@@ -108,8 +108,7 @@ async function crashes(
     await sleep(life, undefined, { signal });
     await gateway.kill();
     await sleep(random.between(...stayDownMs), undefined, { signal });
-    await gateway.restart();
-    const { at, upAt } = gateway.crashes.at(-1)!;
+    const { at, upAt } = await gateway.restart();
     say(`kill ${gateway.crashes.length} after ${(life / 1000).toFixed(1)} s, up again after ${((upAt - at) / 1000).toFixed(1)} s`);
     await onRestart();
   }

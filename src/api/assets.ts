@@ -64,7 +64,8 @@ async function deliver(c: AppContext): Promise<Response> {
  * For a range that the bucket refuses it returns the description without a body. null if the file does not exist.
  */
 async function openRange(bucket: R2Bucket, key: string, header: string | undefined): Promise<R2Object | R2ObjectBody | null> {
-  const range = header === undefined ? undefined : parseRange(header);
+  if (header === undefined) return openAsset(bucket, key);
+  const range = parseRange(header);
   if (!range) return openAsset(bucket, key);
   if ("suffix" in range && range.suffix === 0) return describeAsset(bucket, key);
   try {
@@ -72,7 +73,7 @@ async function openRange(bucket: R2Bucket, key: string, header: string | undefin
   } catch (error) {
     // R2 refuses ranges beyond the end with an error (10039). Only the size distinguishes that from a fault of the bucket.
     const object = await describeAsset(bucket, key);
-    if (object && resolveRange(header!, object.size) !== "unsatisfiable") throw error;
+    if (object && resolveRange(header, object.size) !== "unsatisfiable") throw error;
     return object;
   }
 }

@@ -4,6 +4,7 @@ import type { Charge } from "../db/ledger.ts";
 import { ApiError, budgetExceeded } from "../errors.ts";
 import { alert } from "../log.ts";
 import { retry } from "../retry.ts";
+import type { ReserveAnswer } from "../tasks/wallet-limits.ts";
 
 /** No chat takes longer. */
 export const chatDeadlineMs = 600_000;
@@ -25,7 +26,11 @@ export async function holdForChat(env: Env, charge: Charge, amount: number): Pro
     );
   const deadline = Date.now() + chatDeadlineMs + graceMs;
   try {
-    const held = await retry("reserve", charge.taskId, () => wallet().reserve(charge, amount, { deadline }));
+    const held = await retry(
+      "reserve",
+      charge.taskId,
+      async (): Promise<ReserveAnswer> => await wallet().reserve(charge, amount, { deadline }),
+    );
     if (held.answer === "reserved") return { settle };
     if (held.answer === "budget") throw budgetExceeded(held.until);
     throw new ApiError(held.answer === "insufficient" ? "insufficient_quota" : "unavailable");

@@ -26,7 +26,6 @@ const cannot = (param: string, rule: "model_not_available" | "unsupported_parame
 export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
   const isUsable = (name: string) => isOn(env, name) && providerNamed(env, name).chat !== undefined;
   const routes = routesFor(model.id, pricesAndRoutes(env).routes, isUsable);
-  if (routes.length === 0) throw cannot("model", "model_not_available");
   let unsupported: string | undefined;
   const able = routes.flatMap((route): FittedRoute[] => {
     const family = findFamily(route.model, chatFamilies(env));
@@ -35,7 +34,8 @@ export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>
     unsupported ??= fitted.unsupported;
     return [];
   });
-  if (able.length === 0) throw cannot(unsupported!, "unsupported_parameter");
+  if (able.length === 0)
+    throw unsupported === undefined ? cannot("model", "model_not_available") : cannot(unsupported, "unsupported_parameter");
   return unhealthyLast(able);
 }
 

@@ -1,27 +1,49 @@
-/** `Idempotency-Key`: reading it, comparing bodies, and answering a repeat. */
+/** `Idempotency-Key`: checking it, comparing bodies, finding the task of an earlier request, and answering a repeat. */
 
 import { ApiError } from "../errors.ts";
-import { sha256Hex } from "../ids.ts";
+import { sha256Hex, toObjectId } from "../ids.ts";
 import { type AppContext, answer } from "./frame.ts";
 import type { LargeBody } from "./large-body.ts";
 import { decodeImage } from "../media/base64-image.ts";
 import { canonicalJson } from "../media/canonical-json.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
+import type { Task } from "../tasks/record.ts";
+import type { SubmissionRequest } from "./submission.ts";
 
-/** The request's key, or undefined without one. Throws if it is empty, too long or not printable ASCII. */
-export function readIdempotencyKey(c: AppContext): string | undefined {
-  const key = c.req.header("idempotency-key");
+/** An idempotency key in use: the name of its object, and the identity of the request that it was sent with. */
+export interface Claim {
+  name: string;
+  fingerprint: string;
+}
+
+/** The claim of a request, or undefined without a key. Throws if the key is empty, too long or not printable ASCII. */
+export async function toClaim({
+  idempotencyKey: key,
+  caller: { accountId, token },
+  path,
+  read,
+}: Pick<SubmissionRequest, "idempotencyKey" | "caller" | "path" | "read">): Promise<Claim | undefined> {
   if (key === undefined) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(key))
     throw new ApiError("invalid_request", { violations: [{ param: "Idempotency-Key", rule: "bad_idempotency_key" }] });
-  return key;
+  // A browser token has keys of its own: those of its account would lead to tasks that it may not see.
+  const name = await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
+  return { name, fingerprint: await fingerprint(path, read) };
+}
+
+/** The task that the key was used for, or undefined if it was not. Throws if it was used for another request. */
+export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, accountId: string): Promise<Task | undefined> {
+  const earlier = await CLAIMS.getByName(claim.name).find(claim.fingerprint);
+  if (earlier === "conflict") throw new ApiError("idempotency_conflict");
+  const id = earlier && toObjectId(TASKS, earlier.taskId);
+  return (id && (await TASKS.get(id).read(accountId))) ?? undefined;
 }
 
 /**
  * The identity of a request: its path and its body, whatever the order of its fields. Images count by the digest of their
  * bytes, whether they were extracted while the body was read or not, because that depends on how the body was sent.
  */
-export async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
+async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
   const identify = async (value: unknown): Promise<unknown> => {
     if (typeof value !== "string" || /^\s*https?:/i.test(value)) return value;
     const extracted = images.get(value);

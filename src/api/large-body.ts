@@ -29,10 +29,8 @@ export interface LargeBody {
   body: Record<string, unknown>;
   /** By the placeholder that replaces each image in the body. */
   images: Map<string, ExtractedImage>;
-  /** True if anything is stored. */
+  /** True if images were stored. */
   hasInputs: boolean;
-  /** True once an object was asked to create the task, which may then need the images. */
-  isOffered: boolean;
 }
 
 /** The bucket key of an extracted image. */
@@ -68,7 +66,6 @@ export const withoutImages = (sent: Record<string, unknown>): LargeBody => ({
   body: withoutNulls(sent, 4),
   images: new Map(),
   hasInputs: false,
-  isOffered: false,
 });
 
 async function read(

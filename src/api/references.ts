@@ -8,14 +8,13 @@ import { decodeImage, type ImageTextProblem } from "../media/base64-image.ts";
 import { checkPublicUrl, checkReceiverUrl, type UrlRules } from "../net/public-url.ts";
 
 /** One image of a body: its field and its content. */
-export interface Reference {
-  role?: ImageRole;
-  url?: string;
+export type Reference = { role?: ImageRole } & (
+  | { url: string; inline?: never; extracted?: never }
   /** Not stored yet. */
-  inline?: { bytes: Uint8Array<ArrayBuffer>; type: string };
+  | { inline: { bytes: Uint8Array<ArrayBuffer>; type: string }; url?: never; extracted?: never }
   /** Stored while the body was read: its index among those. */
-  extracted?: number;
-}
+  | { extracted: number; url?: never; inline?: never }
+);
 
 interface Field {
   param: string;

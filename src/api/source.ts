@@ -1,15 +1,20 @@
 /** The earlier task that a remix or a character starts from. */
 
+import type { Caller } from "../db/callers.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { currentRoute, type Source } from "../tasks/record.ts";
 import { maySee } from "./browser-tokens.ts";
-import type { AppContext } from "./frame.ts";
 
 /** Finds the video of a task of the same account. 404 if the task does not exist, 400 if its video cannot be used. */
-export async function sourceFromTask(c: AppContext, taskId: string, param: "video_id" | "from_task"): Promise<Source> {
-  const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
-  const task = id && (await c.env.TASKS.get(id).read(c.get("caller").accountId));
+export async function sourceFromTask(
+  tasks: Env["TASKS"],
+  caller: Caller,
+  taskId: string,
+  param: "video_id" | "from_task",
+): Promise<Source> {
+  const id = maySee(caller, taskId) ? toObjectId(tasks, taskId) : undefined;
+  const task = id && (await tasks.get(id).read(caller.accountId));
   if (!task) throw new ApiError("task_not_found", { violations: [{ param, rule: "task_not_found" }] });
   const { kind, parameters } = task.submission;
   if (kind !== "video" && kind !== "remix") throw invalid(param, "task_not_video");

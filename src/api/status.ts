@@ -5,7 +5,7 @@ import { BoundedCache } from "../bounded-cache.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
-import { type Answer, answerHeaders, keptAnswer, type Question, type ViewName } from "../tasks/views.ts";
+import { type Answer, answerHeaders, cacheableAnswer, type Question, type ViewName } from "../tasks/status-answer.ts";
 import { admit } from "./auth.ts";
 import { maySee } from "./browser-tokens.ts";
 import { onError } from "./errors.ts";
@@ -42,11 +42,12 @@ export async function askTask(c: AppContext, taskId: string, view: ViewName): Pr
   const known = finals.get(key);
   if (known?.keptUntil !== undefined && known.keptUntil > Date.now()) return kept(known);
   const id = objectIds.get(taskId) ?? toObjectId(c.env.TASKS, taskId);
-  const response = id && (await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`));
-  if (!response?.ok) return undefined;
+  if (!id) return undefined;
+  const response = await c.env.TASKS.get(id).fetch(`http://task/${c.get("requestId")}/${c.get("limit") ?? "-"}/${question}`);
+  if (!response.ok) return undefined;
   if (objectIds.size >= maxObjectIds) objectIds.clear();
-  objectIds.set(taskId, id!);
-  const answer = await keptAnswer(response);
+  objectIds.set(taskId, id);
+  const answer = await cacheableAnswer(response);
   // Headers that came from an object cannot be added to.
   if (!answer) return c.get("allowOrigin") === undefined ? response : new Response(response.body, response);
   finals.set(key, answer, answer.text.length);

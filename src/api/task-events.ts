@@ -79,8 +79,9 @@ async function readState(c: AppContext, taskId: string): Promise<State | undefin
   const response = await askTask(c, taskId, "generic");
   if (!response) return undefined;
   const { data } = await response.json<{ data: object }>();
+  const [, version = ""] = /"(.*)"/.exec(response.headers.get("etag") ?? "") ?? [];
   return {
-    version: /"(.*)"/.exec(response.headers.get("etag")!)![1]!,
+    version,
     data: JSON.stringify(data),
     isFinal: !response.headers.has("retry-after"),
   };

@@ -13,10 +13,10 @@ import { query } from "./query.ts";
 import { toDate, usageQuery } from "./schema/queries.ts";
 
 const dayMs = 86_400_000;
-const mostDays = 92;
+const maxDays = 92;
 const defaultDays = 30;
 /** Maximum tasks with a reference that one answer reads. */
-const mostReferenced = 20_000;
+const maxReferenced = 20_000;
 
 export const usage = new Hono<AppEnv>().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
 
@@ -33,8 +33,8 @@ async function readOut(c: AppContext, { from, to, group_by: group, format }: z.o
 async function read(c: AppContext, span: Span, group: Column, columns: ("day" | "model" | "key")[]): Promise<Used[]> {
   const { accountId } = c.get("caller");
   if (group !== "reference") return readUsage(c.env.DB, accountId, span, columns.length > 0 ? columns : [group]);
-  const found = await readReferencedUsage(c.env.DB, accountId, span, columns, mostReferenced);
-  if (found === "too_many") throw invalid("from", "too_many_references", { maximum: mostReferenced }, { maximum: mostReferenced });
+  const found = await readReferencedUsage(c.env.DB, accountId, span, columns, maxReferenced);
+  if (found === "too_many") throw invalid("from", "too_many_references", { maximum: maxReferenced }, { maximum: maxReferenced });
   return found;
 }
 
@@ -43,7 +43,7 @@ function toSpan(from: number | undefined, to: number | undefined): Span {
   const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
   const first = from ?? last - (defaultDays - 1) * dayMs;
   if (last < first) throw invalid("to", "before_from");
-  if (last - first >= mostDays * dayMs) throw invalid("to", "too_many_days", { maximum: mostDays - 1 }, { maximum: mostDays - 1 });
+  if (last - first >= maxDays * dayMs) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
   return { first, last };
 }
 

@@ -3,7 +3,7 @@
 import type * as z from "zod/mini";
 import { type ErrorCode, maxViolations, type Violation } from "../errors.ts";
 import type { ImageRole } from "./fields.ts";
-import { allModels, type Action, type Family, type Model, modelNamed } from "./models.ts";
+import { allModels, type Action, type Family, type Kind, type Model, modelNamed } from "./models.ts";
 import { chatBody, refusedFields } from "./chat-schema.ts";
 import * as schemas from "./schemas.ts";
 import { findOversized } from "./sizes.ts";
@@ -36,9 +36,9 @@ export interface Parameters {
 export type Endpoint = "chat" | "image" | "video" | "remix";
 
 /** `code` is one of the two refusals; `violations` is empty for a valid body. */
-export interface Parsed {
+export interface Parsed<A extends Action = Action> {
   model: Model | undefined;
-  action: Action;
+  action: A;
   /** The schema's output: resolved parameters, or the fields of a chat that are not dropped. */
   output: Record<string, unknown>;
   code: Extract<ErrorCode, "invalid_request" | "model_not_found">;
@@ -59,6 +59,8 @@ const fallback: Record<Endpoint, z.ZodMiniType> = {
 const openAiSeconds: Partial<Record<Action, unknown[]>> = { video: [4, 8, 12], remix: [4, 8, 10, 12] };
 
 /** Parses a body, a JSON object without nulls, as a submission to an endpoint; `isOpenAi` when it came by OpenAI's paths. */
+export function parseBody(body: Record<string, unknown>, endpoint: Exclude<Endpoint, "chat">, isOpenAi?: boolean): Parsed<Kind>;
+export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isOpenAi?: boolean): Parsed;
 export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isOpenAi = false): Parsed {
   const { model, violation, code } = findModel(body["model"], endpoint);
   const action = detectAction(body, endpoint, model);

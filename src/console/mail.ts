@@ -19,11 +19,11 @@ export const reachesPeople = (env: ConsoleEnv): boolean => mailSender(env) !== u
 
 /** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */
 export function postOf(env: ConsoleEnv, origin: string): Post | undefined {
-  const from = mailSender(env);
-  if (from !== undefined)
+  const sender = mailSender(env);
+  if (sender)
     return async (email) => {
       try {
-        await env.MAIL!.send({ from, ...email });
+        await sender.binding.send({ from: sender.from, ...email });
       } catch (error) {
         const { code } = error as { code?: string };
         alert("mail", { outcome: "not_sent", code });

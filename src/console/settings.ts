@@ -8,12 +8,12 @@ export const signup = (env: ConsoleEnv) => readWord("SIGNUP", env.SIGNUP, ["open
 /** The quota of a new account in millionths. */
 export const signupQuota = (env: ConsoleEnv) => readAmount("SIGNUP_QUOTA", env.SIGNUP_QUOTA);
 
-/** The sender of e-mail; undefined if e-mail cannot be sent. */
-export function mailSender({ MAIL, MAIL_FROM }: ConsoleEnv): string | undefined {
+/** The binding that sends e-mail, and its sender; undefined if e-mail cannot be sent. */
+export function mailSender({ MAIL, MAIL_FROM }: ConsoleEnv): { binding: SendEmail; from: string } | undefined {
   if (!MAIL) return undefined;
   if (!MAIL_FROM || !/^[^\s@]+@[^\s@]+$/.test(MAIL_FROM))
     throw new VariableError("MAIL_FROM", "must be an e-mail address, for MAIL is bound");
-  return MAIL_FROM;
+  return { binding: MAIL, from: MAIL_FROM };
 }
 
 /** The unit beside every amount. */

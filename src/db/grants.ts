@@ -69,7 +69,7 @@ async function writeAt(
       .bind(accountId, revision, ...values),
     select(db, [accountId]),
   ]);
-  return { isDone: written!.results.length === 1, row: rowsOf(read)[0] };
+  return { isDone: written?.results.length === 1, row: rowsOf(read)[0] };
 }
 
 /**

@@ -5,7 +5,7 @@ const kept = 100;
 
 /** Adds durations in seconds, newest first, to those of this group. Returns the last hundred. */
 export async function addDurations(db: D1Database, sort: string, seconds: number[]): Promise<number[]> {
-  const row = await db
+  const written = await db
     .prepare(
       `INSERT INTO typical_time (sort, seconds) VALUES (?1, ?2)
        ON CONFLICT DO UPDATE SET seconds = (SELECT json_group_array(value) FROM (
@@ -15,8 +15,8 @@ export async function addDurations(db: D1Database, sort: string, seconds: number
        RETURNING seconds`,
     )
     .bind(sort, JSON.stringify(seconds.slice(0, kept)))
-    .first<{ seconds: string }>();
-  return JSON.parse(row!.seconds) as number[];
+    .first<string>("seconds");
+  return JSON.parse(written ?? "[]") as number[];
 }
 
 /** The durations of every group. One row for each kind, model and route that was used. */

@@ -28,10 +28,11 @@ export function describeError(body: unknown, retryAfter: string | null): string 
     const allowed = detail.allowed === undefined ? "" : ` (allowed: ${JSON.stringify(detail.allowed)})`;
     return `- ${toArgument(detail.param)}: ${detail.message}${allowed}`;
   });
+  const todo = advice[error.code];
   return [
     `${error.code}: ${toArgument(error.message)}`,
     ...fields,
-    ...(error.code in advice ? [advice[error.code]!] : []),
+    ...(todo === undefined ? [] : [todo]),
     ...(retryAfter === null ? [] : [`Try again in ${retryAfter} seconds.`]),
   ].join("\n");
 }

@@ -22,7 +22,7 @@ export async function serve(request: Request, api: Api): Promise<Response> {
   if (read?.tooLarge) return jsonRpcError(413, `The request body must be at most ${maxBodyBytes / 1024 / 1024} MiB.`);
 
   const session = request.headers.get(sessionHeader);
-  const caller = { client, models, session: session ?? (await sha256Hex(authorization!)) };
+  const caller = { client, models, session: session ?? (await sha256Hex(authorization ?? "")) };
   const handler = createMcpHandler(() => createServer(caller), { maxRequestBodySize: maxBodyBytes });
   const response = await handler.fetch(read ? new Request(request, { method: "POST", body: read.text }) : request);
   if (session !== null || !read || !isInitialize(read.text) || !response.ok) return response;

@@ -90,5 +90,6 @@ function eachForm(byText: Map<string, string[]>): Schema {
     const { description, ...form } = JSON.parse(text) as Schema;
     return { description: `${models.join(", ")}${typeof description === "string" ? `: ${description}` : ""}`, ...form };
   });
-  return forms.length === 1 ? forms[0]! : { anyOf: forms };
+  const [form, ...others] = forms;
+  return form && others.length === 0 ? form : { anyOf: forms };
 }

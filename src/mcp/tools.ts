@@ -204,11 +204,10 @@ export const tools: Record<string, Tool> = {
     output: outputs.balance,
     annotations: reads,
     run: async (_, { client }) => {
-      const [key, account] = await Promise.all(
-        ["/v1/balance", "/v1/user/balance"].map(async (path) => (await client.ask<Arguments>(path)).body),
-      );
+      const read = async (path: string) => (await client.ask<Arguments>(path)).body;
+      const [key, account] = await Promise.all([read("/v1/balance"), read("/v1/user/balance")]);
       const left = ({ remain_balance }: Arguments) => (remain_balance === -1 ? "no limit" : `${String(remain_balance)} left`);
-      return structured(`The key has ${left(key!)}, the account ${left(account!)}.`, { ...key, account });
+      return structured(`The key has ${left(key)}, the account ${left(account)}.`, { ...key, account });
     },
   },
 };

@@ -73,9 +73,9 @@ export class ImageTextReader {
 
   /** Ends the image and returns the result for what was pushed since the previous call. */
   end(): ImageVerdict {
-    if (!this.#spelling) this.#begin();
+    const spelling = this.#spelling ?? this.#begin();
     this.#decode(this.#carry, "strict");
-    const verdict = { spelling: this.#spelling!, layout: this.#layout, ...this.#verdict() };
+    const verdict = { spelling, layout: this.#layout, ...this.#verdict() };
     this.#head = this.#carry = "";
     this.#spelling = this.#problem = this.#type = undefined;
     this.#characters = this.#decoded = this.#keptSpace = this.#sinceGap = 0;
@@ -98,13 +98,15 @@ export class ImageTextReader {
     return type ? { bytes, type } : { problem: "unsupported_format" as const };
   }
 
-  #begin(): void {
+  #begin(): "data_uri" | "bare" {
     const start = dataUrlStart.exec(this.#head.slice(0, LONGEST_START))?.[0].length;
-    this.#spelling = start === undefined ? "bare" : "data_uri";
+    const spelling = start === undefined ? "bare" : "data_uri";
+    this.#spelling = spelling;
     if (start === undefined && /^\s*data:/i.test(this.#head.slice(0, LONGEST_START))) this.#problem = "not_an_image_url";
     this.#layout.start = this.#head.slice(0, start ?? 0);
     this.#data(this.#head.slice(start ?? 0));
     this.#head = "";
+    return spelling;
   }
 
   #data(text: string): void {

@@ -80,7 +80,8 @@ export class JsonScanner {
     if (this.#open === "string") return { kind: "string", text, ends };
     this.#name += text;
     // Decoded at once, which also makes a copy: a slice would keep the whole piece in memory.
-    if (ends) this.#levels.at(-1)!.at = decodeString(this.#name);
+    const level = this.#levels.at(-1);
+    if (ends && level) level.at = decodeString(this.#name);
     return { kind: "name", text, ends };
   }
 

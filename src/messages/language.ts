@@ -15,7 +15,8 @@ export function chooseLanguage(query: string | undefined, acceptLanguage: string
     .map((item) => {
       const [tag = "", ...parameters] = item.trim().toLowerCase().split(";");
       const q = parameters.find((parameter) => parameter.trim().startsWith("q="));
-      return { language: tag.split("-")[0]!, weight: q ? Number(q.trim().slice(2)) || 0 : 1 };
+      const [language = ""] = tag.split("-", 1);
+      return { language, weight: q ? Number(q.trim().slice(2)) || 0 : 1 };
     })
     .filter(({ language, weight }) => weight > 0 && isLanguage(language))
     .sort((a, b) => b.weight - a.weight);

@@ -16,7 +16,8 @@ export async function complete(c: AppContext): Promise<Response> {
   const fields = await readFields(c);
   const { model: asked } = fields;
   const named = typeof asked === "string" ? resolveModel(c.env, asked) : undefined;
-  const search = c.req.query("dry_run") === undefined ? "" : `?dry_run=${encodeURIComponent(c.req.query("dry_run")!)}`;
+  const dryRun = c.req.query("dry_run");
+  const search = dryRun === undefined ? "" : `?dry_run=${encodeURIComponent(dryRun)}`;
   const answer = await ask(c, `/v1/chat/completions${search}`, { body: { ...fields, ...(named && { model: named.model }) } });
   const headers = new Headers(answer.headers);
   headers.delete("content-length");

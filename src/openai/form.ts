@@ -24,7 +24,7 @@ export type Fields = Record<string, unknown>;
 /** A body holds one picture, or as JSON all of it, in memory; the isolate has 128 MB for all requests. */
 const turns = new Semaphore({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 20_000 });
 
-const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
 const lengthOf = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
 
 /** Whether the request is a form, not JSON. */

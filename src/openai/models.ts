@@ -19,7 +19,7 @@ export async function modelList(c: AppContext): Promise<Response> {
 }
 
 export async function modelEntry(c: AppContext): Promise<Response> {
-  const { asked, model } = resolveModel(c.env, c.req.param("id")!);
+  const { asked, model } = resolveModel(c.env, c.req.param("id") ?? "");
   const entry = await (await ask(c, `/v1/models/${encodeURIComponent(model)}`)).json<Entry>();
   return c.json({ ...entry, ...(asked !== model && { id: asked }) });
 }

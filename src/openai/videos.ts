@@ -96,7 +96,7 @@ function sendVideoForm(c: AppContext): Promise<Response> {
 /** OpenAI's remix has a prompt alone: model, size and length are those of its source. */
 export async function remixVideo(c: AppContext): Promise<Response> {
   const { prompt, max_cost } = await readFields(c);
-  const id = c.req.param("id")!;
+  const id = c.req.param("id") ?? "";
   const { model, metadata } = await readVideo(c, id);
   const body = {
     model,
@@ -134,12 +134,12 @@ async function readVideo(c: AppContext, id: string): Promise<TaskData> {
 const notFound = (c: AppContext) => refuse(c, 404, "video_not_found", {}, { code: "not_found" });
 
 export async function retrieveVideo(c: AppContext): Promise<Response> {
-  return c.json(toVideo(await readVideo(c, c.req.param("id")!)), 200, { "openai-poll-after-ms": pollAfterMs });
+  return c.json(toVideo(await readVideo(c, c.req.param("id") ?? "")), 200, { "openai-poll-after-ms": pollAfterMs });
 }
 
 /** Deletes the files and the record; one that still runs is cancelled first. */
 export async function deleteVideo(c: AppContext): Promise<Response> {
-  const { id, status } = await readVideo(c, c.req.param("id")!);
+  const { id, status } = await readVideo(c, c.req.param("id") ?? "");
   const path = `/v1/tasks/${id}`;
   // Between the question and the cancelling it may have ended.
   const isEnded = (error: unknown) => error instanceof OpenAiError && error.status === 409;
@@ -156,7 +156,7 @@ export async function downloadVideo(c: AppContext): Promise<Response> {
   const variant = c.req.query("variant") ?? "video";
   if (!["video", "thumbnail", "spritesheet"].includes(variant))
     throw refuseField(c, "variant", "not_one_of", { allowed: "video, thumbnail" });
-  const { id, result, error } = await readVideo(c, c.req.param("id")!);
+  const { id, result, error } = await readVideo(c, c.req.param("id") ?? "");
   const video = result?.videos?.[0];
   if (!video) throw refuse(c, error ? 404 : 400, error ? "no_variant" : "video_not_ready", { task: id });
   const url = variant === "video" ? video.url[0] : variant === "thumbnail" ? video.thumbnail : undefined;

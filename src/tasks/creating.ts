@@ -24,12 +24,11 @@ export async function createTask(
   const task = record.commit(known && !isFinal(known) ? known : transitions.newTask(id, submission, Date.now()));
   try {
     const given = await reservePrice(task, env);
-    const { answer } = given;
     if (record.task !== task) return { refused: "unavailable" }; // its alarm gave it up in the meantime
-    if (answer !== "reserved") {
+    if (given.answer !== "reserved") {
       await forget(task, record, env);
-      if (answer === "budget") return { refused: answer, until: given.until! };
-      return { refused: answer === "closed" ? "unavailable" : answer };
+      if (given.answer === "budget") return { refused: given.answer, until: given.until };
+      return { refused: given.answer === "closed" ? "unavailable" : given.answer };
     }
   } catch (error) {
     alert("reserve", { ...logFields(task), outcome: "unavailable" }, error);

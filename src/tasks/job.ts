@@ -30,13 +30,14 @@ export function toRequest(
   route: Route,
 ): GenerationRequest {
   const { kind, parameters: p, inputs, characters, source } = submission;
+  const pixels = kind === "image" && p.size !== undefined ? imagePixels[p.size] : undefined;
   return {
     kind,
     model: route.model,
     prompt: p.prompt ?? "",
     n: p.n ?? 1,
     ...(p.size !== undefined && { size: p.size }),
-    ...(kind === "image" && p.size !== undefined && { pixels: imagePixels[p.size]! }),
+    ...(pixels && { pixels }),
     ...(p.duration !== undefined && { duration: p.duration }),
     ...(p.resolution !== undefined && { resolution: p.resolution }),
     ...(p.quality !== undefined && { quality: p.quality }),
@@ -46,15 +47,17 @@ export function toRequest(
     ...(p.thumbnail !== undefined && { thumbnail: p.thumbnail }),
     ...(p.prompt_optimizer !== undefined && { promptOptimizer: p.prompt_optimizer }),
     images: inputs.map(({ role, url }) => ({ role, ...(url !== undefined && { url }) })),
-    // A handle is valid only for the provider that issued it.
-    characters: characters.map(({ username, displayName, provider, handle }) => ({
-      username,
-      displayName,
-      ...(handle && provider === route.provider && { handle }),
-    })),
+    characters: characters.map((character) => toCharacter(character, route)),
     ...(source?.operation !== undefined && source.provider === route.provider && { sourceOperation: source.operation }),
   };
 }
+
+/** A handle is valid only for the provider that issued it. */
+const toCharacter = ({ username, displayName, provider, handle }: Submission["characters"][number], route: Route) => ({
+  username,
+  displayName,
+  ...(handle && provider === route.provider && { handle }),
+});
 
 /** The job for the current route. Its timeout is paused while an image waits for a permit; `keep` is the job's own. */
 export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep"]): OpenJob {
@@ -65,18 +68,19 @@ export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep
   const note = (error: unknown) => (fault ??= error);
   // Records from before roles were resolved at submission have no roles.
   const inputs = resolveRoles(submission.kind, submission.inputs);
-  const request = toRequest({ ...submission, inputs }, currentRoute(task));
+  const route = currentRoute(task);
+  const range = timestamps === undefined ? undefined : parseTimestamps(timestamps);
   const job: Job = {
-    ...request,
+    ...toRequest({ ...submission, inputs }, route),
     // Routes may share a provider: the next route must not get the earlier route's result.
     key: task.route === 0 ? task.id : `${task.id}-${task.route}`,
     keep,
     ...(task.askedAt !== undefined && task.isUnknown && { askedAt: task.askedAt }),
-    ...(timestamps !== undefined && { range: parseTimestamps(timestamps)! }),
+    ...(range && { range }),
     images: inputs.map((input) => toInputImage(input, rules, env, clock)),
-    characters: request.characters.map((character, at) => ({
-      ...character,
-      image: toInputImage({ key: characterPicture(submission.characters[at]!.id), role: "reference" }, rules, env, clock),
+    characters: submission.characters.map((character) => ({
+      ...toCharacter(character, route),
+      image: toInputImage({ key: characterPicture(character.id), role: "reference" }, rules, env, clock),
     })),
     ...(submission.source && { source: toInputVideo(submission.source, rules, env, note) }),
   };
@@ -86,7 +90,7 @@ export function openJob(task: Task, env: Env, clock: StartClock, keep: Job["keep
 function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: UrlRules, env: Env, clock: StartClock): InputImage {
   const bytes =
     key === undefined
-      ? () => fetched(url!, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes))
+      ? () => fetched(url, rules, maxImageBytes, "image/*", (file) => readAll(file.body, maxImageBytes))
       : () => stored(key, env);
   return {
     role,
@@ -144,8 +148,8 @@ async function stored(key: string, env: Env): Promise<Uint8Array<ArrayBuffer>> {
 
 function toInputVideo(source: Source, rules: UrlRules, env: Env, note: (fault: unknown) => void): InputVideo {
   const { asset, url } = source;
-  if (!asset) return { url: url!, open: () => fetched(url!, rules, maxSourceBytes, "video/*", (file) => watched(file.body, note)) };
-  return { digest: asset.digest, open: () => openStoredVideo(asset, env) };
+  if (asset) return { digest: asset.digest, open: () => openStoredVideo(asset, env) };
+  return { url, open: () => fetched(url, rules, maxSourceBytes, "video/*", (file) => watched(file.body, note)) };
 }
 
 async function openStoredVideo(asset: Asset, env: Env): Promise<ReadableStream<Uint8Array>> {

@@ -1,7 +1,7 @@
 /** The receipt of a final task: what was asked for, what it cost and what came of it. Names no provider. */
 
 import { toUnits } from "../db/ledger.ts";
-import type { Task } from "./record.ts";
+import type { FinalTask, Task } from "./record.ts";
 import { listAssets } from "./views.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
@@ -11,8 +11,8 @@ const countAttempts = ({ attempts, route, askedAt, operation, result }: Task) =>
   attempts.length + (route >= attempts.length && (askedAt !== undefined || operation !== undefined || result) ? 1 : 0);
 
 /** The receipt of a final task, amounts in balance units. What its record does not know is null: tasks from before there were receipts. */
-export function toReceipt(task: Task) {
-  const { submission, charged = 0, result } = task;
+export function toReceipt(task: FinalTask) {
+  const { submission, charged, result } = task;
   const { bodyDigest = null, priceRule = null, reference = null, price } = submission;
   return {
     object: "generation.receipt",
@@ -24,7 +24,7 @@ export function toReceipt(task: Task) {
     status: task.status,
     created_at: seconds(task.createdAt),
     started_at: task.startedAt === undefined ? null : seconds(task.startedAt),
-    ended_at: seconds(task.finalAt!),
+    ended_at: seconds(task.finalAt),
     request_sha256: bodyDigest,
     price: priceRule,
     reserved: toUnits(price),

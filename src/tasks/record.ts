@@ -12,21 +12,13 @@ import type { Callback } from "./callback.ts";
 import type { EarlierWork } from "./hedge.ts";
 
 /** An input image of the submission: a public URL, or the stored file of an inline one. */
-export interface Input {
-  url?: string;
-  key?: string;
-  role?: ImageRole;
-}
+export type Input = { role?: ImageRole } & ({ url: string; key?: never } | { key: string; url?: never });
 
 /** The source video of a character or a remix. */
-export interface Source {
-  url?: string;
+export type Source =
+  | { url: string; taskId?: never; asset?: never; provider?: never; operation?: never }
   /** A task of the same account, and its video. */
-  taskId?: string;
-  asset?: Asset;
-  provider?: string;
-  operation?: Operation | undefined;
-}
+  | { url?: never; taskId: string; asset: Asset; provider: string; operation?: Operation | undefined };
 
 /** The prices of a model as they stood when a task was submitted. */
 interface PriceRule {
@@ -181,8 +173,11 @@ export type Task = OpenTask | FinalTask;
 
 export const isFinal = (task: Task): task is FinalTask => task.status === "completed" || task.status === "failed";
 
+/** The route that is tried first. */
+export const firstRoute = (routes: Route[]): Route => currentRoute({ submission: { routes }, route: 0 });
+
 /** The current route. */
-export function currentRoute({ submission, route }: Pick<Task, "submission" | "route">): Route {
+export function currentRoute({ submission, route }: { submission: Pick<Submission, "routes">; route: number }): Route {
   const current = submission.routes[route];
   if (!current) throw new Error(`the task has no route ${route}`);
   return current;

@@ -40,10 +40,7 @@ const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && T
  * Holds the task's price, first from a browser token's allowance: `token` if that does not suffice. A task with a reference is then found by
  * it; when that cannot be written, the task is not accepted. Throws when it may be held or not.
  */
-export async function reservePrice(
-  task: Task,
-  env: Env,
-): Promise<Omit<ReserveAnswer, "answer"> & { answer: ReserveAnswer["answer"] | "token" }> {
+export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer | { answer: "token" }> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
   const token = tokenOf(env, task);

@@ -1,11 +1,12 @@
 /** The task object: owns one task's record, its transitions and its timers. Consumers do the slow work. */
 
 import { DurableObject } from "cloudflare:workers";
-import { chargesCancelled, hedging, lifeTimes, signingSecret } from "../config.ts";
+import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
 import { newId, toTaskId } from "../ids.ts";
-import { alert, log } from "../log.ts";
+import { alert } from "../log.ts";
 import * as callbacks from "./callback.ts";
-import { abandon, type CreateAnswer, createTask } from "./creating.ts";
+import { continueOpen, reported } from "./continuing.ts";
+import { type CreateAnswer, createTask } from "./creating.ts";
 import { continueEnded, settleEnded } from "./ending.ts";
 import { isUnwanted } from "./hedge.ts";
 import { sendCallback, sendDispatch } from "./messages.ts";
@@ -13,16 +14,15 @@ import type { CallbackWork } from "./notify.ts";
 import { toReceipt } from "./receipt.ts";
 import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
-import { type Answer, answerTo, type Question, sentBy } from "./views.ts";
+import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
 import { cancelLate, logFields, tellWallet } from "./settle.ts";
-import { canCancel, pollEarlier, type Poller, pollOperation, providerOf } from "./poll.ts";
+import { canCancel, pollEarlier, type Poller, providerOf } from "./poll.ts";
 import { RecordStore } from "./record-store.ts";
 import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
 import { type FinalTask, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
 import { noteDuration } from "./typical-times.ts";
-import { undertake } from "./undertake.ts";
-import { collectLeaseMs, collectTimeoutMs, leaseGraceMs, longestStartMs, type StepOutcome, type Work } from "./work.ts";
+import { leaseMs, type StepOutcome, type Work } from "./work.ts";
 
 export class TaskObject extends DurableObject<Env> {
   readonly #record: RecordStore;
@@ -71,11 +71,11 @@ export class TaskObject extends DurableObject<Env> {
     const question = { view, language, accountId, base: base.join("/") } as Question;
     const task = await this.read(question.accountId);
     const answer = task && (await this.#answer(question, task));
-    return answer ? sentBy(answer, question.language, commonHeaders(requestId, limit)) : new Response(null, { status: 404 });
+    return answer ? toResponse(answer, question.language, commonHeaders(requestId, limit)) : new Response(null, { status: 404 });
   }
 
   #answer(question: Question, task: Task): Promise<Answer | null> {
-    return answerTo(question, task, {
+    return answerStatusQuery(question, task, {
       secret: () => signingSecret(this.env),
       recordMs: () => lifeTimes(this.env).recordMs,
       now: Date.now(),
@@ -122,13 +122,10 @@ export class TaskObject extends DurableObject<Env> {
   async claim(): Promise<Work | null> {
     const task = this.#record.task;
     if (!task) return null;
-    const { kind } = task.submission;
     const provider = providerOf(task, this.env);
     const isStart = task.step.do === "start" || task.step.do === "starting";
-    // If a start may not be repeated, its lease lasts until its immediate outputs are stored; otherwise they could be lost.
-    const startMs = longestStartMs(task, provider, kind) + leaseGraceMs + (provider.repeatable ? 0 : collectTimeoutMs[kind]);
     const lease = isStart ? newId("") : transitions.collectLease(task);
-    const claimed = transitions.claimed(task, lease, isStart ? startMs : collectLeaseMs(task), provider.repeatable, Date.now());
+    const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
     if (!claimed) return null;
     // A collection may be begun again after a crash: its lease is valid for as long as the record is as it is.
     return isStart
@@ -147,26 +144,8 @@ export class TaskObject extends DurableObject<Env> {
         await cancelLate({ ...known, route: step.route ?? known.route }, step.operation, this.env);
       return false;
     }
-    const now = Date.now();
-    switch (step.outcome) {
-      case "accepted": {
-        const { reportsProgress } = providerOf(task, this.env);
-        this.#record.commit(outcomes.accepted(task, step.operation, step.pollAfterMs, reportsProgress, now, step.isMade));
-        return true;
-      }
-      case "completed":
-        await this.#end(outcomes.completed(task, step.result, lifeTimes(this.env).assetMs, now));
-        return true;
-      case "failed":
-        await this.#go(outcomes.providerFailed(task, step.code, hedging(this.env), now));
-        return true;
-      case "lost":
-        await this.#go(outcomes.lost(task, now));
-        return true;
-      case "fault":
-        await this.#go(outcomes.startFailed(task, step, now));
-        return true;
-    }
+    await this.#go(reported(task, step, this.env, Date.now()));
+    return true;
   }
 
   /** Applies a transition that may be final. */
@@ -245,38 +224,10 @@ export class TaskObject extends DurableObject<Env> {
   }
 
   async #perform(task: Task): Promise<void> {
-    if (!isFinal(task)) return this.#continue(task);
+    if (!isFinal(task)) return continueOpen(task, this, this.#poller());
     const due = transitions.due(task, Date.now());
     if (due === "poll_earlier") return pollEarlier(task, this.#poller());
     if (due !== undefined) return continueEnded(task, due, this, this.#record, this.env);
-  }
-
-  /** Does what is due before the end. */
-  async #continue(task: OpenTask): Promise<void> {
-    const now = Date.now();
-    switch (transitions.due(task, now)) {
-      case undefined:
-        return;
-      case "poll_earlier":
-        return pollEarlier(task, this.#poller());
-      case "abandon":
-        return abandon(task, this.#record, this.env);
-      case "dispatch":
-        return this.#send(this.#record.commit(transitions.dispatched(task, now)));
-      case "undertake": {
-        const work = await this.claim();
-        return work ? undertake(work, this, this.#record, this.env) : undefined;
-      }
-      case "lapse":
-        alert("dispatch", { ...logFields(task), outcome: "lease_lapsed" });
-        return this.#go(outcomes.leaseExpired(task, now));
-      case "poll":
-        return pollOperation(task, this.#poller());
-      case "deadline":
-        log("task", { ...logFields(task), outcome: "deadline_exceeded" });
-        await this.#end(outcomes.failed(task, "deadline_exceeded", now));
-        return;
-    }
   }
 
   #poller(): Poller {

@@ -6,7 +6,7 @@ import { type FinalTask, isFinal, type OpenTask, type Step, type Submission, typ
 
 /** How long an idempotency key stands for its task. */
 export const claimMs = 86_400_000;
-export const resendMs = 30_000;
+const resendMs = 30_000;
 /** A start that no consumer has claimed after this time is run by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
 const consumerWaitMs = 10_000;
 /** The same, so that the alarm that is set for the one is right for the other. */

@@ -4,7 +4,7 @@ import type { Kind } from "../catalog/models.ts";
 import type { Route } from "../catalog/routes.ts";
 import { addDurations, readDurations } from "../db/typical-times.ts";
 import { alert } from "../log.ts";
-import type { CompletedTask } from "./record.ts";
+import { type CompletedTask, firstRoute } from "./record.ts";
 
 /** Work that may continue after the answer. */
 type Background = Pick<ExecutionContext, "waitUntil">;
@@ -37,7 +37,8 @@ function learn(sort: string, seconds: number[]): void {
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
-  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+  const [low = NaN, high = low] = sorted.slice(Math.floor(middle), Math.ceil(middle) + 1);
+  return (low + high) / 2;
 }
 
 /** The median of the last hundred in whole seconds, or undefined while there are fewer than ten. Answers from memory, which is refreshed in the background once a minute. */
@@ -64,7 +65,7 @@ export function noteDuration(
   background: Background,
   { submission, createdAt, finalAt }: Pick<CompletedTask, "submission" | "createdAt" | "finalAt">,
 ): void {
-  const sort = sortOf({ ...submission, route: submission.routes[0]! });
+  const sort = sortOf({ ...submission, route: firstRoute(submission.routes) });
   const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
   known.seconds.unshift(Math.round((finalAt - createdAt) / 100) / 10);
   untold.set(sort, known);

@@ -1,40 +1,14 @@
-/** A task's wire format: the submission's answer, and the answers to the three status queries. */
+/** A task's wire format: the submission's answer, and the bodies of the answers to the three status queries. */
 
-import { pollSeconds } from "../catalog/models.ts";
 import { signedUrl } from "../asset-urls.ts";
 import type { Asset } from "../assets.ts";
 import { toUnits } from "../db/ledger.ts";
-import { type CompletedTask, isFinal, type Result, type Submission, type Task } from "./record.ts";
+import { known } from "../known.ts";
+import type { CompletedTask, Result, Submission, Task } from "./record.ts";
 import { progressAt, remainingSeconds } from "./task.ts";
 import { type Language, t } from "../messages/index.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
-/** A deleted task is gone in every isolate after so long. */
-const keptMs = 60_000;
-
-/** The three status queries: of every task, of videos, of characters. */
-export type ViewName = "generic" | "video" | "character";
-
-/** The parameters of a status query. */
-export interface Question {
-  accountId: string;
-  view: ViewName;
-  language: Language;
-  /** The base URL of assets, without a trailing slash. */
-  base: string;
-}
-
-/** The answer to a status query. */
-export interface Answer {
-  etag: string;
-  /** The body, JSON. */
-  text: string;
-  /** Seconds until the next poll; undefined if the task is final. */
-  retryAfter?: number | undefined;
-  /** Until when a final answer, which changes only when its task is deleted, may be repeated; undefined while it is not final. */
-  keptUntil?: number | undefined;
-}
-
 /** The URL of one of the task's assets. */
 type Link = (asset: Asset) => string;
 
@@ -54,7 +28,7 @@ export function listAssets(result: Result): Asset[] {
 export async function signLinks({ result, expiresAt }: Task, base: string, secret: () => string): Promise<Link> {
   const urls = new Map<string, string>();
   if (result) for (const asset of listAssets(result)) urls.set(asset.key, await signedUrl(base, secret(), asset, expiresAt));
-  return ({ key }) => urls.get(key)!;
+  return ({ key }) => known(urls, key);
 }
 
 type Described = Pick<Submission, "kind" | "parameters" | "price" | "source" | "reference">;
@@ -151,7 +125,7 @@ export function taskData(task: Task, link: Link, language: Language, now: number
 }
 
 /** 2.3: the generic query, for tasks of every kind. */
-function genericView(task: Task, link: Link, language: Language, now: number) {
+export function genericView(task: Task, link: Link, language: Language, now: number) {
   const data = taskData(task, link, language, now);
   return { code: 200, data, ...(data.error && { message: data.error.message }) };
 }
@@ -169,7 +143,7 @@ function videoFields({ result, finalAt, expiresAt }: CompletedTask, link: Link) 
 }
 
 /** 2.2: the video query. `queued` is called `submitted` there. */
-function videoView(task: Task, link: Link, language: Language, now: number) {
+export function videoView(task: Task, link: Link, language: Language, now: number) {
   const estimated = remainingSeconds(task, now);
   return {
     id: task.id,
@@ -185,7 +159,7 @@ function videoView(task: Task, link: Link, language: Language, now: number) {
 }
 
 /** 2.4: the character query. */
-function characterView(task: Task, link: Link, language: Language, now: number) {
+export function characterView(task: Task, link: Link, language: Language, now: number) {
   const error = toError(task, language);
   return {
     ...commonFields(task, now),
@@ -194,60 +168,3 @@ function characterView(task: Task, link: Link, language: Language, now: number) 
     ...(error && { error }),
   };
 }
-
-const views: Record<ViewName, { kinds: Submission["kind"][]; view: typeof genericView | typeof videoView | typeof characterView }> = {
-  generic: { kinds: ["image", "video", "character", "remix"], view: genericView },
-  video: { kinds: ["video", "remix"], view: videoView },
-  character: { kinds: ["character"], view: characterView },
-};
-
-/** The answer to a status query; null if the task is of another kind. `recordMs` is how long final records are kept. */
-export async function answerTo(
-  { view: name, language, base }: Question,
-  task: Task,
-  { secret, recordMs, now }: { secret: () => string; recordMs: () => number; now: number },
-): Promise<Answer | null> {
-  const { kinds, view } = views[name];
-  if (!kinds.includes(task.submission.kind)) return null;
-  const isOver = isFinal(task);
-  return {
-    // Identifies everything in the answer except the elapsed seconds.
-    etag: `W/"${task.status}-${progressAt(task, now)}-${task.finalAt ?? task.createdAt}-${language}"`,
-    text: JSON.stringify(view(task, await signLinks(task, base, secret), language, now)),
-    retryAfter: isOver ? undefined : pollSeconds[task.submission.kind],
-    keptUntil: isOver ? Math.min(task.finalAt + recordMs(), now + keptMs) : undefined,
-  };
-}
-
-const keptHeader = "x-kept-until";
-
-/**
- * The object's answer with all headers of the caller's answer, so that the Worker passes it on unchanged, and,
- * if the task is final, with the time until which it may be cached.
- */
-export const sentBy = (answer: Answer, language: Language, more: Record<string, string>): Response =>
-  new Response(answer.text, {
-    headers: {
-      ...answerHeaders(answer, language),
-      ...more,
-      ...(answer.keptUntil !== undefined && { [keptHeader]: String(answer.keptUntil) }),
-    },
-  });
-
-/** The object's answer if it is cacheable; undefined leaves the response unread. */
-export async function keptAnswer(response: Response): Promise<Answer | undefined> {
-  const keptUntil = response.headers.get(keptHeader);
-  return keptUntil === null
-    ? undefined
-    : { etag: response.headers.get("etag")!, text: await response.text(), keptUntil: Number(keptUntil) };
-}
-
-/** The headers of an answer to a caller. */
-export const answerHeaders = ({ etag, retryAfter }: Pick<Answer, "etag" | "retryAfter">, language: Language) => ({
-  etag,
-  "content-type": "application/json",
-  "content-language": language,
-  "cache-control": "private, no-cache",
-  vary: "Accept-Language",
-  ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-});

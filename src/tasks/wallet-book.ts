@@ -17,6 +17,11 @@ export interface WalletEntry {
   end?: End;
 }
 
+/** An entry that has ended. */
+type EndedEntry = WalletEntry & { end: End };
+
+export const hasEnded = (entry: WalletEntry): entry is EndedEntry => entry.end !== undefined;
+
 export interface End {
   /** Millionths, at most what was held */
   charged: number;
@@ -49,7 +54,7 @@ export class WalletBook {
   readonly #entries = new Map<string, { entry: WalletEntry; page: Page }>();
   readonly #open = new Set<WalletEntry>();
   /** Settled entries that D1 does not have, in the order of their settlement. */
-  readonly #outbox: WalletEntry[] = [];
+  readonly #outbox: EndedEntry[] = [];
   readonly #account = nothing();
   readonly #keys = new Map<string, Sums>();
   #current: Page | undefined;
@@ -64,14 +69,14 @@ export class WalletBook {
       this.#entries.set(entry.taskId, { entry, page });
       this.#last.at = Math.max(this.#last.at, entry.at, entry.end?.at ?? 0);
       this.#last.end = Math.max(this.#last.end, entry.end?.at ?? 0);
-      if (!entry.end) this.#hold(entry, 1);
+      if (!hasEnded(entry)) this.#hold(entry, 1);
       else if (entry.end.n > flushedTo) {
         this.#last.n = Math.max(this.#last.n, entry.end.n);
         this.#outbox.push(entry);
         this.#owe(entry, 1);
       }
     }
-    this.#outbox.sort((a, b) => a.end!.n - b.end!.n);
+    this.#outbox.sort((a, b) => a.end.n - b.end.n);
     this.#current = page.entries.length < pageSize ? page : undefined;
   }
 
@@ -79,8 +84,8 @@ export class WalletBook {
 
   /** Begins with an entry: an open hold, or the end of one that never was. Answers the page that has to be stored. */
   add(entry: WalletEntry): Page {
-    const isFull = !this.#current || this.#current.entries.length >= pageSize;
-    const page = isFull ? { seq: this.#last.seq + 1, entries: [] } : this.#current!;
+    const current = this.#current;
+    const page = current && current.entries.length < pageSize ? current : { seq: this.#last.seq + 1, entries: [] };
     this.#current = page;
     this.#last.seq = page.seq;
     this.#last.at = Math.max(this.#last.at, entry.at);
@@ -99,28 +104,30 @@ export class WalletBook {
     this.#hold(entry, -1);
     // Settled at times that only grow, whatever the clock says: readers of the ended tasks go on from the last time.
     const at = Math.max(end.at, this.#last.end + 1);
-    entry.end = { ...end, at, charged: Math.max(0, Math.min(end.charged, entry.held)), n: ++this.#last.n };
+    const charged = Math.max(0, Math.min(end.charged, entry.held));
+    const ended = Object.assign(entry, { end: { ...end, at, charged, n: ++this.#last.n } });
     this.#last.end = at;
     this.#last.at = Math.max(this.#last.at, at);
-    this.#outbox.push(entry);
-    this.#owe(entry, 1);
+    this.#outbox.push(ended);
+    this.#owe(ended, 1);
     return page;
   }
 
   /** The next entries for D1, oldest settlement first, and the number of the last one. */
   batch(size: number): { entries: SettledEntry[]; to: number } {
     const taken = this.#outbox.slice(0, size);
-    return { entries: taken.map(toSettled), to: taken.at(-1)?.end?.n ?? 0 };
+    return { entries: taken.map(toSettled), to: taken.at(-1)?.end.n ?? 0 };
   }
 
   /** D1 has every settlement up to this one. */
   flushed(to: number): void {
-    while (this.#outbox[0] && this.#outbox[0].end!.n <= to) this.#owe(this.#outbox.shift()!, -1);
+    const later = this.#outbox.findIndex(({ end }) => end.n > to);
+    for (const entry of this.#outbox.splice(0, later === -1 ? this.#outbox.length : later)) this.#owe(entry, -1);
   }
 
   /** Lets go of pages whose entries are all in D1 and were settled before `before`. Answers the number of the oldest that is left. */
   forget(before: number): number {
-    const pending = new Set(this.#outbox);
+    const pending = new Set<WalletEntry>(this.#outbox);
     for (const page of this.#pages.values()) {
       if (page === this.#current) continue;
       if (page.entries.some((entry) => !entry.end || entry.end.at >= before || pending.has(entry))) continue;
@@ -165,8 +172,8 @@ export class WalletBook {
     }
   }
 
-  #owe(entry: WalletEntry, sign: 1 | -1): void {
-    for (const sums of this.#sumsOf(entry)) sums.owed += sign * entry.end!.charged;
+  #owe(entry: EndedEntry, sign: 1 | -1): void {
+    for (const sums of this.#sumsOf(entry)) sums.owed += sign * entry.end.charged;
   }
 
   #sumsOf({ keyId }: WalletEntry): Sums[] {
@@ -176,9 +183,9 @@ export class WalletBook {
   }
 }
 
-export const toSettled = ({ end, deadline: _deadline, ...entry }: WalletEntry): SettledEntry => ({
+export const toSettled = ({ end, deadline: _deadline, ...entry }: EndedEntry): SettledEntry => ({
   ...entry,
-  charged: end!.charged,
-  outcome: end!.outcome,
-  closedAt: end!.at,
+  charged: end.charged,
+  outcome: end.outcome,
+  closedAt: end.at,
 });

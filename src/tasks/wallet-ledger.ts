@@ -8,21 +8,20 @@ import {
   readSpentSince,
   setAccountQuota,
   setKeyQuota,
-  type WalletRow,
   writeEntries,
   type Written,
 } from "../db/grants.ts";
 import { alert } from "../log.ts";
-import { windowStart } from "./budget-window.ts";
 import type { WalletBook } from "./wallet-book.ts";
 import { dropHistory, writeAgain } from "./wallet-restore.ts";
 import {
+  addToWindows,
+  adoptKeys,
   changed,
+  missingWindows,
   newState,
   type QuotaChange,
-  type RowCopy,
   takeOver,
-  toCopy,
   type WalletState,
   type WalletStorage,
 } from "./wallet-state.ts";
@@ -56,6 +55,12 @@ export class WalletLedger {
     this.isStored = state !== undefined;
   }
 
+  /** The state. Throws when the rows were never read: a caller reads them before it holds or writes anything. */
+  get loaded(): WalletState {
+    if (!this.state) throw new Error("the wallet's rows were not read yet");
+    return this.state;
+  }
+
   /** What may still be held. */
   free(): number {
     if (!this.state) return 0;
@@ -72,13 +77,10 @@ export class WalletLedger {
 
   /** What is known of D1, read once for the account and each of the keys, and once for each budget's window that was not watched from its beginning. */
   async load(keyIds: string[], now: number): Promise<WalletState | undefined> {
-    const isKnown = this.state && keyIds.every((id) => this.state!.keys[id]);
-    const state = isKnown ? this.state : await this.refresh(keyIds);
+    const { state: known } = this;
+    const state = known && keyIds.every((id) => known.keys[id]) ? known : await this.refresh(keyIds);
     if (!state) return undefined;
-    for (const [id, row] of [[state.accountId, state] as const, ...keyIds.map((id) => [id, state.keys[id]] as const)]) {
-      if (!row?.budget) continue;
-      const start = windowStart(row.budget.window, now);
-      if (state.windows[id]?.start === start) continue;
+    for (const { id, start } of missingWindows(state, keyIds, now)) {
       // In turn with the writes, after what is owed was written: each entry counts here or there.
       const charged = await this.inTurn(async () => {
         await this.flushAll();
@@ -99,10 +101,8 @@ export class WalletLedger {
     const takesUsed = isExact && flushes === this.#flushes;
     if (!this.state) this.state = newState(account);
     else if (this.state.revision === account.revision) takeOver(this.state, account, takesUsed);
-    this.#adoptKeys(
-      rows.filter(({ id }) => id !== account.id),
-      takesUsed,
-    );
+    const others = rows.filter(({ id }) => id !== account.id);
+    if (adoptKeys(this.state, others, takesUsed)) this.isStored = false;
     return this.state;
   }
 
@@ -125,7 +125,7 @@ export class WalletLedger {
    */
   async grant(amount: number, block: number): Promise<boolean> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const state = this.state!;
+      const state = this.loaded;
       const missing = amount - this.free();
       if (missing <= 0) return true;
       if (!this.isStored) this.#storage.save();
@@ -140,7 +140,7 @@ export class WalletLedger {
 
   /** Gives this much back to D1: here first, so that it is never spent twice. */
   async giveBack(amount: number): Promise<void> {
-    const state = this.state!;
+    const state = this.loaded;
     this.#lower(state.granted - amount);
     this.#adopt(await this.#unsureOnFault(() => giveBack(this.#db, state.accountId, state.revision, amount)));
   }
@@ -152,23 +152,19 @@ export class WalletLedger {
 
   /** Writes the oldest settled entries. */
   async flush(): Promise<void> {
-    const state = this.state!;
+    const state = this.loaded;
     if (state.isRestoring) return this.#restore();
     const { entries, to } = this.#book.batch(batchSize);
     if (entries.length === 0) return;
     const { isDone, account, keys } = await writeEntries(this.#db, state.accountId, state.revision, entries);
     if (!isDone || !account) return this.#restore();
-    for (const { keyId, charged, at } of entries)
-      for (const id of [keyId, state.accountId]) {
-        const window = state.windows[id];
-        if (window && at >= window.start) window.charged += charged;
-      }
+    for (const entry of entries) addToWindows(state, entry);
     this.#book.flushed(to);
     this.#flushes++;
     state.used = account.used;
     state.flushedTo = to;
     state.firstPage = this.#book.forget(Date.now() - rememberMs);
-    this.#adoptKeys(keys, true);
+    if (adoptKeys(state, keys, true)) this.isStored = false;
     dropHistory(state, this.#storage);
     this.#adopt({ isDone, row: account });
   }
@@ -215,7 +211,7 @@ export class WalletLedger {
 
   /** Takes over what D1 says after a write. At another revision than expected an earlier write had taken effect. */
   #adopt({ isDone, row }: Written): void {
-    const state = this.state!;
+    const state = this.loaded;
     if (!row || (!isDone && row.revision <= state.revision)) return;
     takeOver(state, row, this.#book.outboxSize === 0);
     Object.assign(state, { granted: row.granted, revision: row.revision, isUnsure: false });
@@ -223,22 +219,9 @@ export class WalletLedger {
     this.#storage.save();
   }
 
-  #adoptKeys(rows: WalletRow[], takesUsed: boolean): void {
-    const { keys } = this.state!;
-    for (const row of rows) {
-      const known: RowCopy | undefined = keys[row.id];
-      if (known) takeOver(known, row, takesUsed);
-      else {
-        keys[row.id] = toCopy(row);
-        // Stored with the key's first entry: what D1 says later may include entries that are in the outbox too.
-        this.isStored = false;
-      }
-    }
-  }
-
   /** Spends no more than `granted` from here on, before D1 hears of it. */
   #lower(granted: number): void {
-    Object.assign(this.state!, { granted, isUnsure: true });
+    Object.assign(this.loaded, { granted, isUnsure: true });
     this.#storage.save();
   }
 
@@ -247,7 +230,7 @@ export class WalletLedger {
     try {
       return await write();
     } catch (error) {
-      this.state!.isUnsure = true;
+      this.loaded.isUnsure = true;
       this.#storage.save(Date.now() + retryMs);
       throw error;
     }
@@ -255,7 +238,7 @@ export class WalletLedger {
 
   /** D1 was restored: writes what it lost of the last two days again, then has it grant what the object holds. Repeats from the beginning after a fault. */
   async #restore(): Promise<void> {
-    const state = this.state!;
+    const state = this.loaded;
     alert("settle", { account: state.accountId, outcome: "database_restored" });
     state.isRestoring = true;
     this.#storage.save(Date.now() + retryMs);

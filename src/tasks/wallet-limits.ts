@@ -7,10 +7,9 @@ import type { WalletBook } from "./wallet-book.ts";
 import type { RowCopy, WalletState } from "./wallet-state.ts";
 
 /** A hold that exists, or why there is none. `closed`: the task was settled before. `budget`: until the window's end, milliseconds. */
-export interface ReserveAnswer {
-  answer: "reserved" | "insufficient" | "too_many" | "closed" | "budget" | "unavailable";
-  until?: number;
-}
+export type ReserveAnswer =
+  | { answer: "reserved" | "insufficient" | "too_many" | "closed" | "unavailable"; until?: never }
+  | { answer: "budget"; until: number };
 
 export interface ReserveRules {
   /** Open tasks that the account may have; chats are not counted. */
@@ -29,7 +28,11 @@ export interface WalletView extends Balance {
 }
 
 /** The account's row, or that of the key. */
-const rowOf = (state: WalletState, keyId: string | undefined): RowCopy => (keyId === undefined ? state : state.keys[keyId]!);
+function rowOf(state: WalletState, keyId: string | undefined): RowCopy {
+  const row = keyId === undefined ? state : state.keys[keyId];
+  if (!row) throw new Error("the key's row was not read yet");
+  return row;
+}
 
 /** What was charged and is held in the window of the row's budget; 0 without one. */
 function spentInWindow(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): number {

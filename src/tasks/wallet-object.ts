@@ -32,7 +32,7 @@ export class WalletObject extends DurableObject<Env> {
     super(ctx, env);
     const { kv } = ctx.storage;
     const state = kv.get<WalletState>("wallet");
-    const accountId = () => ctx.id.name ?? this.#ledger.state!.accountId;
+    const accountId = () => ctx.id.name ?? this.#ledger.loaded.accountId;
     this.#ledger = new WalletLedger(
       env.DB,
       accountId,
@@ -49,7 +49,7 @@ export class WalletObject extends DurableObject<Env> {
   }
 
   get #accountId(): string {
-    return this.ctx.id.name ?? this.#ledger.state!.accountId;
+    return this.ctx.id.name ?? this.#ledger.loaded.accountId;
   }
 
   /** Holds `amount` (millionths) for a task or chat. A repeat answers the same. Asks D1 only when what it granted does not suffice. */
@@ -129,10 +129,11 @@ export class WalletObject extends DurableObject<Env> {
   /** The account's balance and those of these keys, by id; one that does not exist is missing. */
   async balances(keyIds: string[] = []): Promise<Record<string, WalletView>> {
     const now = Date.now();
-    let state = await this.#ledger.load(keyIds, now);
-    if (!state) return {};
+    const loaded = await this.#ledger.load(keyIds, now);
+    if (!loaded) return {};
     // What D1's own ledger still holds is settled there, without our knowing.
-    if (state.legacy > 0 || keyIds.some((id) => (state!.keys[id]?.legacy ?? 0) > 0)) state = (await this.#ledger.refresh(keyIds))!;
+    const hasLegacy = loaded.legacy > 0 || keyIds.some((id) => (loaded.keys[id]?.legacy ?? 0) > 0);
+    const state = (hasLegacy ? await this.#ledger.refresh(keyIds) : undefined) ?? loaded;
     const views: Record<string, WalletView> = { [this.#accountId]: toView(state, this.#book, undefined, now) };
     for (const id of keyIds) if (state.keys[id]) views[id] = toView(state, this.#book, id, now);
     return views;

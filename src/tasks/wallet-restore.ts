@@ -1,7 +1,7 @@
 /** The entries of the last two days, which a wallet object keeps for a database that is restored to an earlier time. */
 
 import { beginRestore, endRestore, type WalletRow, writeEntries } from "../db/grants.ts";
-import { toSettled, type WalletBook } from "./wallet-book.ts";
+import { hasEnded, toSettled, type WalletBook } from "./wallet-book.ts";
 import type { WalletState, WalletStorage } from "./wallet-state.ts";
 
 const historyMs = 48 * 3_600_000;
@@ -28,7 +28,10 @@ export async function writeAgain(
   await beginRestore(db, state.accountId, state.revision, state.quota);
   for (let seq = state.oldestPage; seq <= book.lastPage; seq++) {
     const entries = storage.page(seq)?.entries ?? [];
-    const written = entries.filter(({ end }) => end && end.n > 0 && end.n <= state.flushedTo).map(toSettled);
+    const written = entries
+      .filter(hasEnded)
+      .filter(({ end }) => end.n > 0 && end.n <= state.flushedTo)
+      .map(toSettled);
     if (written.length > 0) await writeEntries(db, state.accountId, state.revision, written, false);
   }
   return endRestore(db, state.accountId, state.granted, state.quota);

@@ -1,6 +1,7 @@
 /** What a wallet object knows of D1's rows: a record that is stored, and how it is kept true. Pure. */
 
-import type { Budget, WalletRow } from "../db/grants.ts";
+import type { Budget, SettledEntry, WalletRow } from "../db/grants.ts";
+import { windowStart } from "./budget-window.ts";
 import type { Page } from "./wallet-book.ts";
 
 /** What the ledger needs of the object's storage. */
@@ -44,7 +45,7 @@ export interface WalletState extends RowCopy {
   isRestoring: boolean;
 }
 
-export const toCopy = ({ quota, used, reserved, granted, budget }: WalletRow): RowCopy => ({
+const toCopy = ({ quota, used, reserved, granted, budget }: WalletRow): RowCopy => ({
   quota,
   used,
   legacy: reserved - granted,
@@ -71,6 +72,37 @@ export const newState = (row: WalletRow): WalletState => ({
 export function takeOver(copy: RowCopy, row: WalletRow, takesUsed: boolean): void {
   const { used, ...others } = toCopy(row);
   Object.assign(copy, others, takesUsed && { used });
+}
+
+/** Takes over what D1 says of keys. True when one was not known: the state is stored with its first entry, because what D1 says later may include entries that are in the outbox too. */
+export function adoptKeys({ keys }: WalletState, rows: WalletRow[], takesUsed: boolean): boolean {
+  let isNew = false;
+  for (const row of rows) {
+    const known = keys[row.id];
+    if (known) takeOver(known, row, takesUsed);
+    else {
+      keys[row.id] = toCopy(row);
+      isNew = true;
+    }
+  }
+  return isNew;
+}
+
+/** The current windows of budgets, of the account and of each of the keys, that were not watched from their beginning. */
+export function missingWindows(state: WalletState, keyIds: string[], now: number): { id: string; start: number }[] {
+  const rows = [[state.accountId, state] as const, ...keyIds.map((id) => [id, state.keys[id]] as const)];
+  return rows.flatMap(([id, row]) => {
+    const start = row?.budget && windowStart(row.budget.window, now);
+    return typeof start !== "number" || state.windows[id]?.start === start ? [] : [{ id, start }];
+  });
+}
+
+/** Adds what D1 was told to be charged to the windows of the key and the account, if they are watched. */
+export function addToWindows(state: WalletState, { keyId, charged, at }: SettledEntry): void {
+  for (const id of [keyId, state.accountId]) {
+    const window = state.windows[id];
+    if (window && at >= window.start) window.charged += charged;
+  }
 }
 
 export type QuotaChange = { quota: number | null } | { add: number };

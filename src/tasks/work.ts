@@ -27,11 +27,19 @@ export type StepOutcome =
 export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 
 /** How much longer a lease lasts than its work may take. */
-export const leaseGraceMs = 10_000;
+const leaseGraceMs = 10_000;
 
 /** The lease of a collection. */
 export const collectLeaseMs = ({ submission: { kind } }: Pick<Task, "submission">) => collectTimeoutMs[kind] + leaseGraceMs;
 
 /** The longest time from a start's claim to its end, including pauses of its timeout while an image or a file of its answer waits for a permit. */
-export const longestStartMs = ({ submission: { inputs, characters } }: Task, provider: Provider, kind: Submission["kind"]) =>
+const longestStartMs = ({ submission: { kind, inputs, characters } }: Task, provider: Provider) =>
   provider.startTimeoutMs(kind) + (!provider.repeatable || inputs.length + characters.length > 0 ? longestHoldMs : 0);
+
+/** How long the step that waits is leased to the consumer that claims it. */
+export function leaseMs(task: Task, provider: Provider): number {
+  const isStart = task.step.do === "start" || task.step.do === "starting";
+  // If a start may not be repeated, its lease lasts until its immediate outputs are stored; otherwise they could be lost.
+  const storeMs = isStart && provider.repeatable ? 0 : collectTimeoutMs[task.submission.kind];
+  return (isStart ? longestStartMs(task, provider) : 0) + storeMs + leaseGraceMs;
+}

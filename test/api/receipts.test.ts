@@ -7,6 +7,7 @@ import { sha256Hex, toObjectId } from "../../src/ids.ts";
 import { canonicalJson } from "../../src/media/canonical-json.ts";
 import { publicKeys, signReceipt } from "../../src/receipt-keys.ts";
 import { toReceipt } from "../../src/tasks/receipt.ts";
+import type { FinalTask } from "../../src/tasks/record.ts";
 import { call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
@@ -181,7 +182,7 @@ test("a deleted task has no receipt any more", async () => {
 test("a record from before there were receipts has one that says what it knows", async () => {
   const account = await newAccount();
   const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
-  const task = (await objectOf(id).read(account.id))!;
+  const task = (await objectOf(id).read(account.id)) as FinalTask;
   const { bodyDigest: _digest, priceRule: _rule, ...submission } = task.submission;
   expect(toReceipt({ ...task, submission })).toMatchObject({ request_sha256: null, price: null, reserved: 0.03, charged: 0.03 });
 });

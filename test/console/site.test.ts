@@ -160,7 +160,7 @@ test("the language that is chosen on a public page leads back to it", async () =
 });
 
 test("every page of the documentation is there as Markdown", async () => {
-  for (const { name, title } of docs) {
+  for (const { name, title } of docs.values()) {
     const response = await ask(`/docs/${name}.md`, {});
     expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     expect(await response.text()).toMatch(new RegExp(`^# ${title.replace(/[()]/g, "\\$&")}\n`));

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { bindings } from "../support/faults.ts";
-import { type Storm, turn } from "./storm.ts";
+import { type FaultInjector, turn } from "./fault-injector.ts";
 
 export interface DispatchMessage {
   taskId: string;
@@ -20,30 +20,33 @@ const isWrite = ({ statement }: Statement) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.
 const again = (statements: Statement[]) => () =>
   env.DB.batch(statements.map(({ statement, params }) => env.DB.prepare(statement).bind(...params)));
 
-export function watchBindings(storm: Storm, mail: DispatchMessage[]): void {
+export function watchBindings(faultInjector: FaultInjector, mail: DispatchMessage[]): void {
   for (const name of ["run", "first"])
-    watch(bindings.statement(), name, storm, (statement) => ({
+    watch(bindings.statement(), name, faultInjector, (statement) => ({
       name: `D1 ${name}`,
-      failure: storm.random.pick(["D1_ERROR: Network connection lost.", "D1_ERROR: D1 DB is overloaded. Too many requests queued."]),
+      failure: faultInjector.random.pick([
+        "D1_ERROR: Network connection lost.",
+        "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
+      ]),
       ...(isWrite(statement as Statement) && { later: again([statement as Statement]) }),
     }));
-  watch(bindings.database(), "batch", storm, (_, [statements]) => ({
+  watch(bindings.database(), "batch", faultInjector, (_, [statements]) => ({
     name: "D1 batch",
     failure: "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.",
     later: again(statements as Statement[]),
   }));
   for (const name of ["put", "get", "head", "delete", "list"])
-    watch(bindings.bucket(), name, storm, (_, [key]) => {
-      if (name === "put" && String(key).startsWith("inputs/")) storm.scope.inputs.push(String(key).split("/")[1]!);
+    watch(bindings.bucket(), name, faultInjector, (_, [key]) => {
+      if (name === "put" && String(key).startsWith("inputs/")) faultInjector.scope.inputs.push(String(key).split("/")[1]!);
       return { name: `R2 ${name}`, failure: `${name}: We encountered an internal error. (10001)` };
     });
   watch(
     bindings.queue(),
     "send",
-    storm,
+    faultInjector,
     () => ({ name: "queue send", failure: "Queue send failed: Internal Error" }),
     async (message) => {
-      const copies = storm.chance(0.05) ? 2 : 1;
+      const copies = faultInjector.chance(0.05) ? 2 : 1;
       for (let copy = 0; copy < copies; copy++) mail.push({ taskId: (message as DispatchMessage).taskId, attempts: 1, isDead: false });
     },
   );
@@ -52,16 +55,16 @@ export function watchBindings(storm: Storm, mail: DispatchMessage[]): void {
 function watch(
   target: Record<string, Method>,
   method: string,
-  storm: Storm,
+  faultInjector: FaultInjector,
   point: (self: unknown, values: unknown[]) => { name: string; failure: string; later?: () => Promise<unknown> },
   instead?: Method,
 ): void {
   const original = target[method]!;
   vi.spyOn(target, method).mockImplementation(function (this: unknown, ...values: unknown[]) {
     // Queries of the run itself, while everything is paused, are not part of the run.
-    if (!storm.isOn && !instead) return original.apply(this, values);
+    if (!faultInjector.isOn && !instead) return original.apply(this, values);
     const effect = () => (instead ? instead(...values) : original.apply(this, values));
-    return storm.through({ ...point(this, values), effect });
+    return faultInjector.through({ ...point(this, values), effect });
   });
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, inject, test, vi } from "vitest";
 import { run } from "./run.ts";
-import { bury } from "./storm.ts";
+import { endAll } from "./fault-injector.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -14,6 +14,6 @@ declare module "vitest" {
 const [first = 1, last = first] = (inject("faultSeeds") || "1-20").split("-").map(Number);
 
 vi.useFakeTimers({ toFake: ["Date"] });
-afterAll(() => void bury());
+afterAll(() => void endAll());
 
 test.each(Array.from({ length: last - first + 1 }, (_, at) => first + at))("seed %i", (seed) => run(seed), 60_000);

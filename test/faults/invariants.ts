@@ -62,10 +62,10 @@ export async function checkMoving(world: World): Promise<void> {
   }
   for (const account of world.accounts) await books(account);
   const records = await recordsOf(world);
-  for (const [id, { account }] of world.promised) {
+  for (const [id, { account }] of world.accepted) {
     const label = world.objects.ofTask(id)?.label;
-    expect(records.has(id), `${label} was promised and is gone`).toBe(true);
-    expect((await ledgerOf(account.id)).get(id)?.held, `${label} was promised and has no charge row`).toBeDefined();
+    expect(records.has(id), `${label} was accepted and is gone`).toBe(true);
+    expect((await ledgerOf(account.id)).get(id)?.held, `${label} was accepted and has no charge row`).toBeDefined();
   }
 }
 
@@ -85,9 +85,9 @@ export async function checkFinal(world: World): Promise<void> {
       else if (label !== "a chat") expect(entry.charged, `${label} was charged and is gone`).toBe(0);
     }
   }
-  for (const [id, { account }] of world.promised) expect((await ledgerOf(account.id)).has(id)).toBe(true);
+  for (const [id, { account }] of world.accepted) expect((await ledgerOf(account.id)).has(id)).toBe(true);
   await checkFiles(world, records);
-  for (const { account, id, seen } of world.promised.values()) {
+  for (const { account, id, seen } of world.accepted.values()) {
     const { status, body } = await world.call(account, `/v1/tasks/${id}`);
     expect(status).toBe(200);
     if (seen?.status === "completed" || seen?.status === "failed") expect(body.data.status).toBe(seen.status);
@@ -114,7 +114,7 @@ async function checkCharacters(world: World): Promise<void> {
   const ids = (await statement.run<{ id: string }>()).results.map(({ id }) => id);
   const images = (await keysUnder("characters/")).map((key) => key.slice("characters/".length));
   expect(images.filter((id) => !ids.includes(id)).length, "images without a character").toBe(0);
-  expect(ids.filter((id) => !images.includes(id) && !world.fading.has(id)).length, "characters without an image").toBe(0);
+  expect(ids.filter((id) => !images.includes(id) && !world.deleting.has(id)).length, "characters without an image").toBe(0);
 }
 
 /** A week later: no files except the images of characters, no storage, no alarm, no record. */
@@ -129,6 +129,6 @@ export async function checkEnd(world: World): Promise<void> {
     const keeps = known.kind === "wallet" && (await ledgerOf(known.id.name!)).size > 0;
     if (keeps || known.kind !== "wallet") expect(isEmpty, `${known.label} is left`).toBe(!keeps);
   }
-  for (const { account, id } of world.promised.values()) expect((await world.call(account, `/v1/tasks/${id}`)).status).toBe(404);
+  for (const { account, id } of world.accepted.values()) expect((await world.call(account, `/v1/tasks/${id}`)).status).toBe(404);
   for (const account of world.accounts) expect(await books(account)).toMatchObject({ reserved: 0 });
 }

@@ -9,7 +9,7 @@ import { HoldObject } from "../../src/tasks/hold-object.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import type { Task } from "../../src/tasks/record.ts";
-import { owners, type Scope, type Storm } from "./storm.ts";
+import { owners, type Scope, type FaultInjector } from "./fault-injector.ts";
 
 type Kind = "task" | "claim" | "hold" | "wallet";
 
@@ -54,24 +54,24 @@ export class Objects {
   readonly all = new Map<string, Known>();
 
   /** Observes every call of an object, lets the fault injector fail it, and attributes calls that the object makes to it. */
-  watch(storm: Storm): void {
+  watch(faultInjector: FaultInjector): void {
     for (const [kind, [prototype]] of Object.entries(classes) as [Kind, (typeof classes)[Kind]][])
       for (const name of Object.getOwnPropertyNames(prototype))
-        if (name !== "constructor") this.#watchMethod(storm, kind, prototype as never, name);
+        if (name !== "constructor") this.#watchMethod(faultInjector, kind, prototype as never, name);
   }
 
-  #watchMethod(storm: Storm, kind: Kind, prototype: Record<string, Method>, name: string): void {
+  #watchMethod(faultInjector: FaultInjector, kind: Kind, prototype: Record<string, Method>, name: string): void {
     const original = prototype[name]!;
     const met = (ctx: DurableObjectState) => this.#met(kind, ctx);
     vi.spyOn(prototype, name).mockImplementation(function (this: Instance, ...values: unknown[]) {
       const { ctx } = this;
       const known = met(ctx);
       const { label, callers } = known;
-      const { scope } = storm;
+      const { scope } = faultInjector;
       callers.push(scope);
       const effect = () => original.apply(this, values);
       return owners
-        .run({ ctx, label, callers }, () => storm.through({ name, effect, failure: "", isObject: true }))
+        .run({ ctx, label, callers }, () => faultInjector.through({ name, effect, failure: "", isObject: true }))
         .finally(() => {
           callers.splice(callers.indexOf(scope), 1);
           known.stored = undefined;

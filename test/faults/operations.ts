@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import type { Known } from "./objects.ts";
 import { chat, image, repeat, sequel, submit, video } from "./submissions.ts";
-import { advance, type Promised, type World } from "./world.ts";
+import { advance, type AcceptedTask, type World } from "./world.ts";
 
 type Operation = (world: World) => Promise<string>;
 
@@ -26,7 +26,7 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [3, "alarm twice", alarmTwice],
   [5, "time", time],
   [4, "crash", crash],
-  [2, "late effects", async (world) => (await world.land(), "landed")],
+  [2, "late effects", async (world) => (await world.applyLateEffects(), "applied")],
 ];
 
 /** Steps that take a day or more are left for the end of the run. */
@@ -40,8 +40,8 @@ export function choose(world: World): { name: string; operation: Operation } {
 const pickObject = (world: World): Known | undefined =>
   world.objects.all.size > 0 ? world.random.pick([...world.objects.all.values()]) : undefined;
 
-const pickPromised = (world: World): Promised | undefined =>
-  world.promised.size > 0 ? world.random.pick([...world.promised.values()]) : undefined;
+const pickAccepted = (world: World): AcceptedTask | undefined =>
+  world.accepted.size > 0 ? world.random.pick([...world.accepted.values()]) : undefined;
 
 /** The next event without faults: a message arrives, or time passes until an alarm. */
 async function carryOn(world: World): Promise<string> {
@@ -80,42 +80,42 @@ const ranks: Record<string, number> = { queued: 0, in_progress: 1, completed: 2,
 
 /** A status that a caller has seen never goes back. */
 async function status(world: World): Promise<string> {
-  const promised = pickPromised(world);
-  if (!promised) return "none";
-  const { account, id, seen } = promised;
+  const accepted = pickAccepted(world);
+  if (!accepted) return "none";
+  const { account, id, seen } = accepted;
   const answer = await world.call(account, `/v1/tasks/${id}`);
-  if (answer.status >= 500 && world.storm.scope.faults > 0) return `${labelOf(world, id)} ${answer.status}`;
-  expect(answer.status, "a task that was promised is there").toBe(200);
-  const { status: now, progress } = answer.body.data as NonNullable<Promised["seen"]>;
+  if (answer.status >= 500 && world.faultInjector.scope.faults > 0) return `${labelOf(world, id)} ${answer.status}`;
+  expect(answer.status, "a task that was accepted is there").toBe(200);
+  const { status: now, progress } = answer.body.data as NonNullable<AcceptedTask["seen"]>;
   if (seen) {
     expect(progress).toBeGreaterThanOrEqual(seen.progress);
     expect(ranks[now]).toBeGreaterThanOrEqual(ranks[seen.status]!);
     if (ranks[seen.status] === 2) expect(now).toBe(seen.status);
   }
   expect(progress === 100).toBe(now === "completed");
-  promised.seen = { status: now, progress };
+  accepted.seen = { status: now, progress };
   return `${labelOf(world, id)} ${now} ${progress}`;
 }
 
 /** The list shows all accepted tasks. Nothing fails during it, because it calls many objects at once in an undefined order. */
 async function list(world: World): Promise<string> {
   const account = world.random.pick(world.accounts);
-  world.storm.isOn = false;
+  world.faultInjector.isOn = false;
   const answer = await world.call(account, "/v1/tasks?limit=100");
-  world.storm.isOn = true;
+  world.faultInjector.isOn = true;
   expect(answer.status).toBe(200);
   const listed = (answer.body.data as { id: string }[]).map(({ id }) => labelOf(world, id));
-  const promised = [...world.promised.values()].filter((task) => task.account === account);
-  expect(listed).toEqual(expect.arrayContaining(promised.map(({ id }) => labelOf(world, id))));
-  return `${listed.length} of ${promised.length}`;
+  const accepted = [...world.accepted.values()].filter((task) => task.account === account);
+  expect(listed).toEqual(expect.arrayContaining(accepted.map(({ id }) => labelOf(world, id))));
+  return `${listed.length} of ${accepted.length}`;
 }
 
 async function cancel(world: World): Promise<string> {
-  const promised = pickPromised(world);
-  if (!promised) return "none";
-  const answer = await world.call(promised.account, `/v1/tasks/${promised.id}/cancel`, { method: "POST" });
-  if (answer.status === 200) promised.seen = { status: "failed", progress: answer.body.data.progress };
-  return `${labelOf(world, promised.id)} ${answer.status}`;
+  const accepted = pickAccepted(world);
+  if (!accepted) return "none";
+  const answer = await world.call(accepted.account, `/v1/tasks/${accepted.id}/cancel`, { method: "POST" });
+  if (answer.status === 200) accepted.seen = { status: "failed", progress: answer.body.data.progress };
+  return `${labelOf(world, accepted.id)} ${answer.status}`;
 }
 
 async function deleteCharacter(world: World): Promise<string> {
@@ -124,7 +124,7 @@ async function deleteCharacter(world: World): Promise<string> {
   const id = characters.body.data?.[0]?.id as string | undefined;
   if (id === undefined) return "none";
   // Its image is deleted first; until the whole deletion has succeeded, the character may exist without an image.
-  world.fading.add(id);
+  world.deleting.add(id);
   const { status } = await world.call(account, `/v1/characters/${id}`, { method: "DELETE" });
   return String(status);
 }

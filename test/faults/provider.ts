@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { Storm } from "./storm.ts";
+import type { FaultInjector } from "./fault-injector.ts";
 
 type Fetch = (this: unknown, input: string, init?: RequestInit) => Promise<Response>;
 
@@ -10,15 +10,15 @@ const base = "http://sandbox/v1";
 const json = (body: unknown, status = 200, headers = {}) => Response.json(body, { status, headers });
 
 /** The scripted upstream behind it has no faults and finishes at once. */
-export function watchProvider(storm: Storm): void {
+export function watchProvider(faultInjector: FaultInjector): void {
   const prototype = Object.getPrototypeOf(env.SANDBOX) as { fetch: Fetch };
   const original = prototype.fetch;
-  const rate = storm.random.pick([0, 0.1, 0.3]);
+  const rate = faultInjector.random.pick([0, 0.1, 0.3]);
   vi.spyOn(prototype, "fetch").mockImplementation(async function (this: unknown, input, init) {
     const effect = () => original.call(this, input, init);
-    if (!storm.isOn || typeof input !== "string" || !input.startsWith(base)) return effect();
+    if (!faultInjector.isOn || typeof input !== "string" || !input.startsWith(base)) return effect();
     const step = stepOf(input.slice(base.length), init?.method);
-    return storm.through({ name: step, failure: "connection lost", effect: () => misbehave(storm, rate, step, effect) });
+    return faultInjector.through({ name: step, failure: "connection lost", effect: () => misbehave(faultInjector, rate, step, effect) });
   });
 }
 
@@ -34,7 +34,7 @@ function stepOf(path: string, method = "GET"): StepName {
 type Effect = () => Promise<Response>;
 
 /** The possible faults of each step. */
-const misdeeds: Record<StepName, Record<string, (storm: Storm, effect: Effect) => Promise<Response>>> = {
+const misdeeds: Record<StepName, Record<string, (faultInjector: FaultInjector, effect: Effect) => Promise<Response>>> = {
   start: {
     "is busy": async () => json({}, 503, { "retry-after": "7" }),
     limits: async () => json({}, 429),
@@ -46,7 +46,8 @@ const misdeeds: Record<StepName, Record<string, (storm: Storm, effect: Effect) =
   poll: {
     "is busy": async () => json({}, 503),
     "has forgotten it": async () => json({}, 404),
-    "gives up": async (storm) => json({ id: "x", status: "failed", error: { code: storm.random.pick(["invalid_input", "other"]) } }),
+    "gives up": async (faultInjector) =>
+      json({ id: "x", status: "failed", error: { code: faultInjector.random.pick(["invalid_input", "other"]) } }),
     hangs: async () => hang(10),
   },
   download: {
@@ -68,13 +69,13 @@ const misdeeds: Record<StepName, Record<string, (storm: Storm, effect: Effect) =
   },
 };
 
-async function misbehave(storm: Storm, rate: number, step: StepName, effect: Effect): Promise<Response> {
+async function misbehave(faultInjector: FaultInjector, rate: number, step: StepName, effect: Effect): Promise<Response> {
   // Most work takes more than one poll.
-  if (step === "poll" && storm.chance(0.4)) return json({ id: "x", status: "running", progress: storm.random.int(0, 100) });
-  if (!storm.chance(rate)) return effect();
-  const misdeed = storm.random.pick(Object.keys(misdeeds[step]));
-  storm.note(`provider ${misdeed}: ${step}`);
-  return misdeeds[step][misdeed]!(storm, effect);
+  if (step === "poll" && faultInjector.chance(0.4)) return json({ id: "x", status: "running", progress: faultInjector.random.int(0, 100) });
+  if (!faultInjector.chance(rate)) return effect();
+  const misdeed = faultInjector.random.pick(Object.keys(misdeeds[step]));
+  faultInjector.note(`provider ${misdeed}: ${step}`);
+  return misdeeds[step][misdeed]!(faultInjector, effect);
 }
 
 /** Nothing arrives for this many seconds; then the gateway's own timeout ends the wait. */

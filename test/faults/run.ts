@@ -4,7 +4,7 @@ import { vi } from "vitest";
 import { isFinal } from "../../src/tasks/record.ts";
 import { checkEnd, checkFinal, checkMoving, clearBucket } from "./invariants.ts";
 import { choose } from "./operations.ts";
-import { Scope, turn } from "./storm.ts";
+import { Scope, turn } from "./fault-injector.ts";
 import { advance, World } from "./world.ts";
 
 /** Runs a seed. Its error contains the seed and all operations. */
@@ -14,38 +14,38 @@ export async function run(seed: number): Promise<void> {
   try {
     await clearBucket();
     await world.begin();
-    await storm(world);
+    await injectFaults(world);
     await checkMoving(world);
-    await calm(world);
+    await drain(world);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     // No `cause`: the test runner cannot print an object's own error, and never ends.
     // oxlint-disable-next-line eslint/preserve-caught-error
     throw new Error(`seed ${seed}: ${text}\n\nFAULT_SEEDS=${seed} repeats it. What happened:\n${world.trace.join("\n")}\n`);
   } finally {
-    world.storm.end();
+    world.faultInjector.end();
     vi.restoreAllMocks();
   }
 }
 
-async function storm(world: World): Promise<void> {
-  world.storm.isOn = true;
+async function injectFaults(world: World): Promise<void> {
+  world.faultInjector.isOn = true;
   for (let count = world.random.int(30, 60); count > 0; count--) await perform(world, false);
-  world.storm.isOn = false;
-  await world.land();
+  world.faultInjector.isOn = false;
+  await world.applyLateEffects();
 }
 
 /** The number of times to check whether an operation has ended, which takes some seconds. After that something waits forever. */
-const mostTurns = 5_000;
+const maxTurns = 5_000;
 /** So long an operation may run beside one that is stopped, until it is taken to be waiting for that one. */
 const patientTurns = 500;
 
 /** Runs one operation to its end, or to the crash of its Worker; where it is paused, other operations run in between. */
 async function perform(world: World, isNested: boolean): Promise<void> {
-  const { storm, trace } = world;
+  const { faultInjector, trace } = world;
   const { name, operation } = choose(world);
   const at = trace.push(`${isNested ? "      | " : ""}${name}`) - 1;
-  const scope = (storm.scope = new Scope());
+  const scope = (faultInjector.scope = new Scope());
   let end: { outcome: string } | { fault: unknown } | undefined;
   operation(world).then(
     (outcome) => (end = { outcome }),
@@ -53,30 +53,30 @@ async function perform(world: World, isNested: boolean): Promise<void> {
   );
   const isOver = () => (end !== undefined && scope.requests === 0) || scope.isDead;
   for (let turns = 0; !isOver(); turns++) {
-    if (turns === mostTurns) throw new Error(`"${name}" does not end`);
+    if (turns === maxTurns) throw new Error(`"${name}" does not end`);
     await turn();
-    const { gate } = storm;
+    const { gate } = faultInjector;
     // Writes of a wallet take turns: what waits for the one that is stopped lets it go on. Nothing fails while the two run together.
     if (isNested && gate && turns % patientTurns === patientTurns - 1) {
-      storm.isOn = false;
+      faultInjector.isOn = false;
       gate.isOpen = true;
     }
     if (!gate || isNested) continue;
     for (let count = world.random.int(1, 4); count > 0; count--) await perform(world, true);
-    storm.scope = scope;
+    faultInjector.scope = scope;
     // It may have been let go on already, and be paused at a later point.
-    if (storm.gate === gate) storm.gate = undefined;
+    if (faultInjector.gate === gate) faultInjector.gate = undefined;
     gate.isOpen = true;
   }
-  if (isNested) storm.isOn = true;
-  if (scope.isDead) for (const taskId of scope.inputs) world.forsaken.add(taskId);
+  if (isNested) faultInjector.isOn = true;
+  if (scope.isDead) for (const taskId of scope.inputs) world.orphanedInputs.add(taskId);
   const outcome = scope.isDead || !end ? "died" : "outcome" in end ? end.outcome : "threw";
   trace[at] += `: ${outcome} (${scope.calls} calls)`;
   if (end && "fault" in end) throw end.fault;
 }
 
 /** No more faults and no more requests: everything that was started must end by itself. */
-async function calm(world: World): Promise<void> {
+async function drain(world: World): Promise<void> {
   await untilQuiet(world, async () => {
     for (const known of world.objects.all.values()) {
       const { task, isEmpty, alarm } = await world.objects.stored(known);
@@ -92,11 +92,11 @@ async function calm(world: World): Promise<void> {
   await checkEnd(world);
 }
 
-const mostSteps = 1_000;
+const maxSteps = 1_000;
 
 /** Delivers messages and runs one alarm after another in the order of their times, until enough has happened or there are none. */
 async function untilQuiet(world: World, isEnough: () => Promise<boolean>): Promise<void> {
-  for (let step = 0; step < mostSteps; step++) {
+  for (let step = 0; step < maxSteps; step++) {
     for (const message of world.mail.splice(0)) await world.deliver(message);
     if (await isEnough()) return;
     const [first] = await world.waiting(Infinity);
@@ -104,5 +104,5 @@ async function untilQuiet(world: World, isEnough: () => Promise<boolean>): Promi
     advance(Math.max(0, first.alarm - Date.now()) / 1000);
     await world.alarm(first.known);
   }
-  throw new Error(`after ${mostSteps} steps of calm something still moves`);
+  throw new Error(`after ${maxSteps} steps without faults something still moves`);
 }

@@ -4,7 +4,7 @@ import { exports } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Account, Answer } from "../support/gateway.ts";
 import type { Random } from "../../scripts/support/random.ts";
-import type { Keyed, Promised, World } from "./world.ts";
+import type { Keyed, AcceptedTask, World } from "./world.ts";
 
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 /** Long enough to be extracted from the body while it is read. */
@@ -40,7 +40,7 @@ export function video({ random, accounts }: World): Unsent {
 /** A character or a remix of a video, usually of an existing one. */
 export async function sequel(world: World): Promise<Unsent> {
   const { random, objects } = world;
-  const sources = [...world.promised.values()].filter(({ kind }) => kind === "video" || kind === "remix");
+  const sources = [...world.accepted.values()].filter(({ kind }) => kind === "video" || kind === "remix");
   const finished = [];
   for (const source of sources) if ((await objects.stored(objects.ofTask(source.id)!)).task?.status === "completed") finished.push(source);
   if (sources.length === 0) return video(world);
@@ -70,7 +70,7 @@ export async function repeat(world: World): Promise<string> {
   });
   // If its claim was lost, this is the first submission with its key.
   if (answer.status === 200) {
-    world.promised.set(answer.body.id, { account: keyed.account, id: answer.body.id, kind: keyed.kind });
+    world.accepted.set(answer.body.id, { account: keyed.account, id: answer.body.id, kind: keyed.kind });
     world.keyed.splice(world.keyed.indexOf(keyed), 1);
   }
   return `${keyed.key} with another body ${answer.status}`;
@@ -78,7 +78,7 @@ export async function repeat(world: World): Promise<string> {
 
 async function send(world: World, submission: Unsent & Partial<Keyed>): Promise<string> {
   const { account, path, body, key, kind, id: first } = submission;
-  submission.sender = world.storm.scope;
+  submission.sender = world.faultInjector.scope;
   const answer = await world.call(account, path, { body, ...(key !== undefined && { headers: { "idempotency-key": key } }) });
   submission.sender = undefined;
   if (answer.status === 200) accept(world, submission, first, answer, { account, id: answer.body.id, kind });
@@ -88,13 +88,13 @@ async function send(world: World, submission: Unsent & Partial<Keyed>): Promise<
 const claimMs = 86_400_000;
 
 /** `first` is the task with which the key was answered before this request was sent. */
-function accept(world: World, submission: Partial<Keyed>, first: string | undefined, answer: Answer, promised: Promised): void {
-  const { id } = promised;
+function accept(world: World, submission: Partial<Keyed>, first: string | undefined, answer: Answer, accepted: AcceptedTask): void {
+  const { id } = accepted;
   const isFresh = submission.at !== undefined && Date.now() < submission.at + claimMs;
   if (isFresh && submission.id !== undefined) expect(id, "a repeat is answered with the first task").toBe(submission.id);
   if (isFresh && first !== undefined) expect(answer.headers.get("idempotent-replayed")).toBe("true");
   if (submission.key !== undefined) submission.id = id;
-  if (!world.promised.has(id)) world.promised.set(id, promised);
+  if (!world.accepted.has(id)) world.accepted.set(id, accepted);
 }
 
 const words = ["hi", "hi", "no-usage", "break", "sandbox:fail", "sandbox:reject"];

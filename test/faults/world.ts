@@ -9,10 +9,10 @@ import { hurry, type DispatchMessage, watchBindings } from "./bindings.ts";
 import { type Known, Objects, stubOf } from "./objects.ts";
 import { watchProvider } from "./provider.ts";
 import { Random } from "../../scripts/support/random.ts";
-import { type Scope, Storm } from "./storm.ts";
+import { type Scope, FaultInjector } from "./fault-injector.ts";
 
 /** A submission that was answered with 200. */
-export interface Promised {
+export interface AcceptedTask {
   account: Account;
   id: string;
   kind: "image" | "video" | "character" | "remix";
@@ -26,7 +26,7 @@ export interface Keyed {
   path: string;
   body: object;
   key: string;
-  kind: Promised["kind"];
+  kind: AcceptedTask["kind"];
   at: number;
   /** The task with which it was answered. */
   id?: string;
@@ -36,23 +36,23 @@ export interface Keyed {
 
 export class World {
   readonly random: Random;
-  readonly storm: Storm;
+  readonly faultInjector: FaultInjector;
   readonly objects = new Objects();
   readonly accounts: Account[] = [];
-  readonly promised = new Map<string, Promised>();
+  readonly accepted = new Map<string, AcceptedTask>();
   readonly keyed: Keyed[] = [];
   readonly mail: DispatchMessage[] = [];
   /** Every message so far: the queue may deliver one again. */
   readonly delivered: DispatchMessage[] = [];
   /** Tasks whose inputs were stored by a crashed Worker. */
-  readonly forsaken = new Set<string>();
+  readonly orphanedInputs = new Set<string>();
   /** Characters with a started deletion. */
-  readonly fading = new Set<string>();
+  readonly deleting = new Set<string>();
   readonly trace: string[] = [];
 
   constructor(seed: number) {
     this.random = new Random(seed);
-    this.storm = new Storm(seed, (line) => this.trace.push(line));
+    this.faultInjector = new FaultInjector(seed, (line) => this.trace.push(line));
   }
 
   async begin(): Promise<void> {
@@ -61,9 +61,9 @@ export class World {
     const quotas = [null, null, 30, 2];
     for (let count = this.random.int(1, 2); count > 0; count--)
       this.accounts.push(await newAccount(this.random.pick(quotas), this.random.pick(quotas)));
-    this.objects.watch(this.storm);
-    watchBindings(this.storm, this.mail);
-    watchProvider(this.storm);
+    this.objects.watch(this.faultInjector);
+    watchBindings(this.faultInjector, this.mail);
+    watchProvider(this.faultInjector);
     hurry();
     this.#watchRequests();
   }
@@ -72,7 +72,7 @@ export class World {
   #watchRequests(): void {
     const { fetch } = worker;
     vi.spyOn(worker, "fetch").mockImplementation((request, env, ctx) => {
-      const { scope } = this.storm;
+      const { scope } = this.faultInjector;
       const waitUntil = ctx!.waitUntil.bind(ctx);
       ctx!.waitUntil = (work) => {
         scope.requests++;
@@ -131,7 +131,7 @@ export class World {
       await handler();
     } catch (error) {
       // A handler that waits for a paused operation ends with it when that one resets the object, and then no other faults are injected.
-      if (!this.storm.isOn && !isScripted(error)) throw error;
+      if (!this.faultInjector.isOn && !isScripted(error)) throw error;
       known.stored = undefined;
       const { isEmpty, alarm } = await this.objects.stored(known);
       // An object without storage is skipped; an alarm would create a table.
@@ -144,7 +144,7 @@ export class World {
 
   /** Inputs of a Worker that crashed between storing them and creating their task are left to the bucket's lifecycle rule. */
   isForsaken(key: string): boolean {
-    return this.forsaken.has(key.split("/")[1]!);
+    return this.orphanedInputs.has(key.split("/")[1]!);
   }
 
   async crash(known: Known): Promise<void> {
@@ -154,11 +154,11 @@ export class World {
   }
 
   /** Applies the late effects on D1. */
-  async land(): Promise<void> {
-    const { isOn } = this.storm;
-    this.storm.isOn = false;
-    for (const effect of this.storm.late.splice(0)) await effect();
-    this.storm.isOn = isOn;
+  async applyLateEffects(): Promise<void> {
+    const { isOn } = this.faultInjector;
+    this.faultInjector.isOn = false;
+    for (const effect of this.faultInjector.late.splice(0)) await effect();
+    this.faultInjector.isOn = isOn;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Chat in OpenAI's format: whole, streamed, counted, limited. */
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { errorOf, post } from "./support.ts";
 
 interface Completion {
@@ -176,10 +176,15 @@ test("an answer has the marks of a maker's answer, and logprobs on request", asy
 });
 
 test("a long answer has larger chunks, so that it does not take long", async () => {
+  // Two hundred chunks have as many pauses: counted, not waited for.
+  const pause = vi.spyOn(scheduler, "wait").mockResolvedValue();
+  onTestFinished(() => pause.mockRestore());
   const schema = { type: "array", items: { type: "string", minLength: 100 }, minItems: 200 };
   const response_format = { type: "json_schema", json_schema: { name: "list", schema } };
   const list = await events(await chat("hello", { stream: true, response_format }));
   expect(list.length).toBeLessThan(210);
+  expect(pause.mock.calls.reduce((sum, [ms]) => sum + ms, 0)).toBeLessThanOrEqual(210 * 30);
+  expect(pause.mock.calls.length).toBe(list.length - 1);
   const chunks = await chunksOf(list);
   expect(JSON.parse(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""))).toHaveLength(200);
 });

@@ -15,7 +15,7 @@ const steps = 60;
 type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
 
 /** D1 as it is on a bad day: batches and single statements that fail before or after they take effect, and some that take effect long after. */
-function storm(random: Random): { late: (() => Promise<unknown>)[]; end: () => void } {
+function injectFaults(random: Random): { late: (() => Promise<unknown>)[]; end: () => void } {
   const late: (() => Promise<unknown>)[] = [];
   const { batch } = bindings.database();
   // The same once more, without the object that made it.
@@ -49,7 +49,7 @@ test.each(seeds)("seed %i", async (seed) => {
   const account = await newAccount(random.pick([null, 0.02, 1]), random.pick([null, 0.01]));
   const known = new Map<string, Known>();
   const given = new Set<string>();
-  const { late, end } = storm(random);
+  const { late, end } = injectFaults(random);
   const trace: string[] = [];
   const wallet = () => walletOf(account);
   const anyOpen = () => [...known.values()].filter(({ charged }) => charged === undefined);

@@ -5,6 +5,7 @@ import { readTasks } from "../answers.ts";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { remaining } from "../../db/ledger.ts";
+import { known } from "../../known.ts";
 import { balanceOf, walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { personOf } from "../members.ts";
@@ -137,7 +138,7 @@ async function keysOf(c: ConsoleContext, account: Account) {
     account.id,
     keys.map(({ walletId }) => walletId),
   );
-  const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
+  const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId) }));
   if (rows.length === 0) return <p class="muted">{say("admin_no_keys")}</p>;
   return (
     <Table

@@ -3,6 +3,7 @@
 import { Hono } from "hono";
 import { insertKey } from "../../db/api-keys.ts";
 import { openWallet } from "../../db/ledger.ts";
+import { known } from "../../known.ts";
 import { walletsOf } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, signedIn } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
@@ -35,7 +36,7 @@ async function keysPage(c: ConsoleContext, problem?: string) {
     c.get("account").id,
     keys.map(({ walletId }) => walletId),
   );
-  const rows = keys.map((key) => ({ ...key, ...wallets.get(key.walletId)! }));
+  const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId) }));
   return page(
     c,
     say("api_keys"),

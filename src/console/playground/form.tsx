@@ -36,6 +36,7 @@ const described = (name: string, { problems, language, action }: FormState) => {
 
 function FieldHelp({ name, state: { problems, language, action } }: { name: string; state: FormState }) {
   const hint = hintOf(language, name, action);
+  const problem = problems.get(name);
   return (
     <>
       {hint !== undefined && (
@@ -43,10 +44,10 @@ function FieldHelp({ name, state: { problems, language, action } }: { name: stri
           {hint}
         </p>
       )}
-      {problems.has(name) && (
+      {problem && (
         <p id={`problem-${name}`} class="err">
           <Icon name="warn" />
-          {problems.get(name)!.join(" · ")}
+          {problem.join(" · ")}
         </p>
       )}
     </>

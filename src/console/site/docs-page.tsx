@@ -1,10 +1,11 @@
 /** A page of the documentation: contents left, text, what is on it right, and the ways on below. */
 
 import type { Child } from "hono/jsx";
+import { known } from "../../known.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { contents, docPath } from "./contents.ts";
-import { type Doc, docs } from "./docs.ts";
+import { type Doc, renderedPage } from "./docs.ts";
 import { Html } from "./html.tsx";
 import { publicPage } from "./layout.tsx";
 import { tagPath, tags, tagTitle } from "./openapi.ts";
@@ -19,15 +20,13 @@ interface Group {
   places: Place[];
 }
 
-const titleOf = (name: string) => docs.find((doc) => doc.name === name)!.title;
-
 /** Every page of the documentation in its group, in order. */
 function groups(c: ConsoleContext): Group[] {
   const { say } = c.var;
   return [
     ...contents.map(({ name, pages }) => ({
       title: say(name),
-      places: pages.map((page) => ({ path: docPath(page), title: titleOf(page) })),
+      places: pages.map((page) => ({ path: docPath(page), title: renderedPage(page).title })),
     })),
     { title: say("models"), places: [{ path: "/docs/models", title: say("models") }] },
     {
@@ -147,12 +146,14 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
   return publicPage(c, frame, status);
 }
 
+/** The group of each page. */
+const groupNames = new Map(contents.flatMap(({ name, pages }) => pages.map((page): [string, typeof name] => [page, name])));
+
 /** Answers a page that was written in Markdown. */
 export function writtenPage(c: ConsoleContext, doc: Doc) {
-  const group = contents.find(({ pages }) => (pages as readonly string[]).includes(doc.name))!;
   return docsPage(c, {
     ...doc,
-    group: c.var.say(group.name),
+    group: c.var.say(known(groupNames, doc.name)),
     markdown: `/docs/${doc.name}.md`,
     children: <Html html={doc.html} />,
   });

@@ -1,5 +1,6 @@
 /** The documentation as it was rendered by `npm run site`, with this gateway's own address in every sample. */
 
+import { known } from "../../known.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import { pathOf } from "../static-files.ts";
 import rendered from "./docs.json";
@@ -21,11 +22,15 @@ export const withBase = (c: ConsoleContext, text: string) => text.replaceAll(wri
 
 const atHome = (c: ConsoleContext, html: string) => withBase(c, html).replaceAll("{{icons}}", pathOf("icons.svg"));
 
-export const docs: readonly Doc[] = rendered.pages;
+/** The pages by their names. */
+export const docs: ReadonlyMap<string, Doc> = new Map(rendered.pages.map((page) => [page.name, page]));
+
+/** A page that the contents name. Throws when it was not rendered. */
+export const renderedPage = (name: string): Doc => known(docs, name);
 
 /** A page by its name, in HTML for this gateway. */
 export function docNamed(c: ConsoleContext, name: string): Doc | undefined {
-  const doc = docs.find((one) => one.name === name);
+  const doc = docs.get(name);
   return doc && { ...doc, html: atHome(c, doc.html) };
 }
 

@@ -2,7 +2,7 @@
 
 import type { ConsoleContext } from "../frame.tsx";
 import { contents } from "./contents.ts";
-import { docs, withBase } from "./docs.ts";
+import { renderedPage, withBase } from "./docs.ts";
 import { markdown } from "./markdown.ts";
 
 const english: Record<(typeof contents)[number]["name"], string> = { docs_start: "Start", docs_make: "Make", docs_guides: "Guides" };
@@ -12,7 +12,7 @@ export function llmsText(c: ConsoleContext): Response {
   const { origin } = new URL(c.req.url);
   const groups = contents.map(({ name, pages }) => {
     const lines = pages.map((page) => {
-      const { title, description } = docs.find((doc) => doc.name === page)!;
+      const { title, description } = renderedPage(page);
       return `- [${title}](${origin}/docs/${page}.md): ${description}`;
     });
     return `## ${english[name]}\n\n${lines.join("\n")}`;

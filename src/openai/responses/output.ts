@@ -46,8 +46,9 @@ export class Output {
     return this.#close(status);
   }
 
-  get #at() {
-    return { item_id: this.#open!.item["id"], output_index: this.items.length - 1 };
+  /** Where an event of the open item belongs: it is the last one. */
+  #at({ item }: Open) {
+    return { item_id: item["id"], output_index: this.items.length - 1 };
   }
 
   #begin(open: Open): Event {
@@ -60,38 +61,41 @@ export class Output {
     if (delta === "") return [];
     const events: Event[] = [];
     const { part, event, more } = parts[kind];
-    if (this.#open?.kind !== kind) {
+    let open = this.#open;
+    if (open?.kind !== kind) {
       events.push(...this.#close());
       const id = newId(kind === "reasoning" ? "rs" : "msg");
       const item =
         kind === "reasoning"
           ? { id, type: "reasoning", status: "in_progress", summary: [], content: [] }
           : { id, type: "message", status: "in_progress", role: "assistant", content: [] };
-      events.push(this.#begin({ kind, item, text: "" }));
-      events.push({ type: "response.content_part.added", ...this.#at, content_index: 0, part: part("") });
+      open = { kind, item, text: "" };
+      events.push(this.#begin(open));
+      events.push({ type: "response.content_part.added", ...this.#at(open), content_index: 0, part: part("") });
     }
-    const open = this.#open!;
     open.text += delta;
-    return [...events, { type: `${event}.delta`, ...this.#at, content_index: 0, delta, ...more }];
+    return [...events, { type: `${event}.delta`, ...this.#at(open), content_index: 0, delta, ...more }];
   }
 
   #addCall(call: Fields, index: unknown): Event[] {
     const made = isFields(call["function"]) ? call["function"] : isFields(call["custom"]) ? call["custom"] : {};
     const isCustom = call["type"] === "custom" || isFields(call["custom"]);
     const events: Event[] = [];
-    if (this.#open?.kind !== "call" || this.#open.index !== index) {
+    let open = this.#open;
+    if (open?.kind !== "call" || open.index !== index) {
       events.push(...this.#close());
       const common = { status: "in_progress", call_id: call["id"] ?? newId("call"), name: made["name"] ?? "" };
       const item = isCustom
         ? { id: newId("ctc"), type: "custom_tool_call", ...common, input: "" }
         : { id: newId("fc"), type: "function_call", ...common, arguments: "" };
-      events.push(this.#begin({ kind: "call", item, index, isCustom, text: "" }));
+      open = { kind: "call", item, index, isCustom, text: "" };
+      events.push(this.#begin(open));
     }
     const delta = made[isCustom ? "input" : "arguments"];
     if (typeof delta !== "string" || delta === "") return events;
-    this.#open!.text += delta;
+    open.text += delta;
     const type = isCustom ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta";
-    return [...events, { type, ...this.#at, delta }];
+    return [...events, { type, ...this.#at(open), delta }];
   }
 
   #close(status: "completed" | "incomplete" = "completed"): Event[] {
@@ -104,14 +108,14 @@ export class Output {
       const field = open.isCustom ? "input" : "arguments";
       item[field] = text;
       const type = open.isCustom ? "response.custom_tool_call_input.done" : "response.function_call_arguments.done";
-      events.push({ type, ...this.#at, ...(!open.isCustom && { name: item["name"] }), [field]: text });
+      events.push({ type, ...this.#at(open), ...(!open.isCustom && { name: item["name"] }), [field]: text });
     } else {
       const { part, event, more } = parts[open.kind];
       const whole = part(text);
       open.item.content.push(whole);
       const named = open.kind === "refusal" ? { refusal: text } : { text };
-      events.push({ type: `${event}.done`, ...this.#at, content_index: 0, ...named, ...more });
-      events.push({ type: "response.content_part.done", ...this.#at, content_index: 0, part: whole });
+      events.push({ type: `${event}.done`, ...this.#at(open), content_index: 0, ...named, ...more });
+      events.push({ type: "response.content_part.done", ...this.#at(open), content_index: 0, part: whole });
     }
     events.push({ type: "response.output_item.done", output_index: this.items.length - 1, item: { ...item } });
     this.#open = undefined;

@@ -74,8 +74,8 @@ function stream(c: AppContext, body: ReadableStream<Uint8Array>, response: Retur
     const ended = response({ status, output: output.items, usage, ...(reason !== undefined && { reason }) });
     return write([...closing, { type: `response.${status}`, response: ended }]);
   };
-  const fail = ({ error }: Chunk) => {
-    const { message, code } = toError(error!, 500);
+  const fail = (error: NonNullable<Chunk["error"]>) => {
+    const { message, code } = toError(error, 500);
     const closing = output.end("incomplete");
     const failed = response({ status: "failed", output: output.items, error: { code: code ?? "server_error", message } });
     return write([...closing, { type: "response.failed", response: failed }]);
@@ -85,7 +85,7 @@ function stream(c: AppContext, body: ReadableStream<Uint8Array>, response: Retur
     const chunk: unknown = JSON.parse(data);
     if (!isFields(chunk)) return "";
     const { choices, usage: reported, error } = chunk as Chunk;
-    if (error) return begin() + fail({ error });
+    if (error) return begin() + fail(error);
     if (reported) usage = reported;
     const choice = choices?.[0];
     finish ??= choice?.finish_reason ?? undefined;

@@ -103,15 +103,13 @@ const chatFault = (verdict: Failed | ProviderError) =>
 
 /** Rejects when the signal aborts. The binding's call itself cannot be cancelled; its result is dropped. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new ProviderError("unreachable", "no answer in time"));
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop);
-  });
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(new ProviderError("unreachable", "no answer in time"));
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
   try {
     return await Promise.race([promise, aborted]);
   } finally {
-    signal.removeEventListener("abort", stop!);
+    signal.removeEventListener("abort", stop);
   }
 }

@@ -2,6 +2,7 @@
 
 import type { FailureCode } from "../../errors.ts";
 import { readChatFault } from "../shared/chat-errors.ts";
+import { sourceClip } from "../shared/clip.ts";
 import { fixedRatio } from "../shared/frames.ts";
 import { ask, toFault } from "../shared/http.ts";
 import { type Accepted, type Failed, type Job, type Output, type Provider, type Pending, type Succeeded } from "../provider.ts";
@@ -146,8 +147,8 @@ async function startCharacter(
   call: (path: string, init?: RequestInit) => Promise<Response>,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { start, end } = job.range!;
+  const { source, start, end } = sourceClip(job);
   const query = new URLSearchParams({ key: job.key, model: job.model, start: String(start), end: String(end) });
-  const body = await job.source!.open();
+  const body = await source.open();
   return call(`/v1/characters?${query.toString()}`, { method: "POST", headers: { "content-type": "video/mp4" }, body, signal });
 }

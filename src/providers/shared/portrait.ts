@@ -1,16 +1,17 @@
 /** A character's image, clip and name, cut from its source video. No upstream generates or bills anything. */
 
 import { cutClip, isAudible, StillError, cutStill } from "../../media/still.ts";
+import { sourceClip } from "./clip.ts";
 import { InputError, type Job, ProviderError, type Succeeded } from "../provider.ts";
 
 type Portrait = Required<Pick<Succeeded, "outputs" | "character">>;
 
 /** Makes a still from the middle of the range, and a name. Throws `InputError` when the clip has no sound or no image. */
 export async function makePortrait(job: Job, media: MediaBinding): Promise<Portrait> {
-  const { start, end } = job.range!;
+  const { source, start, end } = sourceClip(job);
   const image = await look(async () => {
-    if (!(await isAudible(media, await job.source!.open(), start, end))) throw new InputError("the clip has no sound");
-    return cutStill(media, await job.source!.open(), (start + end) / 2);
+    if (!(await isAudible(media, await source.open(), start, end))) throw new InputError("the clip has no sound");
+    return cutStill(media, await source.open(), (start + end) / 2);
   });
   return {
     outputs: [{ open: () => Promise.resolve({ body: new Blob([image]).stream(), type: "image/png", length: image.byteLength }) }],
@@ -20,8 +21,8 @@ export async function makePortrait(job: Job, media: MediaBinding): Promise<Portr
 
 /** Cuts the range out of the source, as MP4. Throws as `makePortrait` does, also while the clip is read. */
 export async function clipFor(job: Job, media: MediaBinding): Promise<AsyncIterable<Uint8Array>> {
-  const { start, end } = job.range!;
-  const clip = await look(async () => cutClip(media, await job.source!.open(), start, end));
+  const { source, start, end } = sourceClip(job);
+  const clip = await look(async () => cutClip(media, await source.open(), start, end));
   return (async function* () {
     try {
       yield* clip;

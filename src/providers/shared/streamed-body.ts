@@ -30,7 +30,10 @@ export function jsonPieces(
   const wrap = toJson ? (type: string) => JSON.stringify(toJson(type, "\n")).split("\\n") as [string, string] : wrapAsDataUri;
   // Every second part is the index of an image.
   const parts = JSON.stringify(build(values)).split(new RegExp(`"${mark}(\\d+)"`));
-  return parts.map((part, at) => (at % 2 === 0 ? part : { image: images[Number(part)]!, wrap }));
+  return parts.map((part, at) => {
+    const image = at % 2 === 0 ? undefined : images[Number(part)];
+    return image ? { image, wrap } : part;
+  });
 }
 
 /** The length in bytes of pieces without streams; reads each image once. For upstreams that want a `content-length`. */

@@ -61,7 +61,7 @@ export const turn = () => wait.call(scheduler, 0);
 
 const after = { isAllOver: false };
 /** Ends everything that crashed, so that the runtime does not wait for it. */
-export const bury = () => (after.isAllOver = true);
+export const endAll = () => (after.isAllOver = true);
 
 /** The rest of a crashed Worker or consumer. */
 async function death(): Promise<never> {
@@ -69,7 +69,7 @@ async function death(): Promise<never> {
   throw new Error("died long ago");
 }
 
-export class Storm {
+export class FaultInjector {
   isOn = false;
   /** Set while an operation is paused, until the run continues it. */
   gate: { isOpen: boolean } | undefined;

@@ -1,0 +1,163 @@
+/** Turns a submission's request into a submission: all checks of its fields, then its scope, source, routes and price. Nothing is reserved or stored. */
+
+import { deadlineSeconds, type Kind, type Model } from "../catalog/models.ts";
+import { type Parameters, parseBody, toParameters } from "../catalog/parse.ts";
+import { effectivePrice, imagePrice, shownPrice, taskPrice } from "../catalog/prices.ts";
+import { resolveRoles, resolveSize } from "../catalog/roles.ts";
+import { allowsPrivateNetwork, balanceUnit, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
+import type { Caller } from "../db/callers.ts";
+import { ApiError } from "../errors.ts";
+import type { Language } from "../messages/index.ts";
+import { providerNamed } from "../providers/index.ts";
+import { firstRoute, type Submission } from "../tasks/record.ts";
+import { typicalSecondsLately } from "../tasks/typical-times.ts";
+import { requireScope } from "./key-scope.ts";
+import type { LargeBody } from "./large-body.ts";
+import { mentionedCharacters } from "./mentions.ts";
+import { optionViolations, requireMaxCost } from "./options.ts";
+import { type Reference, readReceiverUrl, readReferences, readVideoUrl, withoutInlineData } from "./references.ts";
+import { sourceFromTask } from "./source.ts";
+import { usableRoutes } from "./task-routes.ts";
+
+/** A submission's HTTP request, read. */
+export interface SubmissionRequest {
+  endpoint: "image" | "video" | "remix";
+  /** The task whose video a remix starts from. */
+  videoId: string | undefined;
+  read: LargeBody;
+  caller: Caller;
+  /** As it was sent, not checked. */
+  idempotencyKey: string | undefined;
+  isDryRun: boolean;
+  isOpenAi: boolean;
+  path: string;
+  /** The gateway's host name, as the caller wrote it. */
+  host: string;
+  /** The base URL of assets. */
+  base: string;
+  requestId: string;
+  language: Language;
+}
+
+/** The checked fields of a body. */
+interface Fields {
+  kind: Kind;
+  model: Model;
+  output: Record<string, unknown>;
+  references: Reference[];
+  videoUrl: string | undefined;
+  callbackUrl: string | undefined;
+  characters: Submission["characters"];
+}
+
+/** A submission that may be made, but for its images, which are not stored yet. */
+export interface Checked {
+  submission: Omit<Submission, "inputs">;
+  references: Reference[];
+}
+
+/** Reads the fields of a body. Throws with every violation. */
+export async function readFields(env: Env, { endpoint, read, caller, host, isOpenAi }: SubmissionRequest): Promise<Fields> {
+  const { body } = read;
+  const { model, action: kind, output, code, violations: badFields } = parseBody(body, endpoint, isOpenAi);
+  const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
+  const receiver = readReceiverUrl("callback_url", body["callback_url"], urlRules);
+  const isCharacter = kind === "character";
+  const images = isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, model?.id ?? "", urlRules);
+  const video = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const mentioned =
+    endpoint === "image" || isCharacter
+      ? { characters: [], violations: [] }
+      : await mentionedCharacters(env, caller.accountId, body["prompt"]);
+  const reported = new Set(badFields.map(({ param }) => param));
+  const violations = [
+    ...badFields,
+    ...images.violations.filter(({ param }) => !reported.has(param)),
+    ...video.violations,
+    ...receiver.violations,
+    ...mentioned.violations,
+    ...optionViolations(body, "task"),
+  ];
+  if (violations.length > 0 || !model) throw new ApiError(code, { violations });
+  const { references } = images;
+  return { kind, model, output, references, videoUrl: video.url, callbackUrl: receiver.url, characters: mentioned.characters };
+}
+
+/** The submission of checked fields. Throws when the key is not for it, its source cannot be used, no route can do it, or it costs more than `max_cost`. */
+export async function toSubmission(
+  env: Env,
+  background: Pick<ExecutionContext, "waitUntil">,
+  request: SubmissionRequest,
+  fields: Fields,
+): Promise<Checked> {
+  const { caller, read } = request;
+  const { kind, model, characters, callbackUrl } = fields;
+  requireScope(caller, kind, model.id);
+  const references = resolveRoles(kind, fields.references);
+  const parameters = resolveParameters(fields, read.body, references);
+  const source = await findSource(env, request, parameters.from_task, fields.videoUrl);
+  const wanted = { kind, parameters, characters, ...(source && { source }), inputs: references };
+  const routes = usableRoutes(env, model, wanted);
+  const prices = effectivePrice(model, pricesAndRoutes(env).prices);
+  const price = taskPrice(prices, kind, parameters);
+  requireMaxCost(read.body, price);
+  const reference = read.body["reference"];
+  return {
+    references,
+    submission: {
+      requestId: request.requestId,
+      base: request.base,
+      language: request.language,
+      ...(callbackUrl !== undefined && { callbackUrl }),
+      host: request.host,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      ...(caller.token && { token: caller.token.id }),
+      ...(caller.scope?.maxOpenTasks !== undefined && { maxKeyTasks: caller.scope.maxOpenTasks }),
+      kind,
+      model: model.id,
+      routes,
+      parameters: withoutInlineData(parameters),
+      ...(source && { source }),
+      characters,
+      ...(typeof reference === "string" && { reference }),
+      price,
+      priceRule: { unit: balanceUnit(env), version: await priceVersion(env), amounts: shownPrice(prices) },
+      ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),
+      typicalSeconds: typicalSeconds(env, background, { kind, model, routes }),
+      deadlineSeconds: deadlineSeconds[kind],
+    },
+  };
+}
+
+/** The parameters with their defaults. A video without `size` has that of its first frame. */
+function resolveParameters({ kind, output }: Fields, body: Record<string, unknown>, references: Reference[]): Parameters {
+  const resolved = toParameters(output);
+  const size = kind === "video" && body["size"] === undefined ? resolveSize(resolved.size, references) : resolved.size;
+  return { ...resolved, ...(size !== undefined && { size }) };
+}
+
+async function findSource(
+  env: Env,
+  { caller, videoId }: SubmissionRequest,
+  fromTask: string | undefined,
+  url: string | undefined,
+): Promise<Submission["source"]> {
+  if (videoId !== undefined) return sourceFromTask(env.TASKS, caller, videoId, "video_id");
+  if (fromTask !== undefined) return sourceFromTask(env.TASKS, caller, fromTask, "from_task");
+  return url === undefined ? undefined : { url };
+}
+
+/** How long such a task takes: lately, or as its provider or the catalog says. */
+function typicalSeconds(
+  env: Env,
+  background: Pick<ExecutionContext, "waitUntil">,
+  { kind, model, routes }: Pick<Fields, "kind" | "model"> & Pick<Submission, "routes">,
+): number {
+  const route = firstRoute(routes);
+  return (
+    typicalSecondsLately(env.DB, background, { kind, model: model.id, route }) ??
+    providerNamed(env, route.provider).typicalSeconds?.[kind] ??
+    model.typicalSeconds
+  );
+}

@@ -1,0 +1,172 @@
+/** A slice of an account's audit: its rows in one transaction, their sums, and the comparison of all sums with the wallets. */
+
+const dayMs = 86_400_000;
+/** Days after which no task of a day is open or settled late any more: its sums do not change. */
+const openDays = 3;
+/** Rows of one scan in one slice. */
+const pageRows = 150;
+
+export interface Drift {
+  /** The id of an account or key */
+  id: string;
+  reserved: number;
+  used: number;
+  ledgerReserved: number;
+  ledgerUsed: number;
+}
+
+interface Sums {
+  /** Millionths charged, by the entries and by the daily sums. */
+  entries: number;
+  days: number;
+}
+
+type Place = { at: number; taskId: string } | "done";
+
+/** The progress of an account's check. Entries submitted before `until` no longer change, and are summed up slice by slice. */
+export interface Walk {
+  accountId: string;
+  until: number;
+  /** The last entries that were read, of tasks and of chats; "done" after the last one. */
+  places: [Place, Place];
+  day: { day: number; model: string; keyId: string } | "done";
+  /** By key. */
+  sums: Record<string, Sums>;
+  /** A difference that may come from a change between two slices is read again before it is reported. */
+  isSecond: boolean;
+}
+
+/** The beginning of an account's check. */
+export const newWalk = (accountId: string, isSecond = false): Walk => ({
+  accountId,
+  until: (Math.floor(Date.now() / dayMs) - openDays) * dayMs,
+  places: [
+    { at: -1, taskId: "" },
+    { at: -1, taskId: "" },
+  ],
+  day: { day: -1, model: "", keyId: "" },
+  sums: {},
+  isSecond,
+});
+
+interface EntryRow {
+  at: number;
+  taskId: string;
+  keyId: string;
+  charged: number;
+}
+interface DayRow {
+  day: number;
+  model: string;
+  keyId: string;
+  charged: number;
+}
+interface WalletRow {
+  id: string;
+  reserved: number;
+  used: number;
+  granted: number;
+}
+interface OpenRow {
+  keyId: string;
+  held: number;
+  tasks: number;
+}
+export interface Slice {
+  entries: EntryRow[][];
+  days: DayRow[];
+  wallets: WalletRow[];
+  open: OpenRow[];
+  recentDays: Omit<DayRow, "day" | "model">[];
+  recent: EntryRow[][];
+}
+
+/** Adds the rows of a slice to the sums and moves the scans on. True when all of them have ended. */
+export function advance(walk: Walk, { entries, days }: Slice): boolean {
+  for (const [side, rows] of entries.entries()) {
+    for (const { keyId, charged } of rows) sumsFor(walk, keyId).entries += charged;
+    const last = rows.at(-1);
+    if (walk.places[side] !== "done") walk.places[side] = last && rows.length === pageRows ? { at: last.at, taskId: last.taskId } : "done";
+  }
+  for (const { keyId, charged } of days) sumsFor(walk, keyId).days += charged;
+  const last = days.at(-1);
+  if (walk.day !== "done") walk.day = last && days.length === pageRows ? { day: last.day, model: last.model, keyId: last.keyId } : "done";
+  return walk.day === "done" && walk.places.every((place) => place === "done");
+}
+
+const sumsFor = ({ sums }: Walk, keyId: string): Sums => (sums[keyId] ??= { entries: 0, days: 0 });
+
+/** One batch is one transaction: its reads are consistent. */
+export async function readSlice(db: D1Database, { accountId, until, places, day }: Walk): Promise<Slice> {
+  const entries = (more: string) =>
+    `SELECT at, task_id AS taskId, key_id AS keyId, charged FROM entry INDEXED BY entry_by_account WHERE account_id = ?1 AND step = 'reserve' AND ${more} LIMIT ${pageRows}`;
+  const scanFrom = (side: 0 | 1) => {
+    const place = places[side];
+    const { at, taskId } = place === "done" ? { at: until, taskId: "" } : place;
+    return db
+      .prepare(entries(`(kind = 'chat') = ${side} AND at >= ?2 AND at < ?3 AND (at > ?2 OR task_id > ?4) ORDER BY at, task_id`))
+      .bind(accountId, at, until, taskId);
+  };
+  const readRecent = (side: 0 | 1) => db.prepare(entries(`(kind = 'chat') = ${side} AND at >= ?2`)).bind(accountId, until);
+  const from = day === "done" ? { day: until, model: "", keyId: "" } : day;
+  const read = await db.batch([
+    scanFrom(0),
+    scanFrom(1),
+    db
+      .prepare(
+        `SELECT day, model, key_id AS keyId, charged FROM spending
+         WHERE account_id = ?1 AND (day, model, key_id) > (?2, ?3, ?4) AND day < ?5 ORDER BY day, model, key_id LIMIT ${pageRows}`,
+      )
+      .bind(accountId, from.day, from.model, from.keyId, until),
+    db
+      .prepare("SELECT id, reserved, used, granted FROM wallet WHERE id = ?1 OR id IN (SELECT id FROM api_key WHERE account_id = ?1)")
+      .bind(accountId),
+    db
+      .prepare(
+        `SELECT key_id AS keyId, sum(held) AS held, count(*) AS tasks FROM entry INDEXED BY entry_open
+         WHERE account_id = ?1 AND step = 'reserve' AND closed_at IS NULL GROUP BY key_id`,
+      )
+      .bind(accountId),
+    db
+      .prepare("SELECT key_id AS keyId, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day >= ?2 GROUP BY 1")
+      .bind(accountId, until),
+    readRecent(0),
+    readRecent(1),
+  ]);
+  const [tasks, chats, days, wallets, open, recentDays, recentTasks, recentChats] = read.map(({ results }) => results);
+  return { entries: [tasks, chats], days, wallets, open, recentDays, recent: [recentTasks, recentChats] } as unknown as Slice;
+}
+
+/** Every wallet of the account that disagrees with its entries, or with the daily sums. */
+export function compare(walk: Walk, { wallets, open, recentDays, recent }: Slice): Drift[] {
+  // Entries of recent days are compared if one page has them all: the others when their days are over.
+  const hasAll = recent.every((rows) => rows.length < pageRows);
+  const keys = new Set([...Object.keys(walk.sums), ...open.map(({ keyId }) => keyId), ...recentDays.map(({ keyId }) => keyId)]);
+  for (const { keyId } of recent.flat()) keys.add(keyId);
+  const byKey = [...keys].map((id) => {
+    const sums = walk.sums[id] ?? { entries: 0, days: 0 };
+    const recentCharges = recentDays.find(({ keyId }) => keyId === id)?.charged ?? 0;
+    const recentEntries = recent.flat().reduce((sum, { keyId, charged }) => sum + (keyId === id ? charged : 0), 0);
+    return {
+      id,
+      held: open.find(({ keyId }) => keyId === id)?.held ?? 0,
+      days: sums.days + recentCharges,
+      entries: sums.entries + (hasAll ? recentEntries : recentCharges),
+    };
+  });
+  const whole = { id: walk.accountId, held: 0, days: 0, entries: 0 };
+  for (const key of byKey) {
+    whole.held += key.held;
+    whole.days += key.days;
+    whole.entries += key.entries;
+  }
+  const ledger = new Map([whole, ...byKey].map((sums) => [sums.id, sums]));
+  for (const { id } of wallets) if (!ledger.has(id)) ledger.set(id, { id, held: 0, days: 0, entries: 0 });
+  return [...ledger.values()].flatMap(({ id, held, days, entries }) => {
+    const { reserved: all, used, granted } = wallets.find((wallet) => wallet.id === id) ?? { reserved: 0, used: 0, granted: 0 };
+    // What is granted to the account's object is its own to explain.
+    const reserved = all - granted;
+    if (reserved === held && used === days && used === entries) return [];
+    return [{ id, reserved, used, ledgerReserved: held, ledgerUsed: used === days ? entries : days }];
+  });
+}

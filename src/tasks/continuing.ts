@@ -1,0 +1,63 @@
+/** What is due before a task's end, and the record after a consumer's report. */
+
+import { hedging, lifeTimes } from "../config.ts";
+import { alert, log } from "../log.ts";
+import { abandon } from "./creating.ts";
+import * as outcomes from "./outcomes.ts";
+import { pollEarlier, type Poller, pollOperation, providerOf } from "./poll.ts";
+import type { OpenTask, Task } from "./record.ts";
+import { logFields } from "./settle.ts";
+import { dispatched, due } from "./task.ts";
+import { undertake } from "./undertake.ts";
+import type { StepOutcome, Work } from "./work.ts";
+
+/** The leases of starts and collections, which the task's object gives. */
+interface StepLeases {
+  claim(): Promise<Work | null>;
+  holdsLease(lease: string): Promise<boolean>;
+  report(lease: string, step: StepOutcome): Promise<boolean>;
+}
+
+/** Does what is due before the end. */
+export async function continueOpen(task: OpenTask, leases: StepLeases, poller: Poller): Promise<void> {
+  const now = Date.now();
+  const { env, record } = poller;
+  switch (due(task, now)) {
+    case undefined:
+      return;
+    case "poll_earlier":
+      return pollEarlier(task, poller);
+    case "abandon":
+      return abandon(task, record, env);
+    case "dispatch":
+      return poller.send(record.commit(dispatched(task, now)));
+    case "undertake": {
+      const work = await leases.claim();
+      return work ? undertake(work, leases, record, env) : undefined;
+    }
+    case "lapse":
+      alert("dispatch", { ...logFields(task), outcome: "lease_lapsed" });
+      return poller.go(outcomes.leaseExpired(task, now));
+    case "poll":
+      return pollOperation(task, poller);
+    case "deadline":
+      log("task", { ...logFields(task), outcome: "deadline_exceeded" });
+      return poller.go(outcomes.failed(task, "deadline_exceeded", now));
+  }
+}
+
+/** The record after the report of a leased step; it may be final. */
+export function reported(task: OpenTask, step: StepOutcome, env: Env, now: number): Task {
+  switch (step.outcome) {
+    case "accepted":
+      return outcomes.accepted(task, step.operation, step.pollAfterMs, providerOf(task, env).reportsProgress, now, step.isMade);
+    case "completed":
+      return outcomes.completed(task, step.result, lifeTimes(env).assetMs, now);
+    case "failed":
+      return outcomes.providerFailed(task, step.code, hedging(env), now);
+    case "lost":
+      return outcomes.lost(task, now);
+    case "fault":
+      return outcomes.startFailed(task, step, now);
+  }
+}
