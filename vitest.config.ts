@@ -15,7 +15,13 @@ const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileUR
 const absent = () => new Response(null, { status: 404 });
 
 /** The Workers that the gateway binds: a scripted upstream, and those behind its paths, which only their own tests need. */
-const bound = { SANDBOX: upstream as never, CONSOLE: absent as never, OPENAI: absent as never, MCP: absent as never };
+const bound = {
+  SANDBOX: upstream as never,
+  CONSOLE: absent as never,
+  OPENAI: absent as never,
+  MCP: absent as never,
+  OPERATIONS: { name: kCurrentWorker, entrypoint: "Operations" },
+};
 
 /** Styles, scripts, drawings and Markdown that the console serves are text to it, fonts and media bytes, as its wrangler.toml says. */
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
@@ -37,10 +43,17 @@ const servedFiles: Plugin = {
   },
 };
 
+/** Text beside the gateway's script, for tests in Node of what writes it. */
+const textFiles: Plugin = {
+  name: "text-files",
+  enforce: "pre",
+  load: (id) => (id.endsWith(".txt") ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}` : null),
+};
+
 /** The gateway as tests run it: its own settings, messages that wait for the tests to deliver them. */
-const gateway = async (bindings: Record<string, string>, more: object, main?: string) =>
+const gateway = async (bindings: Record<string, string>, more: object, main = "./test/support/gateway-worker.ts") =>
   cloudflareTest({
-    ...(main !== undefined && { main }),
+    main,
     wrangler: { configPath: "./wrangler.toml" },
     miniflare: {
       bindings: {
@@ -86,7 +99,10 @@ const api = `test/api/!(${wholeState.join("|")}).test.ts`;
 
 /** The gateway with the console's variables beside its own. */
 const withConsole = async () => [
-  await gateway({ AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" }, { serviceBindings: bound }),
+  await gateway(
+    { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
+    { serviceBindings: bound, images: { binding: "IMAGES" } },
+  ),
   servedFiles,
 ];
 const jsx = { jsx: { runtime: "automatic" as const, importSource: "hono/jsx" } };
@@ -187,6 +203,7 @@ export default defineConfig(async () => ({
         test: { name: "sandbox", isolate: false, include: ["test/sandbox/**/*.test.ts"] },
       },
       {
+        plugins: [textFiles],
         test: {
           name: "node",
           include: ["test/node/**/*.test.ts", "test/upstreams/**/*.test.ts"],

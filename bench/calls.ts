@@ -26,16 +26,16 @@ const image = JSON.stringify({ model: "imgA-4", prompt: "A lighthouse at dawn, l
 const video = JSON.stringify({ model: "vidA-2", prompt: "A fox in a red scarf reads a letter aloud", duration: 10 });
 
 // Headers that browsers and libraries send too: both sides read them, whether they use them or not.
-const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, accept: "application/json", "user-agent": "bench/1" });
+const buildHeaders = (key: string) => ({ authorization: `Bearer ${key}`, accept: "application/json", "user-agent": "bench/1" });
 
 /** The headers for a new key of a gateway. */
 export async function freshHeaders(client: Client): Promise<Record<string, string>> {
-  const admin = { method: "POST", headers: headersOf(adminToken) } as const;
+  const admin = { method: "POST", headers: buildHeaders(adminToken) } as const;
   const post = async (path: string, body: object): Promise<unknown> =>
     JSON.parse(await client.send({ ...admin, path, body: JSON.stringify(body) }));
   const { id } = newAccount.parse(await post("/admin/accounts", { email: "bench@example.com", quota: 1_000_000 }));
   const { key } = newKey.parse(await post(`/admin/accounts/${id}/keys`, { name: "bench", quota: 1_000_000 }));
-  return headersOf(key);
+  return buildHeaders(key);
 }
 
 /** The id in the answer to a submission. */

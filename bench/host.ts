@@ -22,6 +22,8 @@ export interface HostOptions {
   heapMB?: number;
   /** Host and port of the bucket for `ASSETS`; undefined for the simulator in the measured process. */
   bucket?: string;
+  /** The OpenAI Worker, if the gateway has it behind it. */
+  openai?: { configPath: string; script: string };
 }
 
 /** The message of a host when it has started. */
@@ -29,6 +31,8 @@ export interface HostStarted {
   url: string;
   /** The inspector URL of the Worker's isolate; empty if its heap is not limited. */
   inspectorUrl: string;
+  /** The same of the OpenAI Worker. */
+  openaiInspectorUrl: string;
 }
 
 // Wrangler's own miniflare: it matches this project's workerd.
@@ -37,26 +41,38 @@ const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") 
 
 const options: HostOptions = JSON.parse(process.argv[2] ?? "");
 if (options.heapMB !== undefined) process.env["MINIFLARE_WORKERD_V8_FLAGS"] = `--max-heap-size=${options.heapMB}`;
-// Module rules are for sources; the bundle is one module.
-const { modulesRules: _rules, ...workerOptions } = unstable_getMiniflareWorkerOptions(options.configPath)
-  .workerOptions as V4WorkerOptions & {
-  modulesRules?: unknown;
-};
-const folder = dirname(options.script);
-const texts = (await readdir(folder))
-  .filter((name) => name.endsWith(".txt"))
-  .map((name) => ({ type: "Text" as const, path: join(folder, name) }));
+
+/** A Worker's settings, with its bundle as its modules. */
+async function bundledWorker(name: string, { configPath, script }: { configPath: string; script: string }) {
+  // Module rules are for sources; the bundle is one module.
+  const { modulesRules: _rules, ...settings } = unstable_getMiniflareWorkerOptions(configPath).workerOptions as V4WorkerOptions & {
+    modulesRules?: unknown;
+  };
+  const folder = dirname(script);
+  const texts = (await readdir(folder))
+    .filter((file) => file.endsWith(".txt"))
+    .map((file) => ({ type: "Text" as const, path: join(folder, file) }));
+  return { ...settings, name, modules: [{ type: "ESModule" as const, path: script }, ...texts], modulesRoot: folder };
+}
+
+const measured = await bundledWorker("measured", options);
+const { openai } = options;
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
-    ...workerOptions,
-    name: "measured",
-    modules: [{ type: "ESModule", path: options.script }, ...texts],
-    modulesRoot: folder,
-    bindings: { ...workerOptions.bindings, ...options.bindings },
-    queueConsumers: (options.consumes && workerOptions.queueConsumers) || {},
-    serviceBindings: workerOptions.serviceBindings?.["SANDBOX"] ? { SANDBOX: upstream } : {},
-    ...(options.bucket !== undefined && { r2Buckets: {}, unsafeBindings: [outsideBucket("ASSETS", options.bucket)] }),
-    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+    workers: [
+      {
+        ...measured,
+        bindings: { ...measured.bindings, ...options.bindings },
+        queueConsumers: (options.consumes && measured.queueConsumers) || {},
+        serviceBindings: {
+          ...(measured.serviceBindings?.["SANDBOX"] && { SANDBOX: upstream }),
+          ...(openai && { OPENAI: { name: "openai" } }),
+        },
+        ...(options.bucket !== undefined && { r2Buckets: {}, unsafeBindings: [outsideBucket("ASSETS", options.bucket)] }),
+        unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+      },
+      ...(openai ? [await bundledWorker("openai", openai)] : []),
+    ],
     resourcePersistencePath: join(options.stateDir, "state"),
     resourceTmpPath: join(options.stateDir, "tmp"),
     ...(options.heapMB !== undefined && { inspectorPort: 0 }),
@@ -76,5 +92,10 @@ for (const file of (await readdir(join(root, "migrations"))).filter((name) => na
 }
 // The wallets that the floor charges; the gateway does not use them.
 await db.prepare("INSERT INTO wallet (id, quota) VALUES ('account', 1000000000000), ('key', 1000000000000)").run();
-const inspectorUrl = options.heapMB === undefined ? "" : new URL("/core:user:measured", await miniflare.getInspectorURL()).href;
-process.send?.({ url: (await miniflare.unsafeGetDirectURL("measured")).origin, inspectorUrl } satisfies HostStarted);
+const findInspector = async (name: string) =>
+  options.heapMB === undefined ? "" : new URL(`/core:user:${name}`, await miniflare.getInspectorURL()).href;
+process.send?.({
+  url: (await miniflare.unsafeGetDirectURL("measured")).origin,
+  inspectorUrl: await findInspector("measured"),
+  openaiInspectorUrl: openai ? await findInspector("openai") : "",
+} satisfies HostStarted);

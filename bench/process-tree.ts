@@ -8,7 +8,7 @@ export const canReadCpu = process.platform === "linux";
 const tickUs = 10_000;
 
 /** Fields of /proc/<pid>/stat from the third on: the command name before them may contain any character. */
-async function statOf(pid: number): Promise<string[]> {
+async function readStat(pid: number): Promise<string[]> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
@@ -19,7 +19,7 @@ export async function processesBelow(root: number): Promise<number[]> {
   const children = new Map<number, number[]>();
   for (const name of await readdir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
-    const stat = await statOf(Number(name)).catch(() => undefined); // it may have ended meanwhile
+    const stat = await readStat(Number(name)).catch(() => undefined); // it may have ended meanwhile
     const parent = Number(stat?.[1] ?? 0);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
@@ -31,18 +31,18 @@ export async function processesBelow(root: number): Promise<number[]> {
 /** User and system time of the processes in microseconds; NaN if it cannot be read. */
 export async function cpuUs(processes: number[]): Promise<number> {
   if (!canReadCpu) return Number.NaN;
-  const times = await Promise.all(processes.map(cpuOf));
+  const times = await Promise.all(processes.map(readCpu));
   return times.reduce((sum, us) => sum + us, 0);
 }
 
 /** The kernel counts nanoseconds per thread where scheduler statistics are on, and ticks per process everywhere: utime and stime. */
-async function cpuOf(pid: number): Promise<number> {
+async function readCpu(pid: number): Promise<number> {
   try {
     const threads = await readdir(`/proc/${pid}/task`);
     const nanoseconds = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8")));
     return nanoseconds.reduce((sum, text) => sum + Number(text.split(" ")[0]), 0) / 1000;
   } catch {
-    const stat = await statOf(pid);
+    const stat = await readStat(pid);
     return (Number(stat[11]) + Number(stat[12])) * tickUs;
   }
 }

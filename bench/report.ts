@@ -8,7 +8,7 @@ const gate = 1.25;
 const median = (values: number[]) => quantile(values, 0.5);
 const header = ["", "ratio", "quartiles", "turns", "CPU us", "floor", "p50 ms", "floor", "requests/s", "floor"];
 
-function rowOf(name: string, { own, floor, ratios }: Comparison): string[] {
+function toRow(name: string, { own, floor, ratios }: Comparison): string[] {
   const both = (field: "cpu" | "p50" | "rate", digits: number) =>
     [own, floor].map((turns) => median(turns.map((turn) => turn[field])).toFixed(digits));
   const quartiles = [0.25, 0.75].map((part) => quantile(ratios, part).toFixed(3)).join("-");
@@ -17,7 +17,7 @@ function rowOf(name: string, { own, floor, ratios }: Comparison): string[] {
 
 /** Formats the measurements as a table. */
 export function table(results: Record<string, Comparison>): string {
-  const rows = [header, ...Object.entries(results).map(([name, result]) => rowOf(name, result))];
+  const rows = [header, ...Object.entries(results).map(([name, result]) => toRow(name, result))];
   const widths = header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
   const line = ([name = "", ...cells]: string[]) =>
     [name.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart(widths[at + 1] ?? 0))].join("  ");

@@ -9,7 +9,7 @@ import { root } from "./support/wrangler.ts";
 const chunk = 50;
 
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
-const [first, last] = seedsOf(process.argv[2] ?? "200");
+const [first, last] = parseSeeds(process.argv[2] ?? "200");
 const failed: number[] = [];
 for (let from = first; from <= last; from += chunk) {
   const to = Math.min(last, from + chunk - 1);
@@ -28,7 +28,7 @@ console.log(
 );
 
 /** "200" means the first 200 seeds, "300-350" these seeds. */
-function seedsOf(text: string): [first: number, last: number] {
+function parseSeeds(text: string): [first: number, last: number] {
   const [, from, to] = /^(?:(\d{1,9})-)?(\d{1,9})$/.exec(text) ?? [];
   if (to === undefined) {
     console.error("How many runs, or which: npm run faults -- 500, npm run faults -- 300-350");

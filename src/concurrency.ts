@@ -5,9 +5,9 @@ const stepMs = 50;
 const waiterMs = 1_000;
 
 export interface SemaphoreOptions {
-  mostAtOnce: number;
-  /** Permits of one owner, so that others get some; `mostAtOnce` by default. */
-  mostOfOne?: number;
+  maxAtOnce: number;
+  /** Permits of one owner, so that others get some; `maxAtOnce` by default. */
+  maxOfOne?: number;
   /** Work that the platform cancelled does not report it: its permit is free after this time. */
   longestMs: number;
   /** A caller that has waited this long is refused. */
@@ -70,9 +70,9 @@ export class Semaphore {
   }
 
   #hasRoom(owner: string | undefined): boolean {
-    const { mostAtOnce, mostOfOne = mostAtOnce } = this.#options;
+    const { maxAtOnce, maxOfOne = maxAtOnce } = this.#options;
     const taken = live(this.#taken);
-    return taken.length < mostAtOnce && (owner === undefined || taken.filter((turn) => turn.owner === owner).length < mostOfOne);
+    return taken.length < maxAtOnce && (owner === undefined || taken.filter((turn) => turn.owner === owner).length < maxOfOne);
   }
 }
 

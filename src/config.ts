@@ -9,7 +9,8 @@ import { canonicalJson } from "./media/canonical-json.ts";
 import type { Hedging } from "./tasks/hedge.ts";
 import { readBaseUrl, readNumber, readWord, VariableError } from "./variables.ts";
 
-const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
+/** True on a developer's machine. */
+export const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["production", "local"], "production") === "local";
 
 /** The lifetimes of assets and of final records in milliseconds. Only a local gateway may change them. */
 export const lifeTimes = (env: Env) => ({
@@ -35,6 +36,9 @@ export const chargesCancelled = (env: Env) => readWord("CANCEL_CHARGE", env.CANC
 
 /** When the next route takes over from a provider that has accepted a task. */
 export const hedging = (env: Env): Hedging => readWord("HEDGE", env.HEDGE, ["off", "failed", "slow"], "failed");
+
+/** True if makers that can call back are asked to. */
+export const allowsCallbacks = (env: Env) => readWord("UPSTREAM_CALLBACKS", env.UPSTREAM_CALLBACKS, ["on", "off"], "on") === "on";
 
 /** True if rate limits apply. */
 export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS, ["on", "off"], "on") === "on";

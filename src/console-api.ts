@@ -6,12 +6,15 @@ import { authenticateAs } from "./api/auth.ts";
 import { pricesAndRoutes } from "./config.ts";
 import type { Api, Upstreams } from "./console/api.ts";
 import { toObjectId } from "./ids.ts";
+import { ObjectsApi } from "./objects-api.ts";
+import type { Reconciliation } from "./operations/objects.ts";
 import { providerStates } from "./providers/index.ts";
+import type { Budget } from "./db/grants.ts";
 import type { WalletSums } from "./db/audit.ts";
 import type { Task } from "./tasks/record.ts";
 import type { WalletEntry } from "./tasks/wallet-book.ts";
 import type { WalletView } from "./tasks/wallet-limits.ts";
-import { auditWallet, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
+import { auditWallet, changeBudget, changeQuota, readBalances, readUnwritten } from "./tasks/wallets.ts";
 
 /** Passed to the console with each request, so that neither Worker needs a public address. */
 export class ConsoleApi extends RpcTarget implements Api {
@@ -44,12 +47,20 @@ export class ConsoleApi extends RpcTarget implements Api {
     return changeQuota(this.#env.WALLETS, accountId, id, change);
   }
 
+  async changeBudget(accountId: string, id: string, budget: Budget | null): Promise<void> {
+    return changeBudget(this.#env.WALLETS, accountId, id, budget);
+  }
+
   async unwritten(accountId: string): Promise<WalletEntry[]> {
     return readUnwritten(this.#env.WALLETS, accountId);
   }
 
   async auditWallet(accountId: string): Promise<WalletSums> {
     return auditWallet(this.#env.WALLETS)(accountId);
+  }
+
+  async reconcile(after: string | undefined): Promise<Reconciliation | undefined> {
+    return this.#env.OPERATIONS?.reconcile(new ObjectsApi(this.#env), { after });
   }
 
   async upstreams(): Promise<Upstreams> {

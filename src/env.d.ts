@@ -7,8 +7,8 @@ interface Env {
   DISPATCH: Queue<{ taskId: string }>;
   /** Starts that are answered when the work is done */
   STARTS: Queue<{ taskId: string }>;
-  /** Calls to receivers of callbacks, which may be slow */
-  NOTIFY: Queue<{ taskId: string }>;
+  /** Calls to receivers of callbacks, which may be slow, and alerts of budgets */
+  NOTIFY: Queue<{ taskId: string } | import("./tasks/budget-alerts.ts").AlertMessage>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;
@@ -22,11 +22,17 @@ interface Env {
   /** The built-in upstream; a deployment may leave it out. */
   SANDBOX?: Fetcher;
   /** The pages at /console; a deployment may leave them out */
-  CONSOLE?: { open(request: Request, api: import("./console/api.ts").Api): Promise<Response> };
+  CONSOLE?: {
+    open(request: Request, api: import("./console/api.ts").Api): Promise<Response>;
+    /** Tells the account's user that a budget is reached; throws if the e-mail is not accepted. */
+    mailBudget(reached: import("./tasks/budget-alerts.ts").BudgetAlert): Promise<true>;
+  };
   /** OpenAI's API at /openai/v1; a deployment may leave it out */
   OPENAI?: import("./gateway-api.ts").WorkerBehind;
   /** The Model Context Protocol at /mcp; a deployment may leave it out */
   MCP?: import("./gateway-api.ts").WorkerBehind;
+  /** The audit, checks and alerts, and the erasure of accounts; a deployment may leave it out */
+  OPERATIONS?: import("./operations/objects.ts").OperationsWorker;
   /** Workers AI and the third-party models behind it: the provider `cloudflare`. */
   AI?: Ai;
   /** Media transformations: stills of videos, for characters and thumbnails */
@@ -46,6 +52,8 @@ interface Env {
   CANCEL_CHARGE?: string;
   /** When the next route takes over from a provider that accepted a task: "off", "failed" (default; also if it does not answer for a minute), "slow" (also after twice the usual time) */
   HEDGE?: string;
+  /** "on" (default) or "off": asks makers that can to call the gateway when their work has ended */
+  UPSTREAM_CALLBACKS?: string;
   /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
   /** The base URL of assets without a trailing slash; the gateway's own host by default */

@@ -1,6 +1,6 @@
 /** Signs messages by the Standard Webhooks specification (https://www.standardwebhooks.com), so that receivers can verify them with its libraries. */
 
-const encoder = new TextEncoder();
+import { hmac, importHmacKey } from "./signatures.ts";
 
 /**
  * The three headers of a message: `webhook-id`, the same on each attempt; `webhook-timestamp`, the attempt's time in Unix seconds; and
@@ -13,7 +13,6 @@ export async function signMessage(secrets: string[], id: string, atMs: number, b
 }
 
 async function sign(secret: string, text: string): Promise<string> {
-  const bytes = Uint8Array.fromBase64(secret.replace(/^whsec_/, ""));
-  const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  return `v1,${new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text))).toBase64()}`;
+  const key = await importHmacKey(Uint8Array.fromBase64(secret.replace(/^whsec_/, "")));
+  return `v1,${(await hmac(key, text)).toBase64()}`;
 }

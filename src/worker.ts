@@ -5,6 +5,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { admin } from "./api/admin.ts";
 import { assets } from "./api/assets.ts";
 import { balances } from "./api/balance.ts";
+import { callbacks } from "./api/callbacks.ts";
 import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
 import { onError, onMethodNotAllowed, pathNotFound } from "./api/errors.ts";
@@ -24,7 +25,8 @@ import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
 import { ApiError } from "./errors.ts";
 import { GatewayApi } from "./gateway-api.ts";
-import { consume } from "./tasks/dispatch.ts";
+import { ObjectsApi } from "./objects-api.ts";
+import { consume, type QueueMessage } from "./tasks/dispatch.ts";
 
 export { ClaimObject } from "./tasks/claim-object.ts";
 export { HoldObject } from "./tasks/hold-object.ts";
@@ -33,7 +35,7 @@ export { TokenObject } from "./tasks/token-object.ts";
 export { WalletObject } from "./tasks/wallet-object.ts";
 
 /** What the console Worker has to read beside its own pages: the documentation, and what programs look for. */
-const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg"];
+const readPaths = ["/docs", "/docs/*", "/openapi.json", "/llms.txt", "/robots.txt", "/favicon.svg", "/status"];
 
 const ownAnswer = ({ env, executionCtx }: AppContext) => {
   return async (request: Request) => gateway.fetch(request, env, executionCtx);
@@ -95,6 +97,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .route("/user/balance", balances("account"))
   .route("/assets", assets)
   .route("/characters", assets)
+  .route("/callbacks", callbacks)
   .route("/admin", admin)
   .get("/", root)
   .on("ALL", ["/console", "/console/*"], toConsole)
@@ -113,4 +116,9 @@ const gateway = new Hono<AppEnv>({ strict: false })
 
 routes.route("/", gateway).route("/", app);
 
-export default { fetch: gateway.fetch, queue: consume } satisfies ExportedHandler<Env, { taskId: string }>;
+/** Every five minutes: the operator's checks. */
+async function scheduled(_: ScheduledController, env: Env): Promise<void> {
+  await env.OPERATIONS?.check(new ObjectsApi(env));
+}
+
+export default { fetch: gateway.fetch, queue: consume, scheduled } satisfies ExportedHandler<Env, QueueMessage>;

@@ -14,7 +14,7 @@ export const outsideBucket = (name: string, address: string) => ({
   options: { address },
 });
 
-const bindingsOf = ({ config }: WorkerOptions) => Object.entries(config.env ?? {}).filter(([, binding]) => binding.type === type);
+const bucketBindings = ({ config }: WorkerOptions) => Object.entries(config.env ?? {}).filter(([, binding]) => binding.type === type);
 
 /**
  * The plugin that miniflare loads.
@@ -23,10 +23,11 @@ const bindingsOf = ({ config }: WorkerOptions) => Object.entries(config.env ?? {
 export const plugins = {
   "outside-bucket": {
     bindingTypeDescription: "R2 bucket elsewhere",
-    getBindings: (options: WorkerOptions) => bindingsOf(options).map(([name]) => ({ name, r2Bucket: { name: `outside-bucket:${name}` } })),
+    getBindings: (options: WorkerOptions) =>
+      bucketBindings(options).map(([name]) => ({ name, r2Bucket: { name: `outside-bucket:${name}` } })),
     getNodeBindings: () => ({}),
     getServices: ({ options }: { options: WorkerOptions }) =>
-      bindingsOf(options).map(([name, { dev }]) => ({
+      bucketBindings(options).map(([name, { dev }]) => ({
         name: `outside-bucket:${name}`,
         external: { address: dev!.options!.address, http: {} },
       })),

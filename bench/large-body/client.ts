@@ -14,11 +14,16 @@ export interface LargeBody {
 const images = 5;
 const imageBytes = 10 * MiB;
 
+/** Numbers without a pattern (a linear congruential generator, constants of Numerical Recipes), so that their Base64 has every letter. */
+export function noise(bytes: number): Uint8Array {
+  const file = new Uint8Array(bytes);
+  for (let at = 0, state = 1; at < bytes; at++, state = (state * 1664525 + 1013904223) >>> 0) file[at] = state >>> 24;
+  return file;
+}
+
 /** A JSON body: `fields`, and `images` with the largest number and size that the gateway accepts, all the same image. */
 export function largeBody(fields: Record<string, unknown>): LargeBody {
-  const file = new Uint8Array(imageBytes);
-  // Numbers without a pattern (a linear congruential generator, constants of Numerical Recipes), so that the Base64 has every letter.
-  for (let at = 0, state = 1; at < imageBytes; at++, state = (state * 1664525 + 1013904223) >>> 0) file[at] = state >>> 24;
+  const file = noise(imageBytes);
   file.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const image = Buffer.from(`"data:image/png;base64,${Buffer.from(file).toString("base64")}"`);
   const head = Buffer.from(`${JSON.stringify(fields).slice(0, -1)},"images":[`);

@@ -24,8 +24,9 @@ export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>
       const answer = once(socket, "message");
       socket.send(JSON.stringify({ id, method: "Runtime.getHeapUsage" }));
       const [{ data }] = (await answer) as [{ data: string }];
-      const { result } = JSON.parse(data) as { result: HeapUsage };
-      most = Math.max(most, result.usedSize + result.embedderHeapUsedSize + result.backingStorageSize);
+      const { result } = JSON.parse(data) as { result?: HeapUsage };
+      // Events of the inspector come between its answers.
+      if (result) most = Math.max(most, result.usedSize + result.embedderHeapUsedSize + result.backingStorageSize);
     }
   };
   const watched = watch();

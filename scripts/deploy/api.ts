@@ -63,7 +63,7 @@ export class CloudflareApi {
         headers: { ...this.#credentials, ...(body && { "content-type": "application/json" }) },
         ...(body && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(requestMs),
-      }).catch((error: unknown) => reasonOf(error));
+      }).catch((error: unknown) => toReason(error));
       const answer = typeof response === "string" ? undefined : envelope.safeParse(await response.json().catch(() => undefined)).data;
       if (typeof response !== "string" && response.ok && answer?.success)
         return { result: answer.result, cursor: answer.result_info?.cursor };
@@ -83,7 +83,7 @@ export class CloudflareApi {
   }
 }
 
-const reasonOf = (error: unknown): string => {
+const toReason = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message : String(cause);
 };

@@ -11,7 +11,7 @@ import { type Account, checkPlan, checkServices, findAccount } from "./preflight
 import { databaseId, type Inventory, missing, takeInventory } from "./resources.ts";
 import { Run } from "./run.ts";
 import { adminTokenFile, checkChoices, givenTo, givenValues, knownAdminToken, providersOn, secretsToSet, servingLine } from "./secrets.ts";
-import { folderOf, readState, type State, writeState } from "./state.ts";
+import { stateFolder, readState, type State, writeState } from "./state.ts";
 import { Stop } from "./stop.ts";
 import { AdminClient, smokeTest, waitUntilReady, welcome } from "./verify.ts";
 import { deployWorker, workerDigest, writeConfiguration } from "./workers.ts";
@@ -36,7 +36,7 @@ interface Context {
 /** Deploys, or prints the plan of a dry run. Throws `Stop` with the missing precondition. */
 export async function deploy(options: DeployOptions, environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const name = build(options.environment, options.choices).name;
-  const folder = folderOf(name);
+  const folder = stateFolder(name);
   const run = new Run({ folder, isDry: options.isDryRun, environment: { ...environment }, signal });
   const before = await readState(folder);
   const choices: Choices = { ...before?.choices, ...options.choices };
@@ -97,7 +97,7 @@ async function preflight(
     const line = `${databases.size} databases, ${buckets.size} buckets, ${queues.size} queues, ${workers.size} Workers`;
     return [found, count === 0 ? "nothing yet" : line];
   });
-  const hasAi = gatewayOf(deployment).configuration.ai !== undefined;
+  const hasAi = gatewayWorker(deployment).configuration.ai !== undefined;
   const on = providersOn(inventory.workers.get(deployment.name) ?? new Set(), values.keys(), hasAi);
   await run.step("providers", async () => {
     checkChoices(choices, on, values);
@@ -144,7 +144,7 @@ async function confirmed(signal: AbortSignal): Promise<void> {
 }
 
 async function createMissing({ run, account, deployment, inventory, state, values, folder }: Context): Promise<void> {
-  const gateway = gatewayOf(deployment);
+  const gateway = gatewayWorker(deployment);
   // The ids are not known yet, and none of these commands uses them.
   const { path } = await writeConfiguration(gateway, new Map(), givenTo(gateway, values), state.choices, folder);
   for (const action of missing(inventory, deployment, state.choices.region, path)) await run.step(action.title, () => action.run(run));
@@ -234,13 +234,13 @@ async function endRun({ state, folder }: Context): Promise<void> {
 /** True if an image of this model costs nothing: no active provider has a route for it. The operator's routes override the built-in ones. */
 function servedBySandboxAlone({ deployment, on, values }: Context): (model: string) => boolean {
   const given = values.get("ROUTES");
-  const own: unknown = given === undefined ? gatewayOf(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
+  const own: unknown = given === undefined ? gatewayWorker(deployment).configuration.vars?.["ROUTES"] : JSON.parse(given);
   const routes = { ...builtInRoutes, ...(own as object | undefined) } as Record<string, { provider: string }[]>;
   return (model) => !(routes[model] ?? []).some(({ provider }) => on.includes(provider));
 }
 
 /** The Worker with the public address, which is deployed last. */
-const gatewayOf = ({ workers }: Deployment): Worker => workers.at(-1)!;
+const gatewayWorker = ({ workers }: Deployment): Worker => workers.at(-1)!;
 
 const idleCost = (choices: Choices): string =>
   choices.freePlan

@@ -6,7 +6,7 @@ import { deployment as build } from "./configuration.ts";
 import { findAccount } from "./preflight.ts";
 import { emptyBucket, takeInventory } from "./resources.ts";
 import { Run } from "./run.ts";
-import { folderOf, readState } from "./state.ts";
+import { stateFolder, readState } from "./state.ts";
 import { Stop } from "./stop.ts";
 
 /** Destroys the deployment of an environment, after its name was typed or given with `--yes`. A repeated run continues. */
@@ -18,7 +18,7 @@ export async function destroy(
   // A Worker left out of the last run may exist from an earlier one.
   const deployment = build(options.environment, {});
   const { name } = deployment;
-  const folder = folderOf(name);
+  const folder = stateFolder(name);
   const run = new Run({ folder, isDry: false, environment: { ...environment }, signal });
   run.say(`Destroying ${name}`);
   const account = await findAccount(run, environment);

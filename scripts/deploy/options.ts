@@ -69,9 +69,9 @@ export function readDeployOptions(args: string[]): DeployOptions | undefined {
   if (values.help) return undefined;
   const without = list(values.without?.join(","));
   const added = list(values.with?.join(","));
-  oneOf("--without", without ?? [], parts.filter((part) => part.isOptional).map((part) => part.name)); // prettier-ignore
-  oneOf("--with", added ?? [], extras);
-  oneOf("--region", values.region === undefined ? [] : [values.region], regions);
+  checkAllowed("--without", without ?? [], parts.filter((part) => part.isOptional).map((part) => part.name)); // prettier-ignore
+  checkAllowed("--with", added ?? [], extras);
+  checkAllowed("--region", values.region === undefined ? [] : [values.region], regions);
   const domain = values.domain?.toLowerCase();
   if (domain !== undefined && domain !== "none" && !/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/.test(domain))
     throw new Stop(`--domain ${domain} is not a host name.`, "Give the host alone, for example --domain api.example.com.");
@@ -106,7 +106,7 @@ function parsed<T extends NonNullable<Parameters<typeof parseArgs>[0]>["options"
   }
 }
 
-function oneOf(option: string, given: readonly string[], allowed: readonly string[]): void {
+function checkAllowed(option: string, given: readonly string[], allowed: readonly string[]): void {
   const wrong = given.find((word) => !allowed.includes(word));
   if (wrong !== undefined) throw new Stop(`${option} does not know "${wrong}".`, `Use ${allowed.join(", ")}.`);
 }

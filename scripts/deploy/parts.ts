@@ -36,7 +36,7 @@ export const parts: Part[] = [
     declarations: "src/console/env.d.ts",
     isOptional: true,
     madeSecrets: { AUTH_SECRET: "random" },
-    extras: { email: { send_email: [{ name: "MAIL" }] } },
+    extras: { email: { send_email: [{ name: "MAIL" }] }, media: { media: { binding: "MEDIA" } } },
   },
   {
     name: "openai",
@@ -53,6 +53,14 @@ export const parts: Part[] = [
     isOptional: true,
     madeSecrets: {},
     extras: {},
+  },
+  {
+    name: "operations",
+    config: "src/operations/wrangler.toml",
+    declarations: "src/operations/env.d.ts",
+    isOptional: true,
+    madeSecrets: {},
+    extras: { email: { send_email: [{ name: "MAIL" }] } },
   },
   {
     name: "gateway",

@@ -31,7 +31,7 @@ export type State = Omit<z.infer<typeof stateShape>, "choices"> & { choices: Cho
 
 /** The folder of all deployments' state. */
 export const stateRoot = join(root, ".deploy");
-export const folderOf = (name: string) => join(stateRoot, name);
+export const stateFolder = (name: string) => join(stateRoot, name);
 
 /** Reads the state; undefined if this machine has none. */
 export async function readState(folder: string): Promise<State | undefined> {

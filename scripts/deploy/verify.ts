@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { account, accountList, apiKeyList, imagesOf, invitation, modelList, newApiKey, taskAnswer } from "../support/api-answers.ts";
+import { account, accountList, apiKeyList, resultImages, invitation, modelList, newApiKey, taskAnswer } from "../support/api-answers.ts";
 import { ApiClient } from "../support/api-client.ts";
 import type { Run } from "./run.ts";
 import { Stop } from "./stop.ts";
@@ -137,7 +137,7 @@ async function makeImage(api: ApiClient, model: string): Promise<string> {
     withinMs: smokeDeadlineMs,
     tell: () => undefined,
   });
-  const url = imagesOf(status.result)[0]?.url[0] ?? "";
+  const url = resultImages(status.result)[0]?.url[0] ?? "";
   const file = await api.download(url);
   // Imported only here: the readers of images and videos load longer than the whole preflight takes.
   const { digestFaults, pngFaults } = await import("../support/file-checks.ts");

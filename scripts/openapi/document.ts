@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from "../../src/errors.ts";
 import type { Answer, Examples, Media, Operation, Operations } from "./definition.ts";
-import { envelopes, type Family, explain, failureExamples, failureHeaders, failuresByStatus, familyOf } from "./failures.ts";
+import { envelopes, type Family, explain, failureExamples, failureHeaders, failuresByStatus, pathFamily } from "./failures.ts";
 import { type HeaderName, headers } from "./headers.ts";
 import { headerParameters, pathParameters, queryParameters } from "./parameters.ts";
 import { queryProperties, reference, schemaComponents } from "./schemas.ts";
@@ -52,7 +52,7 @@ type Responses = Record<string, object>;
 
 function describeOperation(path: string, operation: Operation, shared: Responses): object {
   const { id, tag, summary, description, body, answers } = operation;
-  const family = familyOf(path);
+  const family = pathFamily(path);
   const responses: Record<string, object> = Object.fromEntries(
     Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, family, operation)]),
   );

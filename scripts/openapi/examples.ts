@@ -205,6 +205,19 @@ export const page = (row: object, hasMore = false) => ({ object: "list", data: [
 const timestamp = new Date(ended * 1000).toISOString();
 export const completedEvent = { type: "task.completed", timestamp, data: completedVideo };
 export const failedEvent = { type: "task.failed", timestamp, data: failedTask };
+export const budgetEvent = {
+  type: "budget.reached",
+  timestamp,
+  data: {
+    object: "budget",
+    key: { id: ids.key, name: "batch" },
+    percent: 80,
+    amount: 5,
+    window: "day",
+    spent: 4.02,
+    ends_at: 1795392000,
+  },
+};
 export const testEvent = { type: "test", timestamp, data: {} };
 const attempts = [
   { at: ended, ms: 10_000, fault: "timeout" },
@@ -243,7 +256,7 @@ export const apiKey = {
   used: 1.08,
   reserved: 0.03,
   remaining: null,
-  budget: { amount: 10, window: "day", spent: 1.11, ends_at: 1_795_392_000 },
+  budget: { amount: 10, window: "day", spent: 1.11, remaining: 8.89, ends_at: 1_795_392_000 },
   models: null,
   kinds: null,
   max_open_tasks: null,

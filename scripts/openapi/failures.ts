@@ -12,7 +12,7 @@ import type { HeaderName } from "./headers.ts";
 export type Family = "common" | "tasks" | "balance";
 
 /** Which envelope the errors of a path have. */
-export function familyOf(path: string): Family {
+export function pathFamily(path: string): Family {
   if (/^(?:\/v1)?(?:\/user)?\/balance$/.test(path)) return "balance";
   return /^\/v1\/tasks(?:\/|$)/.test(path) ? "tasks" : "common";
 }

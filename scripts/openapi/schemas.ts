@@ -55,6 +55,7 @@ const named: Record<string, z.ZodMiniType> = {
   TaskCallback: callbacks.taskCallback,
   TaskCompletedEvent: callbacks.completedEvent,
   TaskFailedEvent: callbacks.failedEvent,
+  BudgetReachedEvent: callbacks.budgetEvent,
   TestEvent: callbacks.testEvent,
   Webhook: callbacks.webhook,
   WebhookChange: bodies.webhookChange,
@@ -65,6 +66,7 @@ const named: Record<string, z.ZodMiniType> = {
   Links: links.linksAnswer,
   Ok: ready.okAnswer,
   NotReady: ready.notReadyAnswer,
+  Status: ready.statusAnswer,
   Account: admin.account,
   AccountList: admin.accountList,
   NewAccount: bodies.newAccount,
@@ -76,6 +78,7 @@ const named: Record<string, z.ZodMiniType> = {
   CreatedApiKey: keys.newApiKey,
   Invitation: admin.invitation,
   Audit: admin.audit,
+  Reconciliation: admin.reconciliation,
 };
 
 const refTo = (name: string) => `#/components/schemas/${name}`;

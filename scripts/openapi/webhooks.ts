@@ -1,6 +1,6 @@
-/** The requests that the gateway sends: callbacks when a task has ended. */
+/** The requests that the gateway sends: callbacks when a task has ended, alerts of budgets. */
 
-import { completedEvent, failedEvent, testEvent } from "../../src/api/schema/callbacks.ts";
+import { budgetEvent, completedEvent, failedEvent, testEvent } from "../../src/api/schema/callbacks.ts";
 import type { ZodMiniType } from "zod/mini";
 import * as example from "./examples.ts";
 import { reference } from "./schemas.ts";
@@ -15,19 +15,21 @@ const signed = [
   },
 ].map((header) => ({ ...header, in: "header", required: true, schema: { type: "string" } }));
 
-const event = (operationId: string, summary: string, schema: ZodMiniType, value: object) => ({
+const toTask = "Sent to the task's `callback_url`, else to the account's endpoint.";
+const toAccount = "Sent to the account's endpoint.";
+
+const event = (operationId: string, summary: string, schema: ZodMiniType, value: object, where = toTask) => ({
   post: {
     operationId,
     tags: ["callbacks"],
     summary,
-    description:
-      "Sent to the task's `callback_url`, else to the account's endpoint. Anything but a 2xx within 10 seconds is tried again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h.",
+    description: `${where} Anything but a 2xx within 10 seconds is tried again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h.`,
     security: [],
     parameters: signed,
     requestBody: { required: true, content: { "application/json": { schema: reference(schema), examples: { event: { value } } } } },
     responses: {
       "2XX": { description: "Received." },
-      "410": { description: "Do not call again for this task." },
+      "410": { description: "Do not call again for this event." },
       default: { description: "Tried again later." },
     },
   },
@@ -37,5 +39,12 @@ const event = (operationId: string, summary: string, schema: ZodMiniType, value:
 export const webhooks = () => ({
   "task.completed": event("onTaskCompleted", "A task has completed", completedEvent, example.completedEvent),
   "task.failed": event("onTaskFailed", "A task has failed", failedEvent, example.failedEvent),
+  "budget.reached": event(
+    "onBudgetReached",
+    "80 or 100 % of a budget is reached, once in each window",
+    budgetEvent,
+    example.budgetEvent,
+    toAccount,
+  ),
   test: event("onTestEvent", "A test event that the account asked for", testEvent, example.testEvent),
 });

@@ -44,7 +44,7 @@ async function makeClip(name: string, ratio: string, shortSide: number): Promise
      -movflags +faststart ${path}`.split(/\s+/),
     { stdio: ["pipe", "inherit", "inherit"] },
   );
-  const closed = endOf(encoder);
+  const closed = waitForEnd(encoder);
   const frames = LOOP_S * FRAME_RATE;
   for (let frame = 0; frame < frames; frame++) {
     // The same seed for every frame: only the phase changes.
@@ -61,7 +61,7 @@ async function makeClip(name: string, ratio: string, shortSide: number): Promise
 }
 
 /** Waits for the end of ffmpeg; throws when it failed. */
-async function endOf(encoder: ChildProcess): Promise<void> {
+async function waitForEnd(encoder: ChildProcess): Promise<void> {
   await once(encoder, "close");
   if (encoder.exitCode !== 0) throw new Error(`ffmpeg ended with ${encoder.exitCode}`);
 }
@@ -92,7 +92,7 @@ async function makeTone(): Promise<void> {
     ),
     { stdio: "inherit" },
   );
-  await endOf(encoder);
+  await waitForEnd(encoder);
 
   // Encodes three loops and takes the middle one: there the encoder has settled, and the end fits the beginning.
   const input = new Input({ source: new FilePathSource(loops), formats: [MP4] });

@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { micro } from "../support/bill.ts";
-import { type Audit, imagesOf, type TaskData } from "../support/api-answers.ts";
+import { type Audit, resultImages, type TaskData } from "../support/api-answers.ts";
 import { startWrangler } from "../support/wrangler.ts";
 import type { Wallets } from "./accounts.ts";
 import type { ChatAccount } from "./chats.ts";
@@ -17,10 +17,10 @@ export interface AccountFacts {
 }
 
 /** The charge of a completed task in millionths: of several images, only those that were made count. */
-export function chargeOf({ status, metadata, result }: Pick<TaskData, "status" | "metadata" | "result">): number {
+export function expectedCharge({ status, metadata, result }: Pick<TaskData, "status" | "metadata" | "result">): number {
   if (status !== "completed") return 0;
   const price = micro(metadata.reserved);
-  return metadata.kind === "image" ? (price / Number(metadata["n"] ?? 1)) * imagesOf(result).length : price;
+  return metadata.kind === "image" ? (price / Number(metadata["n"] ?? 1)) * resultImages(result).length : price;
 }
 
 /**

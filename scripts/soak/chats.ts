@@ -55,7 +55,7 @@ export class Chats {
   /** One chat with a whole answer. */
   async whole(account: Account, random: Random): Promise<void> {
     const content = this.#content(random);
-    const answer = await this.#http.ask("POST", path, account.apiKey, { body: bodyOf(content, false) });
+    const answer = await this.#http.ask("POST", path, account.apiKey, { body: buildBody(content, false) });
     if (!answer) return this.#lost(account);
     if (answer.status !== 200) return this.#refused(account, content, answer);
     this.#charge(account, idIn(answer.text), read(chatAnswer, answer).usage);
@@ -68,7 +68,7 @@ export class Chats {
     const content = this.#content(random);
     const begun = Date.now();
     const end = await this.#http.attempt(`POST ${path} streamed`, async (signal) => {
-      const response = await this.#http.open(path, account.apiKey, bodyOf(content, true), AbortSignal.any([signal, hangUp.signal]));
+      const response = await this.#http.open(path, account.apiKey, buildBody(content, true), AbortSignal.any([signal, hangUp.signal]));
       if (!response.headers.has("x-request-id")) throw new Error(`answered ${response.status} by another server`);
       if (response.status !== 200 || !response.body) return { status: response.status, text: await response.text() };
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -134,7 +134,7 @@ export class Chats {
   }
 }
 
-const bodyOf = (content: string, stream: boolean): object => ({
+const buildBody = (content: string, stream: boolean): object => ({
   model,
   max_tokens: maxTokens,
   messages: [{ role: "user", content }],

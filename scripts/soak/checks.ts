@@ -1,13 +1,13 @@
 /** The final checks: every accepted task is listed and final, its files exist, and every millionth is explained. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { characterList, charactersOf, type TaskData } from "../support/api-answers.ts";
+import { characterList, resultCharacters, type TaskData } from "../support/api-answers.ts";
 import type { Operator } from "./accounts.ts";
-import { type AccountFacts, accountingFaults, chargeOf } from "./accounting.ts";
+import { type AccountFacts, accountingFaults, expectedCharge } from "./accounting.ts";
 import type { Chats } from "./chats.ts";
 import type { Account, History } from "./history.ts";
-import { markerOf } from "./submissions.ts";
-import { filesOf, type Queries } from "./queries.ts";
+import { readMarker } from "./submissions.ts";
+import { listFiles, type Queries } from "./queries.ts";
 import { read, type HttpClient } from "./http-client.ts";
 import { inTurns } from "./queries.ts";
 
@@ -42,7 +42,7 @@ export async function listAll({ accounts, history, queries }: CheckTools): Promi
     }
     listed.set(account, all);
     for (const { id, metadata } of all) {
-      const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
+      const order = history.orders.find((one) => one.account === account && one.marker === readMarker(metadata));
       if (order?.state !== "lost") continue;
       history.count("lost submissions found");
       history.accept(order, id, Date.now());
@@ -59,7 +59,7 @@ export function listFaults(history: History, listed: Listed): string[] {
     for (const { id, metadata } of tasks) {
       if (seen.has(id)) faults.push(`${id} is listed twice`);
       seen.add(id);
-      const order = history.orders.find((one) => one.account === account && one.marker === markerOf(metadata));
+      const order = history.orders.find((one) => one.account === account && one.marker === readMarker(metadata));
       if (!order) faults.push(`${id} is listed, but was not submitted: ${JSON.stringify(metadata)}`);
       else if (order.id !== id)
         faults.push(`${id} is listed for ${order.marker}, which was ${order.state}${order.id ? ` as ${order.id}` : ""}`);
@@ -94,7 +94,7 @@ export async function checkTasks({ history, queries }: CheckTools): Promise<numb
   await inTurns([...history.tasks.values()], async (task) => {
     const data = await patiently(() => queries.task(task));
     if (!data) return history.fault(`${task.id} got no answer`);
-    const urls = filesOf(data);
+    const urls = listFiles(data);
     if ((data.status === "completed") !== urls.length > 0) history.fault(`${task.id} is ${data.status} with ${urls.length} files`);
     for (const url of urls) {
       files++;
@@ -108,7 +108,7 @@ export async function checkTasks({ history, queries }: CheckTools): Promise<numb
 /** Every created character must be in its account's list, and no other. */
 export async function checkCharacters({ accounts, http, history }: CheckTools, listed: Listed): Promise<void> {
   for (const account of accounts) {
-    const made = (listed.get(account) ?? []).flatMap(({ result }) => charactersOf(result).map(({ id }) => id));
+    const made = (listed.get(account) ?? []).flatMap(({ result }) => resultCharacters(result).map(({ id }) => id));
     const answer = await http.ask("GET", "/v1/characters?limit=100", account.apiKey);
     const { data, has_more: hasMore } = answer ? read(characterList, answer) : { data: [], has_more: false };
     const missing = hasMore ? [] : made.filter((id) => !data.some((one) => one.id === id));
@@ -127,7 +127,7 @@ export async function settledAccounting(
   for (const deadline = Date.now() + options.withinMs; ; await sleep(1_000)) {
     const facts: AccountFacts[] = [];
     for (const account of tools.accounts) {
-      const charged = (listed.get(account) ?? []).reduce((sum, task) => sum + chargeOf(task), 0);
+      const charged = (listed.get(account) ?? []).reduce((sum, task) => sum + expectedCharge(task), 0);
       facts.push({ name: account.name, wallets: await tools.operator.wallets(account), charged, chats: tools.chats.of(account) });
     }
     const audit = await tools.operator.audit();

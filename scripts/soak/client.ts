@@ -5,7 +5,7 @@ import type { Random } from "../support/random.ts";
 import type { Chats } from "./chats.ts";
 import type { Account, History } from "./history.ts";
 import { newOrder } from "./submissions.ts";
-import { filesOf, type Queries } from "./queries.ts";
+import { listFiles, type Queries } from "./queries.ts";
 import { conflict, repeat, submit } from "./submissions.ts";
 import type { HttpClient } from "./http-client.ts";
 
@@ -100,7 +100,7 @@ async function perform(action: Action, tools: ClientTools): Promise<void> {
       const completed = history.completed(account);
       const task = completed.length > 0 ? random.pick(completed) : undefined;
       const data = task && (await queries.task(task));
-      if (data) await queries.file(random.pick(filesOf(data)), data.id);
+      if (data) await queries.file(random.pick(listFiles(data)), data.id);
       return;
     }
     case "cancel":

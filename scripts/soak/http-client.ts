@@ -68,7 +68,7 @@ export class HttpClient {
     try {
       return await work(AbortSignal.timeout(requestDeadlineMs));
     } catch (error) {
-      this.losses.push({ from, to: Date.now(), what: `${what}: ${reasonOf(error)}` });
+      this.losses.push({ from, to: Date.now(), what: `${what}: ${toReason(error)}` });
       return undefined;
     }
   }
@@ -93,7 +93,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function reasonOf(error: unknown): string {
+function toReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }

@@ -5,12 +5,12 @@ import * as z from "zod/mini";
 import {
   balance,
   characterStatus,
-  charactersOf,
-  imagesOf,
+  resultCharacters,
+  resultImages,
   taskAnswer,
   type TaskData,
   taskList,
-  videosOf,
+  resultVideos,
   videoStatus,
 } from "../support/api-answers.ts";
 import { digestFaults } from "../support/file-checks.ts";
@@ -113,10 +113,10 @@ export class Queries {
 }
 
 /** The URLs of all files of a completed task. */
-export function filesOf({ result }: TaskData): string[] {
-  const videos = videosOf(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
-  const portraits = charactersOf(result).map((character) => character.profile_picture_url);
-  return [...imagesOf(result).flatMap(({ url }) => url), ...videos, ...portraits];
+export function listFiles({ result }: TaskData): string[] {
+  const videos = resultVideos(result).flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url));
+  const portraits = resultCharacters(result).map((character) => character.profile_picture_url);
+  return [...resultImages(result).flatMap(({ url }) => url), ...videos, ...portraits];
 }
 
 const roundMs = 1_000;

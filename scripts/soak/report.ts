@@ -52,15 +52,15 @@ export function report(
   return [
     `${facts.requests} requests, ${facts.losses} of them lost; ${history.orders.length} submissions (${keyed} with a key), ${tasks.length} accepted`,
     `${crashes.length} kills; down for ${starts.map((seconds) => seconds.toFixed(1)).join(", ")} s`,
-    `tasks: ${listOf(ends)}`,
-    `also: ${listOf(history.counts)}`,
+    `tasks: ${formatCounts(ends)}`,
+    `also: ${formatCounts(history.counts)}`,
     `open at a kill: ${recovered.length} tasks; final after the restart within 10 s ${within(0, 10)}, 40 s ${within(10, 40)}, 80 s ${within(40, 80)}, longer ${within(80, Infinity)}`,
     `slowest recoveries: ${slowest.join(", ") || "none"}; longest task ${longest.toFixed(1)} s from its acceptance`,
     `${facts.files} files compared with their digests; ${facts.held} chats of killed Workers still held`,
   ].join("\n");
 }
 
-const listOf = (counts: Map<string, number>) =>
+const formatCounts = (counts: Map<string, number>) =>
   [...counts]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, count]) => `${name} ${count}`)

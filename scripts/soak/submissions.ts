@@ -48,7 +48,7 @@ export function newOrder(kind: Kind, account: Account, history: History, random:
 }
 
 /** The marker of a task's order, from the task's record. */
-export const markerOf = ({ prompt, timestamps }: TaskData["metadata"]): string => String(prompt ?? timestamps).split(" ")[0] ?? "";
+export const readMarker = ({ prompt, timestamps }: TaskData["metadata"]): string => String(prompt ?? timestamps).split(" ")[0] ?? "";
 
 function imageBody(prompt: string, random: Random): Order["body"] {
   const size = random.pick(["1:1", "16:9", "3:4"]);

@@ -10,6 +10,7 @@ export { balance, characterList } from "../../src/api/schema/account.ts";
 export { account, accountList, audit, invitation } from "../../src/api/schema/admin.ts";
 export { apiKeyList, newApiKey } from "../../src/api/schema/keys.ts";
 export { modelList } from "../../src/api/schema/models.ts";
+export { receiptAnswer, receiptKeys } from "../../src/api/schema/receipts.ts";
 export { characterStatus, submission, taskAnswer, taskList, videoStatus } from "../../src/api/schema/tasks.ts";
 
 const usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() });
@@ -47,6 +48,6 @@ export type VideoStatus = z.infer<typeof videoStatus>;
 
 type Result = TaskData["result"];
 /** What a task made, empty for tasks of another kind and open ones. */
-export const imagesOf = (result: Result) => (result && "images" in result ? result.images : []);
-export const videosOf = (result: Result) => (result && "videos" in result ? result.videos : []);
-export const charactersOf = (result: Result) => (result && "data" in result ? result.data.characters : []);
+export const resultImages = (result: Result) => (result && "images" in result ? result.images : []);
+export const resultVideos = (result: Result) => (result && "videos" in result ? result.videos : []);
+export const resultCharacters = (result: Result) => (result && "data" in result ? result.data.characters : []);

@@ -79,6 +79,11 @@ export class ApiClient {
     return { pieces, usage, done: false };
   }
 
+  /** The answer of a path, checked against its schema. */
+  async read<T>(shape: z.ZodMiniType<T>, path: string): Promise<T> {
+    return this.#json(shape, path);
+  }
+
   /** The bytes behind an asset URL, which needs no key. */
   async download(url: string): Promise<Download> {
     const response = await fetch(url, { signal: AbortSignal.timeout(requestDeadlineMs) });

@@ -36,6 +36,7 @@ export const consolePages: ConsolePage[] = [
   { name: "docs-model-video", as: "visitor", reach: at("/docs/models/vidA-2") },
   { name: "docs-reference", as: "visitor", reach: at("/docs/reference") },
   { name: "docs-reference-generations", as: "visitor", reach: at("/docs/reference/generations") },
+  { name: "status", as: "visitor", reach: at("/status") },
   { name: "docs-unknown", as: "visitor", status: 404, reach: at("/docs/unknown") },
   { name: "overview", as: "demo", reach: at("/console") },
   { name: "usage", as: "demo", reach: at("/console/usage") },
@@ -44,6 +45,9 @@ export const consolePages: ConsolePage[] = [
   { name: "model-chat", as: "demo", reach: at("/console/models/textA-1") },
   { name: "playground", as: "demo", reach: at("/console/playground?model=vidC-1-0-pro-fast&prompt=A+lighthouse+at+dawn") },
   { name: "playground-chat", as: "demo", reach: at("/console/playground?model=textA-1") },
+  { name: "playground-remix", as: "demo", reach: at("/console/playground?model=vidA-2:remix") },
+  { name: "playground-result", as: "demo", reach: (page) => showRun(page, "completed") },
+  { name: "playground-failed", as: "demo", reach: (page) => showRun(page, "failed") },
   { name: "key-created", as: "demo", reach: (page) => createKey(page, "A server in the cellar") },
   { name: "keys", as: "demo", reach: at("/console/keys") },
   { name: "key-change", as: "demo", reach: (page) => follow(page, "/console/keys", 'a[href$="/change"]') },
@@ -58,12 +62,17 @@ export const consolePages: ConsolePage[] = [
     reach: (page) => createKey(page, "An old key").then(() => follow(page, "/console/keys", 'a[href$="/delete"]')),
   },
   { name: "tasks", as: "demo", reach: at("/console/tasks") },
-  { name: "task-images", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=image&status=completed", "#tasks a") },
-  { name: "task-video", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=video", "#tasks a") },
-  { name: "task-character", as: "demo", reach: (page) => follow(page, "/console/tasks?kind=character", "#tasks a") },
-  { name: "task-failed", as: "demo", reach: (page) => follow(page, "/console/tasks?status=failed", "#tasks a") },
+  { name: "tasks-lightbox", as: "demo", reach: openLightbox },
+  { name: "tasks-chosen", as: "demo", reach: (page) => page.goto("/console/tasks?choose=all") },
+  { name: "tasks-none", as: "demo", reach: at("/console/tasks?q=nothing+like+this") },
+  { name: "task-images", as: "demo", reach: (page) => openTask(page, "kind=image&status=completed") },
+  { name: "task-video", as: "demo", reach: (page) => openTask(page, "kind=video") },
+  { name: "task-character", as: "demo", reach: (page) => openTask(page, "kind=character") },
+  { name: "task-failed", as: "demo", reach: (page) => openTask(page, "status=failed") },
   { name: "characters", as: "demo", reach: at("/console/characters") },
   { name: "character-delete", as: "demo", reach: (page) => follow(page, "/console/characters", 'a[href$="/delete"]') },
+  { name: "webhooks", as: "demo", reach: at("/console/webhooks") },
+  { name: "webhooks-rotate", as: "demo", reach: at("/console/webhooks/rotate") },
   { name: "admin", as: "demo", reach: at("/console/admin") },
   { name: "admin-audit", as: "demo", reach: at("/console/admin/audit") },
   { name: "admin-accounts", as: "demo", reach: at("/console/admin/accounts") },
@@ -134,6 +143,12 @@ async function createKey(page: Page, name: string): Promise<void> {
   await submit(page);
 }
 
+/** Opens the playground with the newest task of this status beside the form. */
+async function showRun(page: Page, status: string): Promise<void> {
+  await page.goto("/console/playground");
+  await page.goto((await page.locator(`#strip a[data-s="${status}"]`).first().getAttribute("href")) ?? "");
+}
+
 /** Opens an account as the operator: afterwards the browser is on its page. */
 async function openAccount(page: Page, email: string): Promise<void> {
   await page.goto("/console/admin/accounts");
@@ -149,6 +164,19 @@ async function ownAccount(page: Page): Promise<void> {
 /** Presses the button of the page's main form and waits for the answer. */
 async function submit(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent("load"), page.locator("main form[method=post] button.primary").click()]);
+}
+
+/** Opens the newest of the tasks that the gallery shows with this query. */
+async function openTask(page: Page, query: string): Promise<void> {
+  await page.goto(`/console/tasks?${query}`);
+  await page.goto((await page.locator("#tasks li > a").first().getAttribute("href"))!);
+}
+
+/** Opens the newest image in the gallery's lightbox. */
+async function openLightbox(page: Page): Promise<void> {
+  await page.goto("/console/tasks?kind=image&status=completed");
+  await page.locator("a[data-open]").first().click();
+  await page.locator("#light img").first().waitFor();
 }
 
 /** Opens a page and follows the first matching link on it. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type * as z from "zod/mini";
 import {
   characterStatus,
-  imagesOf,
+  resultImages,
   taskAnswer,
   videoStatus,
   type PriceList,
@@ -87,7 +87,7 @@ export class DemoRun {
   images(name: string, body: Body<{ n?: number }>, pixels: { width: number; height: number }): Promise<number | undefined> {
     return this.#step(name, body.model, async (step) => {
       const status = await this.#complete(step, "/v1/images/generations", body, "/v1/tasks", taskAnswer, (answer) => answer.data);
-      const images = imagesOf(status.result);
+      const images = resultImages(status.result);
       const wanted = body.n ?? 1;
       if (images.length !== wanted) step.fault(`${images.length} images were made, asked were ${wanted}`);
       for (const [index, image] of images.entries()) {

@@ -12,6 +12,7 @@ import { docPath, pageNames } from "../../src/console/site/contents.ts";
 hljs.registerLanguage("sh", bash);
 hljs.registerLanguage("js", javascript);
 hljs.registerLanguage("python", python);
+hljs.registerLanguage("openai", python);
 hljs.registerLanguage("json", json);
 
 /** A rendered page. In `html`, `{{icons}}` stands for the path of the icons. */
@@ -38,7 +39,8 @@ export async function renderDocs(): Promise<{ pages: RenderedDoc[]; landing: str
 
 /** A program of a page: to be run in the order of the page, or a file that others use. */
 export interface Sample {
-  language: "sh" | "python" | "js";
+  /** `openai` is Python with OpenAI's client. */
+  language: "sh" | "python" | "js" | "openai";
   file: string | undefined;
   code: string;
 }
@@ -48,18 +50,19 @@ export async function readSamples(name: string): Promise<Sample[]> {
   const fences = new Marked().lexer(await read(name)).filter((token): token is Tokens.Code => token.type === "code");
   return fences.flatMap((block) => {
     const { language, file } = fence(block);
-    return language === "sh" || language === "python" || language === "js" ? [{ language, file, code: block.text }] : [];
+    const isProgram = language === "sh" || language === "python" || language === "js" || language === "openai";
+    return isProgram ? [{ language, file, code: block.text }] : [];
   });
 }
 
-const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
+const languageTitles: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python", openai: "Python (OpenAI)" };
 
 const escape = (text: string) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
-/** The words of a fence after its language: `js receiver.mjs` is a file of that name. */
+/** The words of a fence: `js receiver.mjs` is a file of that name, `python openai` a program with OpenAI's client. */
 const fence = ({ lang = "" }: Tokens.Code) => {
   const [language = "", file] = lang.split(" ");
-  return { language, file };
+  return lang === "python openai" ? { language: "openai", file: undefined } : { language, file };
 };
 
 /** The colours of the design: words of the language, strings and comments; all other marks are dropped. */
@@ -98,8 +101,8 @@ function codeTabs(blocks: Tokens.Code[], id: string): string {
 const sheet = (block: Tokens.Code) =>
   `<div class="code"><pre tabindex="0" aria-label="Example"><code>${highlight(block.text, fence(block).language)}</code></pre></div>\n`;
 
-const textOf = (tokens: Token[]): string =>
-  tokens.map((token) => ("tokens" in token && token.tokens ? textOf(token.tokens) : "text" in token ? String(token.text) : "")).join("");
+const toText = (tokens: Token[]): string =>
+  tokens.map((token) => ("tokens" in token && token.tokens ? toText(token.tokens) : "text" in token ? String(token.text) : "")).join("");
 
 const slug = (title: string) =>
   title
@@ -136,7 +139,7 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
     ],
     renderer: {
       heading({ tokens, depth }) {
-        heading = textOf(tokens);
+        heading = toText(tokens);
         const id = slug(heading);
         if (depth === 2) sections.push({ id, title: heading });
         const content = this.parser.parseInline(tokens);
@@ -160,7 +163,7 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
             })
             .join("");
         const body = rows.map((row) => `<tr>${cells("td", row)}</tr>`).join("");
-        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${textOf(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
+        return `<div class="card flush"><div class="table" tabindex="0" role="region" aria-label="${escape(`${heading}: ${toText(header.at(0)?.tokens ?? [])}`)}"><table><thead><tr>${cells("th", header)}</tr></thead><tbody>${body}</tbody></table></div></div>\n`;
       },
       link({ href, tokens }) {
         const [file = "", anchor] = href.split("#");
@@ -175,5 +178,5 @@ function renderDoc(name: string, markdown: string): RenderedDoc {
   const first = tokens.find((token) => token.type === "paragraph");
   if (!title || !first) throw new Error(`${name}.md needs a title and a first paragraph`);
   const html = marked.parser(joinFences(tokens));
-  return { name, title: textOf((title as Tokens.Heading).tokens), description: textOf((first as Tokens.Paragraph).tokens), html, sections };
+  return { name, title: toText((title as Tokens.Heading).tokens), description: toText((first as Tokens.Paragraph).tokens), html, sections };
 }

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { decode } from "fast-png";
-import { BufferSource, Input, MP4 } from "mediabunny";
+import { BufferSource, EncodedPacketSink, Input, type InputTrack, MP4 } from "mediabunny";
 import type { Download } from "./api-client.ts";
 
 const durationTolerance = 0.1;
@@ -40,6 +40,8 @@ export async function mp4Faults(
     const audio = await input.getPrimaryAudioTrack();
     if (video?.codec !== "avc") faults.push(`the video track is ${video?.codec ?? "missing"}, not H.264`);
     if (audio?.codec !== "aac") faults.push(`the sound track is ${audio?.codec ?? "missing"}, not AAC`);
+    for (const track of [video, audio])
+      if (track && !(await isWhole(track))) faults.push(`the ${track.type} track cannot be read to its end`);
     const size = `${video?.displayWidth}x${video?.displayHeight}`;
     if (size !== status.size) faults.push(`the video is ${size}, the answer says ${status.size}`);
     const duration = await input.computeDuration();
@@ -52,4 +54,14 @@ export async function mp4Faults(
     input.dispose();
   }
   return faults;
+}
+
+/** True if a track starts with a frame that needs no other and its frames follow each other to the end of the track. */
+async function isWhole(track: InputTrack): Promise<boolean> {
+  let end = 0;
+  for await (const { type, data, timestamp, duration } of new EncodedPacketSink(track).packets()) {
+    if (data.length === 0 || (end === 0 && type !== "key")) return false;
+    end = Math.max(end, timestamp + duration);
+  }
+  return end > 0 && Math.abs(end - (await track.computeDuration())) <= durationTolerance;
 }

@@ -7,7 +7,7 @@ import { createDemoKey, type DemoAccount, demoQuota, signUpDemo } from "./demo-a
 import { errorCode } from "./error-code.ts";
 import { claimPort, host } from "./port.ts";
 import { newSigningKey, randomSecret } from "./secrets.ts";
-import { isVariableOf, writeVariables, type Variables } from "./variables.ts";
+import { isDeclared, writeVariables, type Variables } from "./variables.ts";
 import { root, startWrangler, type Wrangler } from "./wrangler.ts";
 
 const migrationDeadlineMs = 60_000;
@@ -40,6 +40,8 @@ export interface Gateway {
   log(): string;
   /** Stops the gateway and all its processes. */
   stop(): Promise<void>;
+  /** Kills the gateway and all its processes with SIGKILL. */
+  kill(): Promise<void>;
 }
 
 /** Starts a gateway and waits until it answers. If that fails, everything that was started is stopped. */
@@ -67,6 +69,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const own = {
     console: { SIGNUP: "open", SIGNUP_QUOTA: String(demoQuota), AUTH_SECRET: await keptSecret(stateDir, "auth-secret") },
     openai: {},
+    operations: {},
   };
   const configs = await Promise.all(Object.entries(own).map(([name, defaults]) => localConfig(name, stateDir, defaults, variables)));
   const workers = ["wrangler.toml", "src/sandbox/wrangler.toml", "src/mcp/wrangler.toml", ...configs].flatMap((path) => ["-c", path]);
@@ -85,7 +88,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     const account = adminToken ? await createDemoKey(baseUrl, adminToken) : undefined;
     if (!options.quiet) wrangler.forward();
-    return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited: wrangler.exited, log: () => wrangler.output(), stop };
+    const { exited } = wrangler;
+    const ways = { log: () => wrangler.output(), stop, kill: () => wrangler.kill() };
+    return { baseUrl, adminToken, apiKey: account?.apiKey, account, exited, ...ways };
   } catch (error) {
     await stop();
     throw error;
@@ -95,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** A Worker's local settings: `defaults`, and those of the variables that it reads. Wrangler passes variables only to the first of several Workers. */
 async function localConfig(name: string, stateDir: string, defaults: Variables, variables: Variables): Promise<string> {
   const source = join(root, `src/${name}/wrangler.toml`);
-  const isOwn = ([variable]: [string, string]) => isVariableOf(name, variable);
+  const isOwn = ([variable]: [string, string]) => isDeclared(name, variable);
   const own = Object.entries({ ...defaults, ...Object.fromEntries(Object.entries(variables).filter(isOwn)) });
   let text = await readFile(source, "utf8");
   for (const one of ["main", ...own.map(([variable]) => variable)]) text = text.replace(new RegExp(`^${one} = .*\n`, "m"), "");

@@ -6,7 +6,7 @@ import { allModels } from "../../src/catalog/models.ts";
 /** Each distinct schema once, and for each model and action the index of its schema. `model` itself is not among the properties. */
 export function parameterSchemas() {
   const texts: string[] = [];
-  const indexOf = (schema: z.ZodMiniType) => {
+  const schemaIndex = (schema: z.ZodMiniType) => {
     const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
     const text = JSON.stringify(rest);
     return texts.includes(text) ? texts.indexOf(text) : texts.push(text) - 1;
@@ -14,7 +14,7 @@ export function parameterSchemas() {
   const models = Object.fromEntries(
     allModels().map(({ id, actions }) => [
       id,
-      Object.fromEntries(Object.entries(actions).map(([action, schema]) => [action, indexOf(schema)])),
+      Object.fromEntries(Object.entries(actions).map(([action, schema]) => [action, schemaIndex(schema)])),
     ]),
   );
   return { models, schemas: texts.map((text) => JSON.parse(text) as object) };

@@ -1,7 +1,7 @@
 /** The image at the head of the README: pages of the console in both themes, and files that the sandbox made. */
 
 import { type Browser, type Page } from "playwright-core";
-import { charactersOf, imagesOf, taskList, videosOf } from "./api-answers.ts";
+import { resultCharacters, resultImages, taskList, resultVideos } from "./api-answers.ts";
 import { looks, show, signIn } from "./console-pages.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -51,10 +51,10 @@ async function shot(page: Page, path: string, look: (typeof looks)[number]): Pro
 async function madeFiles(baseUrl: string, apiKey: string): Promise<string[]> {
   const answer = await fetch(`${baseUrl}/v1/tasks?status=completed`, { headers: { authorization: `Bearer ${apiKey}` } });
   const results = taskList.parse(await answer.json()).data.map(({ result }) => result);
-  const images = results.flatMap(imagesOf).flatMap(({ url }) => url);
+  const images = results.flatMap(resultImages).flatMap(({ url }) => url);
   const stills = [
-    ...results.flatMap(videosOf).flatMap(({ thumbnail }) => thumbnail ?? []),
-    ...results.flatMap(charactersOf).map((character) => character.profile_picture_url),
+    ...results.flatMap(resultVideos).flatMap(({ thumbnail }) => thumbnail ?? []),
+    ...results.flatMap(resultCharacters).map((character) => character.profile_picture_url),
   ];
   return [...images.slice(0, 1), ...stills.slice(0, 1)];
 }

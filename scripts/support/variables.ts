@@ -19,15 +19,15 @@ const tools = /^(CLOUDFLARE|CF|WRANGLER)_/;
 /** True if one of the Workers reads a variable of this name: declared in its `env.d.ts`, or a secret or URL of an upstream. */
 export function isWorkerVariable(name: string): boolean {
   return (
-    declared("src/env.d.ts").has(name) || behind.some((worker) => isVariableOf(worker, name)) || (upstream.test(name) && !tools.test(name))
+    declared("src/env.d.ts").has(name) || behind.some((worker) => isDeclared(worker, name)) || (upstream.test(name) && !tools.test(name))
   );
 }
 
 /** The Workers behind the gateway that have variables of their own. */
-const behind = ["console", "openai"];
+const behind = ["console", "openai", "operations"];
 
 /** True if the Worker in the folder `worker` reads a variable of this name. */
-export const isVariableOf = (worker: string, name: string): boolean => declared(`src/${worker}/env.d.ts`).has(name);
+export const isDeclared = (worker: string, name: string): boolean => declared(`src/${worker}/env.d.ts`).has(name);
 
 const names = new Map<string, Set<string>>();
 function declared(file: string): Set<string> {

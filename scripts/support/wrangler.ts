@@ -23,6 +23,8 @@ export interface Wrangler {
   forward(): void;
   /** Stops it and its children: first with a signal, then by force. Resolves when they have ended. */
   stop(): Promise<void>;
+  /** Kills it and its children at once, as a crash of the machine does. Resolves when it has ended. */
+  kill(): Promise<void>;
 }
 
 // The CLI file itself: the launcher in `bin` would be one more process to manage.
@@ -79,6 +81,10 @@ export function startWrangler(args: string[], stateDir: string, env: NodeJS.Proc
       await exited;
       late.abort();
       await force;
+    },
+    kill: async () => {
+      signalGroup(child, "SIGKILL");
+      await exited;
     },
   };
 }

@@ -5,21 +5,21 @@ import type * as z from "zod/mini";
 import * as accounts from "../db/accounts.ts";
 import * as apiKeys from "../db/api-keys.ts";
 import { limitsRates } from "../config.ts";
+import { forgetCallers } from "../db/callers.ts";
 import { invite } from "../db/invitations.ts";
 import { ApiError, invalid } from "../errors.ts";
 import { secretsEqual } from "../ids.ts";
-import { audit } from "../db/audit.ts";
-import { openWallet, remaining, toUnits } from "../db/ledger.ts";
-import { auditWallet, changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
-import type { WalletView } from "../tasks/wallet-limits.ts";
+import { openWallet, toUnits } from "../db/ledger.ts";
+import { changeBudget, changeQuota, readBalances } from "../tasks/wallets.ts";
+import { ObjectsApi } from "../objects-api.ts";
 import { bearerToken, secondsLeft } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { budgetView, changeScope, scopeView } from "./key-scope.ts";
+import { balanceView, changeScope, keyView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
-import { accountsQuery, auditQuery } from "./schema/queries.ts";
+import { accountsQuery, auditQuery, reconcileQuery } from "./schema/queries.ts";
 
 /** Addresses with too many wrong guesses, and until when this isolate refuses them. */
 const guessers = new Map<string, number>();
@@ -48,6 +48,15 @@ export const admin = new Hono<AppEnv>()
   .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))
   .get("/accounts/:id", async (c) => answer(c, await accountView(c, await findAccount(c))))
   .patch("/accounts/:id", changeAccount)
+  .delete("/accounts/:id", async (c) => {
+    await readNoBody(c);
+    const id = c.req.param("id");
+    const erasing = operations(c).erase(new ObjectsApi(c.env), id);
+    // Also when it breaks off: the keys may be erased.
+    const state = await erasing.finally(() => forgetCallers(({ caller }) => caller.accountId === id));
+    if (state === "unknown") throw new ApiError("not_found");
+    return c.body(null, state === "erased" ? 204 : 202);
+  })
   .post("/accounts/:id/keys", createKey)
   .get("/accounts/:id/keys", async (c) => {
     const keys = await apiKeys.listKeys(c.env.DB, (await findAccount(c)).id);
@@ -65,8 +74,14 @@ export const admin = new Hono<AppEnv>()
     if (!(await apiKeys.deleteKey(c.env.DB, c.req.param("id")))) throw new ApiError("not_found");
     return c.body(null, 204);
   })
+  .post("/reconcile", query(reconcileQuery), async (c) => {
+    await readNoBody(c);
+    const which = c.req.valid("query");
+    await requireRow(which.after, async (place) => Boolean(await accounts.accountById(c.env.DB, place.replace(/\..*/, ""))));
+    return answer(c, { object: "reconciliation", ...(await operations(c).reconcile(new ObjectsApi(c.env), which)) });
+  })
   .get("/audit", query(auditQuery), async (c) => {
-    const books = await audit(c.env.DB, auditWallet(c.env.WALLETS), c.req.valid("query").account);
+    const books = await operations(c).audit(new ObjectsApi(c.env), c.req.valid("query").account);
     return answer(c, {
       accounts: books.accounts,
       tasks_open: books.tasksOpen,
@@ -88,22 +103,16 @@ export const admin = new Hono<AppEnv>()
     });
   });
 
+/** The Worker for what takes long or is rare; 404 if it is not deployed. */
+function operations(c: AppContext) {
+  if (!c.env.OPERATIONS) throw new ApiError("not_found");
+  return c.env.OPERATIONS;
+}
+
 async function findAccount(c: AppContext): Promise<accounts.Account> {
   const account = await accounts.accountById(c.env.DB, c.req.param("id") ?? "");
   if (!account) throw new ApiError("not_found");
   return account;
-}
-
-function balanceView(balance: WalletView | undefined) {
-  if (!balance) throw new ApiError("internal_error");
-  const left = remaining(balance);
-  return {
-    quota: balance.quota === null ? null : toUnits(balance.quota),
-    used: toUnits(balance.used),
-    reserved: toUnits(balance.reserved),
-    remaining: left === null ? null : toUnits(left),
-    budget: budgetView(balance.budget),
-  };
 }
 
 const accountView = async (c: AppContext, account: accounts.Account) => ({
@@ -122,16 +131,7 @@ async function keyViews(c: AppContext, accountId: string, keys: apiKeys.ApiKey[]
     accountId,
     keys.map(({ walletId }) => walletId),
   );
-  return keys.map((key) => ({
-    id: key.id,
-    account_id: key.accountId,
-    name: key.name,
-    prefix: key.prefix,
-    created_at: Math.floor(key.createdAt / 1000),
-    expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
-    ...scopeView(key.scope),
-    ...balanceView(balances[key.walletId]),
-  }));
+  return keys.map((key) => ({ account_id: key.accountId, ...keyView(key, balances[key.walletId]) }));
 }
 
 async function createAccount(c: AppContext): Promise<Response> {

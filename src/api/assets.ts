@@ -3,7 +3,6 @@
 import { Hono } from "hono";
 import { isSigned } from "../asset-urls.ts";
 import { describeAsset, openAsset } from "../assets.ts";
-import { signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import type { AppContext, AppEnv } from "./frame.ts";
 
@@ -28,9 +27,7 @@ async function deliver(c: AppContext): Promise<Response> {
   const key = c.req.path.slice(1);
   const { expires = "", digest = "", signature = "" } = c.req.query();
   const expiresAt = /^[1-9]\d{0,11}$/.test(expires) ? Number(expires) : -1;
-  const secrets = [signingSecret(c.env), c.env.ASSET_SIGNING_SECRET_OLD];
-  const matches = await Promise.all(secrets.map(async (secret) => secret && isSigned(secret, key, expiresAt, digest, signature)));
-  if (!matches.includes(true)) throw new ApiError("invalid_signature");
+  if (!(await isSigned(c.env, key, expiresAt, digest, signature))) throw new ApiError("invalid_signature");
   const now = Date.now() / 1000;
   if (now >= expiresAt) throw new ApiError("asset_expired");
 

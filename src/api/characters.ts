@@ -28,7 +28,7 @@ export const characters = new Hono<AppEnv>()
         profile_picture_url: await signedUrl(
           assetBase(c),
           signingSecret(c.env),
-          { key: characterPicture(character.id), type: character.pictureType, bytes: 0, digest: character.pictureDigest },
+          { key: characterPicture(character.id), digest: character.pictureDigest },
           expiresAt,
         ),
         expires_at: Math.floor(expiresAt / 1000),

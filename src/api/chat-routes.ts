@@ -4,6 +4,7 @@ import { type ChatFamily, findFamily, fitToFamily } from "../catalog/chat-famili
 import type { Model } from "../catalog/models.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
 import { chatFamilies, pricesAndRoutes } from "../config.ts";
+import { recordIncident } from "../db/incidents.ts";
 import { ApiError, type Violation } from "../errors.ts";
 import { alert, log } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed, unhealthyLast } from "../providers/index.ts";
@@ -79,7 +80,7 @@ export async function askRoutes(
       const { malformed, contentPolicy = false, account = false } = error instanceof ProviderError ? error : {};
       if (malformed || contentPolicy) log("dispatch", line("refused"));
       else alert("dispatch", line("fault"), error);
-      if (account) markUnhealthy({ provider, model });
+      if (account && markUnhealthy({ provider, model })) await recordIncident(c.env.DB, "provider", provider);
       // A route's own fault is more specific than a later route's unsupported field.
       if (!malformed || fault === undefined) fault = error;
       if (malformed) refusal = { malformed, family };

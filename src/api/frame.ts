@@ -60,8 +60,8 @@ function leave(c: AppContext, { status, headers }: Response): void {
   }
   log("request", {
     request: requestId,
-    // Only the path, because queries contain signatures.
-    path: `${c.req.method} ${c.req.path.slice(0, 200)}`,
+    // Only the path, because queries contain signatures; so does the path of a callback.
+    path: `${c.req.method} ${c.req.path.slice(0, 200).replace(/^(\/callbacks\/\w+)\/.*/, "$1")}`,
     status,
     outcome: c.get("outcome") ?? "ok",
     account: caller?.accountId,

@@ -1,8 +1,9 @@
-/** What a key may be used for: as it is given, shown and held to. */
+/** What a key may be used for and may spend: as it is given, shown and held to. */
 
 import { modelNamed } from "../catalog/models.ts";
+import type { ApiKey } from "../db/api-keys.ts";
 import type { Caller, KeyScope } from "../db/callers.ts";
-import { toUnits } from "../db/ledger.ts";
+import { remaining, toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import type { WalletView } from "../tasks/wallet-limits.ts";
 
@@ -22,20 +23,45 @@ export function changeScope(before: KeyScope, given: Given): KeyScope {
   return { models: models ? canonical(models) : undefined, kinds: kinds ?? undefined, maxOpenTasks: max ?? undefined };
 }
 
-export const scopeView = ({ models, kinds, maxOpenTasks }: KeyScope) => ({
+const scopeView = ({ models, kinds, maxOpenTasks }: KeyScope) => ({
   models: models ?? null,
   kinds: kinds ?? null,
   max_open_tasks: maxOpenTasks ?? null,
 });
 
-/** A budget and what was spent of it in its window. */
-export const budgetView = (budget: WalletView["budget"]) =>
+/** A budget, what was spent of it in its window, and what is left. */
+const budgetView = (budget: WalletView["budget"]) =>
   budget && {
     amount: toUnits(budget.amount),
     window: budget.window,
     spent: toUnits(budget.spent),
+    remaining: toUnits(Math.max(0, budget.amount - budget.spent)),
     ends_at: Math.floor(budget.until / 1000),
   };
+
+/** The money of an account or key; what does not exist is a fault of ours. */
+export function balanceView(balance: WalletView | undefined) {
+  if (!balance) throw new ApiError("internal_error");
+  const left = remaining(balance);
+  return {
+    quota: balance.quota === null ? null : toUnits(balance.quota),
+    used: toUnits(balance.used),
+    reserved: toUnits(balance.reserved),
+    remaining: left === null ? null : toUnits(left),
+    budget: budgetView(balance.budget),
+  };
+}
+
+/** A key, its limits and its money. */
+export const keyView = (key: ApiKey, balance: WalletView | undefined) => ({
+  id: key.id,
+  name: key.name,
+  prefix: key.prefix,
+  created_at: Math.floor(key.createdAt / 1000),
+  expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
+  ...scopeView(key.scope),
+  ...balanceView(balance),
+});
 
 /** Throws `key_scope` when the caller's key, or its browser token, is not for this. */
 export function requireScope({ scope, token }: Caller, kind: string, model: string): void {

@@ -2,12 +2,11 @@
 
 import { Hono } from "hono";
 import { findKey } from "../db/api-keys.ts";
-import { remaining, toUnits } from "../db/ledger.ts";
 import { ApiError } from "../errors.ts";
 import { readBalances } from "../tasks/wallets.ts";
 import { admitted } from "./auth.ts";
 import { type AppContext, type AppEnv, answer } from "./frame.ts";
-import { budgetView, scopeView } from "./key-scope.ts";
+import { keyView } from "./key-scope.ts";
 
 export const key = new Hono<AppEnv>().get("/", admitted("read"), show);
 
@@ -17,20 +16,5 @@ async function show(c: AppContext): Promise<Response> {
   const wallet = balances[keyId];
   // The console calls without one.
   if (!found || !wallet) throw new ApiError("not_found");
-  const left = remaining(wallet);
-  return answer(c, {
-    id: found.id,
-    object: "key",
-    name: found.name,
-    prefix: found.prefix,
-    created_at: Math.floor(found.createdAt / 1000),
-    expires_at: found.expiresAt === null ? null : Math.floor(found.expiresAt / 1000),
-    quota: wallet.quota === null ? null : toUnits(wallet.quota),
-    used: toUnits(wallet.used),
-    reserved: toUnits(wallet.reserved),
-    remaining: left === null ? null : toUnits(left),
-    ...scopeView(found.scope),
-    budget: budgetView(wallet.budget),
-    open_tasks: wallet.openTasks,
-  });
+  return answer(c, { object: "key", ...keyView(found, wallet), open_tasks: wallet.openTasks });
 }

@@ -1,23 +1,25 @@
 /** Bodies with inline images: read as a stream, with the images stored in R2 on the way, a few such requests at a time. */
 
-import { inputPrefix, removeUnder, storeBytes } from "../assets.ts";
+import { type Asset, inputPrefix, removeUnder, storeBytes, storeFile } from "../assets.ts";
 import { ApiError } from "../errors.ts";
 import { maxDepth } from "../media/json-depth.ts";
 import { JsonBodyError } from "../media/json-error.ts";
 import { readHead } from "../media/json-text.ts";
 import { NetError } from "../net/net-error.ts";
 import { callersPace, pace, type PacedRead } from "../net/pace.ts";
+import { largeReads } from "../media/large-reads.ts";
 import { type ExtractedImage, type InlineImage, readJsonSkeleton } from "../media/json-skeleton.ts";
 import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
 import { asObject, largeBody, parseObject, readObject, requireJson, withoutNulls } from "./body.ts";
 import type { AppContext } from "./frame.ts";
+import { isOpenAi } from "./openai.ts";
 
 const MiB = 1024 * 1024;
 /** Five images of 10 MiB in Base64, and room for the other fields (contract, section 1). */
 const imageBody = 72 * MiB;
 /** No model accepts more than five; a field that appears twice in a body may bring more. */
-const mostImages = 10;
+const maxInlineImages = 10;
 /** A body up to this size needs no permit, because many of them fit into memory. */
 const smallEnough = 64 * 1024;
 
@@ -31,6 +33,8 @@ export interface LargeBody {
   images: Map<string, ExtractedImage>;
   /** True if images were stored. */
   hasInputs: boolean;
+  /** The video that came in place of a JSON body, stored under the task's inputs. */
+  upload?: Asset;
 }
 
 /** The bucket key of an extracted image. */
@@ -43,10 +47,12 @@ export const extractedKey = (taskId: string, index: number) => `${inputPrefix(ta
  * the account is already waiting.
  */
 export async function readLargeBody(c: AppContext, taskId: string, { keepsImages }: { keepsImages: boolean }): Promise<LargeBody> {
+  const stream = c.req.raw.body;
+  const fields = stream && isOpenAi(c.req.raw) && c.req.header("x-submission");
+  if (fields) return readUpload(c.env.ASSETS, taskId, stream, fields);
   const length = c.req.header("content-length");
   if (length !== undefined && Number(length) <= smallEnough) return withoutImages(await readObject(c, smallEnough));
   requireJson(c);
-  const stream = c.req.raw.body;
   if (Number(length ?? 0) > imageBody) throw new ApiError("body_too_large");
   if (!stream) throw new ApiError("invalid_json");
   const wait = pace(callersPace);
@@ -68,6 +74,17 @@ export const withoutImages = (sent: Record<string, unknown>): LargeBody => ({
   hasInputs: false,
 });
 
+/**
+ * Stores the body, a video from the OpenAI Worker. The header has the submission's JSON, with the body's size as `bytes`; the video's digest
+ * is the submission's `url`, so that another video is another submission.
+ */
+async function readUpload(bucket: R2Bucket, taskId: string, body: ReadableStream<Uint8Array>, fields: string): Promise<LargeBody> {
+  const { bytes: length, ...sent } = JSON.parse(decodeURIComponent(fields)) as { bytes: number };
+  const file = { type: "video/mp4", length, maxBytes: length };
+  const upload = await storeFile(bucket, `${inputPrefix(taskId)}video`, largeReads(body), file);
+  return { ...withoutImages({ ...sent, url: `sha256:${upload.digest}` }), hasInputs: true, upload };
+}
+
 async function read(
   c: AppContext,
   taskId: string | undefined,
@@ -82,7 +99,7 @@ async function read(
     await storeBytes(c.env.ASSETS, extractedKey(taskId, index), bytes, type);
   };
   try {
-    const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: mostImages, maxDepth };
+    const limits = { maxBytes: imageBody, maxSkeletonBytes: largeBody, maxImageBytes, maxImages: maxInlineImages, maxDepth };
     const { value, images } = await readJsonSkeleton(stream, { ...limits, head, wait, isImageAt, store });
     return {
       ...withoutImages(asObject(value)),
@@ -110,4 +127,4 @@ const isImageAt = (path: readonly (string | number)[]) =>
  * Each such request has one image in memory at a time, and the isolate has 128 MB in all. The body of a waiting request is not read.
  * One account leaves a permit to others; a permit is held at most until the body's deadline.
  */
-const turns = new Semaphore({ mostAtOnce: 3, mostOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: callersPace.deadlineMs, longestWaitMs: 10_000 });

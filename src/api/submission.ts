@@ -4,7 +4,7 @@ import { deadlineSeconds, type Kind, type Model } from "../catalog/models.ts";
 import { type Parameters, parseBody, toParameters } from "../catalog/parse.ts";
 import { effectivePrice, imagePrice, shownPrice, taskPrice } from "../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../catalog/roles.ts";
-import { allowsPrivateNetwork, balanceUnit, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
+import { allowsCallbacks, allowsPrivateNetwork, balanceUnit, hedging, ownHosts, pricesAndRoutes, priceVersion } from "../config.ts";
 import type { Caller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import type { Language } from "../messages/index.ts";
@@ -64,7 +64,7 @@ export async function readFields(env: Env, { endpoint, read, caller, host, isOpe
   const receiver = readReceiverUrl("callback_url", body["callback_url"], urlRules);
   const isCharacter = kind === "character";
   const images = isCharacter || kind === "remix" ? { references: [], violations: [] } : readReferences(read, model?.id ?? "", urlRules);
-  const video = isCharacter ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const video = isCharacter && !read.upload ? readVideoUrl(body["url"], urlRules) : { violations: [] };
   const mentioned =
     endpoint === "image" || isCharacter
       ? { characters: [], violations: [] }
@@ -93,6 +93,9 @@ export async function toSubmission(
   const { caller, read } = request;
   const { kind, model, characters, callbackUrl } = fields;
   requireScope(caller, kind, model.id);
+  // What its start will need: a wrong variable is an error before anything is reserved.
+  hedging(env);
+  allowsCallbacks(env);
   const references = resolveRoles(kind, fields.references);
   const parameters = resolveParameters(fields, read.body, references);
   const source = await findSource(env, request, parameters.from_task, fields.videoUrl);
@@ -121,6 +124,7 @@ export async function toSubmission(
       ...(source && { source }),
       characters,
       ...(typeof reference === "string" && { reference }),
+      ...(read.body["store"] === false && { store: false }),
       price,
       priceRule: { unit: balanceUnit(env), version: await priceVersion(env), amounts: shownPrice(prices) },
       ...(kind === "image" && { imagePrice: imagePrice(prices, parameters) }),
@@ -139,10 +143,11 @@ function resolveParameters({ kind, output }: Fields, body: Record<string, unknow
 
 async function findSource(
   env: Env,
-  { caller, videoId }: SubmissionRequest,
+  { caller, videoId, read }: SubmissionRequest,
   fromTask: string | undefined,
   url: string | undefined,
 ): Promise<Submission["source"]> {
+  if (read.upload) return { asset: read.upload };
   if (videoId !== undefined) return sourceFromTask(env.TASKS, caller, videoId, "video_id");
   if (fromTask !== undefined) return sourceFromTask(env.TASKS, caller, fromTask, "from_task");
   return url === undefined ? undefined : { url };

@@ -2,7 +2,7 @@
 
 import type { Model } from "../catalog/models.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { pricesAndRoutes } from "../config.ts";
+import { isLocal, pricesAndRoutes } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { isOn, providerNamed, unhealthyLast } from "../providers/index.ts";
 import { toRequest } from "../tasks/job.ts";
@@ -15,7 +15,7 @@ type Wanted = Parameters<typeof toRequest>[0];
  * route can honour, and if the first route would refuse the prompt because of its content.
  */
 export function usableRoutes(env: Env, model: Model, wanted: Wanted): Route[] {
-  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider));
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (provider) => isOn(env, provider), isLocal(env));
   const unsupported = routes.map((route) => providerNamed(env, route.provider).unsupportedField?.(toRequest(wanted, route)));
   const usable = routes.filter((_, at) => unsupported[at] === undefined);
   const [first] = usable;

@@ -13,18 +13,18 @@ import { readReceiverUrl } from "./references.ts";
 import { webhookChange } from "./schema/bodies.ts";
 
 export const webhook = new Hono<AppEnv>()
-  .get("/", admitted("read"), async (c) => answer(c, { url: (await readWebhook(c.env.DB, accountOf(c))).url }))
+  .get("/", admitted("read"), async (c) => answer(c, { url: (await readWebhook(c.env.DB, callerAccount(c))).url }))
   .put("/", admitted("read"), setUrl)
   .post("/test", admitted("submission"), sendTest);
 
 export const webhookSecret = new Hono<AppEnv>()
-  .get("/", admitted("read"), async (c) => privately(c, (await readWebhook(c.env.DB, accountOf(c))).secret))
+  .get("/", admitted("read"), async (c) => privately(c, (await readWebhook(c.env.DB, callerAccount(c))).secret))
   .post("/", admitted("read"), async (c) => {
     await readNoBody(c);
-    return privately(c, await rotateSecret(c.env.DB, accountOf(c)));
+    return privately(c, await rotateSecret(c.env.DB, callerAccount(c)));
   });
 
-const accountOf = (c: AppContext) => c.get("caller").accountId;
+const callerAccount = (c: AppContext) => c.get("caller").accountId;
 
 function privately(c: AppContext, secret: string): Response {
   c.header("cache-control", "no-store");
@@ -40,14 +40,14 @@ async function setUrl(c: AppContext): Promise<Response> {
   const { url: text } = await readFields(c, webhookChange, ["url"]);
   const { url = null, violations } = text === null ? { violations: [] } : readReceiverUrl("url", text, receiverRules(c));
   if (violations.length > 0) throw new ApiError("invalid_request", { violations });
-  await setEndpoint(c.env.DB, accountOf(c), url);
+  await setEndpoint(c.env.DB, callerAccount(c), url);
   return answer(c, { url });
 }
 
 /** Sends one signed event of the type `test` to the account's endpoint, and answers its outcome. */
 async function sendTest(c: AppContext): Promise<Response> {
   await readNoBody(c);
-  const webhook = await readWebhook(c.env.DB, accountOf(c));
+  const webhook = await readWebhook(c.env.DB, callerAccount(c));
   const { url } = webhook;
   if (url === null) throw new ApiError("webhook_not_found");
   const body = JSON.stringify({ type: "test", timestamp: new Date().toISOString(), data: {} });

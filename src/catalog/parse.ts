@@ -29,8 +29,9 @@ export interface Parameters {
   url?: string;
   from_task?: string;
   timestamps?: string;
-  /** By OpenAI's paths: the alias that the model was asked for by. */
+  /** By OpenAI's paths: the alias that the model was asked for by, and the name that a character is to have. */
   requested_model?: string;
+  name?: string;
 }
 
 export type Endpoint = "chat" | "image" | "video" | "remix";
@@ -77,7 +78,7 @@ export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isO
   const output = result.success ? (result.data as Record<string, unknown>) : {};
   if (isMore) output["duration"] = body["duration"];
   // The name that the caller knows the model by is shown again wherever the task is.
-  if (isOpenAi && typeof body["requested_model"] === "string") output["requested_model"] = body["requested_model"];
+  if (isOpenAi) for (const own of ["requested_model", "name"]) if (typeof body[own] === "string") output[own] = body[own];
   return { model, action, output, code, violations };
 }
 

@@ -38,10 +38,15 @@ function isRoute(value: unknown): value is Route {
 /** The configured routes of a model. */
 export const configuredRoutes = (model: string, configured: Routes): Route[] => configured[model] ?? [];
 
-/** The routes of a model whose providers are switched on; a model without any is not available. */
-export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean): Route[] {
-  const routes = configuredRoutes(model, configured).filter((route) => isOn(route.provider));
-  // The sandbox is never a fallback of a real provider: a caller who pays for a real image must not get a sandbox image.
+/**
+ * The routes of a model whose providers are switched on; a model without any is not available. The sandbox is never a fallback of a real
+ * provider, because a caller who pays for a real image must not get a sandbox image: only a local gateway (`isLocal`) whose operator
+ * configured it so uses it as one.
+ */
+export function routesFor(model: string, configured: Routes, isOn: (provider: string) => boolean, isLocal = false): Route[] {
+  const all = configuredRoutes(model, configured);
+  const routes = all.filter((route) => isOn(route.provider));
+  if (isLocal && all !== (builtIn as Routes)[model]) return routes;
   const real = routes.filter((route) => route.provider !== sandbox);
   return real.length > 0 ? real : routes;
 }

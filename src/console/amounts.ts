@@ -25,16 +25,19 @@ export function roundedAmount(language: Language, unit: string, millionths: numb
 export const exactAmount = (language: Language, unit: string, millionths: number) =>
   `${toUnits(millionths).toLocaleString(language, { maximumFractionDigits: 6 })} ${unit}`;
 
+/** Exact with its unit: `$0.035`. */
+export const fullAmount = (language: Language, unit: string, millionths: number) => withUnit(language, unit, toUnits(millionths), 2, 6);
+
 /** Exact with its unit, for prices and messages: `$0.035`; null is no limit. */
-export const amountOf = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null ? c.get("say")("unlimited") : withUnit(c.get("language"), balanceUnit(c.env), toUnits(millionths), 2, 6);
+export const formatAmount = (c: ConsoleContext, millionths: number | null) =>
+  millionths === null ? c.get("t")("unlimited") : fullAmount(c.get("language"), balanceUnit(c.env), millionths);
 
 /** Plain digits for forms and programs: `0.000001`. */
 export const decimal = (millionths: number) =>
   `${Math.floor(millionths / 1e6)}.${String(millionths % 1e6).padStart(6, "0")}`.replace(/\.?0+$/, "");
 
 /** A typed quota in millionths: null for no limit, undefined for invalid text. */
-export function quotaOf(text: string): number | null | undefined {
+export function parseQuota(text: string): number | null | undefined {
   if (text === "") return null;
   return /^\d{1,10}(\.\d{1,6})?$/.test(text) && Number(text) <= 1e9 ? Math.round(Number(text) * 1e6) : undefined;
 }

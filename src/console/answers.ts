@@ -1,7 +1,8 @@
 /** The gateway's answers, read by the schemas that its API is described with. */
 
 import * as z from "zod/mini";
-import { characterList } from "../api/schema/account.ts";
+import { characterList, usageList } from "../api/schema/account.ts";
+import { taskCallback, webhookTest } from "../api/schema/callbacks.ts";
 import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
 import { modelEntry, modelList } from "../api/schema/models.ts";
 import { submission, taskAnswer, taskList } from "../api/schema/tasks.ts";
@@ -16,6 +17,11 @@ export type ModelEntry = Omit<z.output<typeof modelEntry>, "parameters" | "actio
   parameters: Schema;
   actions?: { character?: Schema; remix?: Schema };
 };
+
+/** A task's callback: its address, state and attempts. Times are Unix seconds. */
+export type TaskCallback = z.output<typeof taskCallback>;
+/** One call of a receiver. */
+export type CallbackAttempt = TaskCallback["attempts"][number];
 
 type Issue = z.core.$ZodIssue;
 
@@ -38,6 +44,9 @@ export const readTask = async (answer: Response): Promise<TaskData> => (await re
 export const readTasks = (answer: Response) => readAnswer(taskList, answer);
 export const readCharacters = (answer: Response) => readAnswer(characterList, answer);
 export const readModels = async (answer: Response) => (await readAnswer(modelList, answer)).data as ModelEntry[];
+export const readCallback = (answer: Response) => readAnswer(taskCallback, answer);
+export const readUsage = (answer: Response) => readAnswer(usageList, answer);
+export const readWebhookTest = (answer: Response) => readAnswer(webhookTest, answer);
 /** The task that an answer to a submission, or to what changes a task, is about. */
 export async function readTaskId(answer: Response): Promise<string> {
   const body = await readAnswer(z.union([submission, taskAnswer]), answer);
@@ -46,9 +55,9 @@ export async function readTaskId(answer: Response): Promise<string> {
 /** The `error` object of a refusal. */
 export const readError = async (answer: Response) => (await readAnswer(z.union([errorAnswer, taskErrorAnswer]), answer)).error;
 
-export const imagesOf = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
-export const videoOf = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
-export const characterOf = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
+export const taskImages = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
+export const taskVideo = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);
+export const taskCharacter = ({ result }: TaskData) => (result && "data" in result ? result.data.characters[0] : undefined);
 
 /** The prompt; undefined for characters. */
-export const promptOf = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);
+export const taskPrompt = ({ metadata: { prompt } }: TaskData) => (typeof prompt === "string" ? prompt : undefined);

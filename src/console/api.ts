@@ -1,9 +1,11 @@
 /** What the gateway passes to the console with each request: its API, called as the signed-in user. */
 
 import type { Caller } from "../db/callers.ts";
+import type { Budget } from "../db/grants.ts";
 import type { PriceOverrides } from "../catalog/prices.ts";
 import type { Routes } from "../catalog/routes.ts";
 import type { WalletSums } from "../db/audit.ts";
+import type { Reconciliation } from "../operations/objects.ts";
 import type { Task } from "../tasks/record.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 import type { WalletView } from "../tasks/wallet-limits.ts";
@@ -30,10 +32,14 @@ export interface Api {
   balances(accountId: string, keyIds?: string[]): Promise<Record<string, WalletView>>;
   /** Sets the quota of an account or one of its keys (`id`, its wallet). `below_use` when less than what is used and reserved would remain. */
   changeQuota(accountId: string, id: string, change: { quota: number | null } | { add: number }): Promise<"changed" | "below_use">;
+  /** Sets the budget of an account or one of its keys (`id`, its wallet); null removes it. What was spent in its window counts. */
+  changeBudget(accountId: string, id: string, budget: Budget | null): Promise<void>;
   /** The account's tasks and chats that D1 does not have: open ones, and ended ones that are not written yet. Ask before D1. */
   unwritten(accountId: string): Promise<WalletEntry[]>;
   /** An account's sums by its own object, for the audit. */
   auditWallet(accountId: string): Promise<WalletSums>;
+  /** Reconciles a share of all accounts, from the start or after a place of an earlier answer; undefined without the operations Worker. For admins. */
+  reconcile(after: string | undefined): Promise<Reconciliation | undefined>;
   /** Providers, routes and prices as configured, without secrets and URLs. For admins. */
   upstreams(): Promise<Upstreams>;
 }

@@ -4,9 +4,9 @@ import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { APIError } from "better-auth/api";
 import { type AttemptRule, countAttempt, forgiveAttempt } from "../db/attempts.ts";
-import { postOf } from "./mail.ts";
+import { buildPost } from "./mail.ts";
 import { isInvited, proveAddress } from "./members.ts";
-import type { Say } from "./messages.ts";
+import type { Translate } from "./messages.ts";
 import { hash, minPasswordLength, maxPasswordLength, verify } from "./password-hash.ts";
 import { signup } from "./settings.ts";
 
@@ -16,12 +16,12 @@ export const authPath = "/console/auth";
 export const loginNames = { github: "GitHub", google: "Google" } as const;
 export type Login = keyof typeof loginNames;
 
-const secretsOf = (env: ConsoleEnv, login: Login) =>
+const loginSecrets = (env: ConsoleEnv, login: Login) =>
   login === "github" ? [env.GITHUB_CLIENT_ID, env.GITHUB_CLIENT_SECRET] : [env.GOOGLE_CLIENT_ID, env.GOOGLE_CLIENT_SECRET];
 
 /** The logins that the operator has set up. */
-export const loginsOf = (env: ConsoleEnv): Login[] =>
-  (Object.keys(loginNames) as Login[]).filter((login) => secretsOf(env, login).every(Boolean));
+export const configuredLogins = (env: ConsoleEnv): Login[] =>
+  (Object.keys(loginNames) as Login[]).filter((login) => loginSecrets(env, login).every(Boolean));
 
 /** Adding or removing a way to sign in needs a session younger than this, in seconds. */
 export const freshSeconds = 3600;
@@ -59,20 +59,20 @@ export class Attempts {
 interface Around {
   /** Secure cookies, except on a developer's machine without https. */
   origin: string;
-  say: Say;
+  t: Translate;
   waitUntil: (work: Promise<unknown>) => void;
   attempts: Attempts;
 }
 
 /** better-auth for one host. Only our pages call its endpoints, and they decide which users may sign up with a password. */
-export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Around) {
+export function buildAuth(env: ConsoleEnv, { origin, t, waitUntil, attempts }: Around) {
   if (!env.AUTH_SECRET) throw new Error("the secret AUTH_SECRET is not set");
-  const post = postOf(env, origin);
+  const post = buildPost(env, origin);
   const sendLink = async (name: "reset" | "confirm", email: string, token: string) =>
     post?.({
       to: email,
-      subject: say(`mail_${name}_subject`),
-      text: say(`mail_${name}`, { link: `${origin}/console/${name}?token=${encodeURIComponent(token)}` }),
+      subject: t(`mail_${name}_subject`),
+      text: t(`mail_${name}`, { link: `${origin}/console/${name}?token=${encodeURIComponent(token)}` }),
     });
   return betterAuth({
     database: env.DB,
@@ -95,8 +95,8 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
       ...(post && { sendVerificationEmail: ({ user, token }) => sendLink("confirm", user.email, token) }),
     },
     socialProviders: Object.fromEntries(
-      loginsOf(env).map((login) => {
-        const [clientId = "", clientSecret = ""] = secretsOf(env, login);
+      configuredLogins(env).map((login) => {
+        const [clientId = "", clientSecret = ""] = loginSecrets(env, login);
         return [login, { clientId, clientSecret, disableSignUp: signup(env) === "closed" }];
       }),
     ),
@@ -170,4 +170,4 @@ export function authOf(env: ConsoleEnv, { origin, say, waitUntil, attempts }: Ar
   });
 }
 
-export type Auth = ReturnType<typeof authOf>;
+export type Auth = ReturnType<typeof buildAuth>;

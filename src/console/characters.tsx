@@ -11,20 +11,20 @@ import { DateTime } from "./parts/date-time.tsx";
 import { Problem } from "./parts/note.tsx";
 
 async function list(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const after = c.req.query("after");
   const answer = await askGateway(c, `/v1/characters${after === undefined ? "" : `?after=${encodeURIComponent(after)}`}`);
   if (!answer.ok)
-    return page(c, say("characters"), <Problem text={say("failed")} />, answer.status === 429 ? 429 : answer.status < 500 ? 400 : 500);
+    return page(c, t("characters"), <Problem text={t("failed")} />, answer.status === 429 ? 429 : answer.status < 500 ? 400 : 500);
   const { data: found, has_more: hasMore } = await readCharacters(answer);
   return page(
     c,
-    say("characters"),
+    t("characters"),
     <>
       {found.length === 0 && after === undefined ? (
         <div class="empty">
           <Icon name="face" />
-          <p>{say("no_characters")}</p>
+          <p>{t("no_characters")}</p>
         </div>
       ) : (
         <ul class="cols cards">
@@ -37,24 +37,24 @@ async function list(c: ConsoleContext) {
         <p class="pager">
           {after !== undefined && (
             <a class="btn sm" href="/console/characters">
-              {say("newest")}
+              {t("newest")}
             </a>
           )}
           {hasMore && (
             <a class="btn sm push" href={`/console/characters?after=${found.at(-1)?.id}`}>
-              {say("older")}
+              {t("older")}
             </a>
           )}
         </p>
       )}
     </>,
     200,
-    { lead: say("characters_hint") },
+    { lead: t("characters_hint") },
   );
 }
 
 const Card = ({ id, username, display_name: name, profile_picture_url: image, model, created_at: createdAt }: CharacterRow) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <li id={id} class="card flush">
       <img class="face" src={image} alt="" width={320} height={240} loading="lazy" />
@@ -62,14 +62,14 @@ const Card = ({ id, username, display_name: name, profile_picture_url: image, mo
         <h2>{name}</h2>
         <p class="row between">
           <code id={`name-${id}`}>@{username}</code>
-          <Copy of={`name-${id}`} label={say("copy_username", { username })} />
+          <Copy of={`name-${id}`} label={t("copy_username", { username })} />
         </p>
         <p class="row between meta">
           <span>
             {model} · <DateTime ms={1000 * createdAt} />
           </span>
-          <a class="btn ghost sm danger" href={`/console/characters/${id}/delete`} aria-label={say("delete_named", { name })}>
-            {say("delete")}
+          <a class="btn ghost sm danger" href={`/console/characters/${id}/delete`} aria-label={t("delete_named", { name })}>
+            {t("delete")}
           </a>
         </p>
       </div>
@@ -81,20 +81,20 @@ export const characters = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", list)
   .get("/:id/delete", async (c) => {
-    const { say } = c.var;
+    const { t } = c.var;
     const character = await characterById(c.env.DB, c.get("account").id, c.req.param("id"));
     if (!character) return nothingHere(c);
     const { displayName: name, username } = character;
     return page(
       c,
-      say("delete_character", { name }),
+      t("delete_character", { name }),
       <form method="post" class="stack narrow">
-        <p>{say("delete_character_warning", { username })}</p>
+        <p>{t("delete_character_warning", { username })}</p>
         <p class="row">
           <a href="/console/characters" role="button" class="btn">
-            {say("cancel")}
+            {t("cancel")}
           </a>
-          <button class="btn danger">{say("delete_named", { name })}</button>
+          <button class="btn danger">{t("delete_named", { name })}</button>
         </p>
       </form>,
       200,
@@ -104,6 +104,6 @@ export const characters = new Hono<ConsoleEnvironment>()
   .post("/:id/delete", async (c) => {
     const answer = await askGateway(c, `/v1/characters/${encodeURIComponent(c.req.param("id"))}`, { method: "DELETE" });
     if (answer.status === 404) return nothingHere(c);
-    if (!answer.ok) return page(c, c.get("say")("failed"), null, answer.status === 429 ? 429 : 500);
+    if (!answer.ok) return page(c, c.get("t")("failed"), null, answer.status === 429 ? 429 : 500);
     return c.redirect("/console/characters", 303);
   });

@@ -9,23 +9,23 @@ import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
-import { Attempts, type Auth, authOf } from "./auth.ts";
+import { Attempts, type Auth, buildAuth } from "./auth.ts";
 import { remaining } from "../db/ledger.ts";
-import { balanceOf } from "./ledger.ts";
-import { postOf } from "./mail.ts";
-import { callerOf, memberOf, openAccount, type Person } from "./members.ts";
-import { type Language, chooseLanguage, type Say, speakerOf } from "./messages.ts";
+import { readBalance } from "./ledger.ts";
+import { buildPost } from "./mail.ts";
+import { toCaller, findMember, openAccount, type Person, setLanguage } from "./members.ts";
+import { type Language, chooseLanguage, type Translate, translator } from "./messages.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
-import { themeCookie, themeOf } from "./shell/theme.ts";
+import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { balanceUnit } from "./settings.ts";
 
 export interface ConsoleEnvironment {
   Bindings: ConsoleEnv & { API: Api };
   Variables: {
     language: Language;
-    say: Say;
+    t: Translate;
     auth: Auth;
     attempts: Attempts;
     user: Person;
@@ -44,11 +44,11 @@ export const languageCookie = "gateway_language";
 export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
-  c.set("say", speakerOf(language));
+  c.set("t", translator(language));
   // Never cache pages with personal data.
   c.header("cache-control", "no-store");
   // Browsers say where a form comes from, and where a script's JSON does, which hono's `csrf` lets pass; the cookies' SameSite is the second lock.
-  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("say")("forbidden"), null, 403);
+  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("t")("forbidden"), null, 403);
   startAuth(c);
   return next();
 };
@@ -58,7 +58,7 @@ export function startAuth(c: ConsoleContext): void {
   const { origin } = new URL(c.req.url);
   const attempts = new Attempts(c.env.DB);
   c.set("attempts", attempts);
-  c.set("auth", authOf(c.env, { origin, say: c.get("say"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
+  c.set("auth", buildAuth(c.env, { origin, t: c.get("t"), attempts, waitUntil: (work) => c.executionCtx.waitUntil(work) }));
 }
 
 /** Admits signed-in users, with or without an account; redirects others to the sign-in page. */
@@ -76,20 +76,21 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
 /** Reads the session on public pages, to show the navigation of a signed-in user. */
 export async function recognize(c: ConsoleContext): Promise<void> {
   const found = await c.get("auth").api.getSession({ headers: c.req.raw.headers });
-  const member = found && (await memberOf(c.env.DB, found.user.id));
+  const member = found && (await findMember(c.env.DB, found.user.id));
   if (!member || member.account.disabled) return;
   c.set("user", found.user);
   c.set("account", member.account);
 }
 
 /** Admits users with an account, and opens one for users who may have it. */
-const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user);
-  if (!found && !user.emailVerified && postOf(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
-  if (!found || found.account.disabled) return page(c, c.get("say")("overview"), <p>{c.get("say")("account_taken")}</p>, 403);
+  if (!found && !user.emailVerified && buildPost(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
+  if (!found || found.account.disabled) return page(c, c.get("t")("overview"), <p>{c.get("t")("account_taken")}</p>, 403);
   c.set("account", found.account);
-  c.set("caller", await callerOf(c.env.DB, found));
+  if (found.language !== c.get("language")) await setLanguage(c.env.DB, user.id, c.get("language"));
+  c.set("caller", await toCaller(c.env.DB, found));
   return next();
 };
 
@@ -102,7 +103,7 @@ type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 50
 async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
-  const balance = account && (await balanceOf(c, account.id));
+  const balance = account && (await readBalance(c, account.id));
   if (!user || !account || !balance) return undefined;
   return {
     email: user.email,
@@ -122,8 +123,8 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
       title={title}
       path={c.req.path}
       language={c.get("language")}
-      say={c.get("say")}
-      theme={themeOf(getCookie(c, themeCookie))}
+      t={c.get("t")}
+      theme={parseTheme(getCookie(c, themeCookie))}
       member={member}
       isAnswer={c.req.method !== "GET"}
       {...arrangement}
@@ -138,10 +139,10 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
 export const nothingHere = (c: ConsoleContext) =>
   page(
     c,
-    c.get("say")("not_found"),
+    c.get("t")("not_found"),
     <p>
       <a class="btn" href="/console">
-        {c.get("say")("overview")}
+        {c.get("t")("overview")}
       </a>
     </p>,
     404,
@@ -175,7 +176,7 @@ export async function readBody(c: ConsoleContext): Promise<Response> {
 }
 
 /** A form's field as trimmed text; empty if it is missing or a file. Throws `BadForm`. */
-export async function fieldsOf(c: ConsoleContext): Promise<(name: string) => string> {
+export async function readForm(c: ConsoleContext): Promise<(name: string) => string> {
   const sent = await readBody(c);
   const form = await sent.formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
   return (name) => {

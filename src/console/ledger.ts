@@ -15,20 +15,20 @@ import {
   usesByModel,
 } from "../db/ledger-reports.ts";
 import { readWallets } from "../db/ledger.ts";
-import { openTasksOf, withEntries, withSpending, withUses } from "../tasks/unwritten.ts";
+import { selectOpenTasks, withEntries, withSpending, withUses } from "../tasks/unwritten.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 import type { WalletView } from "../tasks/wallet-limits.ts";
 import type { ConsoleContext } from "./frame.tsx";
 
 /** The balance of an account, or of one of its keys by its wallet. */
-export async function balanceOf(c: ConsoleContext, accountId: string, walletId = accountId): Promise<WalletView> {
+export async function readBalance(c: ConsoleContext, accountId: string, walletId = accountId): Promise<WalletView> {
   const { [walletId]: balance } = await c.env.API.balances(accountId, walletId === accountId ? [] : [walletId]);
   if (!balance) throw new Error("the wallet does not exist");
   return balance;
 }
 
 /** Keys' balances by their wallets, with when something was last reserved on each (milliseconds; null is never). */
-export async function walletsOf(
+export async function readBalances(
   c: ConsoleContext,
   accountId: string,
   walletIds: string[],
@@ -47,19 +47,19 @@ export async function walletsOf(
 }
 
 /** What an account was charged since `since` (milliseconds), by day and model. */
-export async function spentOf(c: ConsoleContext, accountId: string, since: number): Promise<Spent[]> {
+export async function readSpent(c: ConsoleContext, accountId: string, since: number): Promise<Spent[]> {
   const unwritten = await c.env.API.unwritten(accountId);
   return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since), since);
 }
 
 /** Tasks and chats of an account that were submitted since `since` (milliseconds) and have ended, by model. */
-export async function usesOf(c: ConsoleContext, accountId: string, since: number): Promise<ModelUse[]> {
+export async function readUses(c: ConsoleContext, accountId: string, since: number): Promise<ModelUse[]> {
   const unwritten = await c.env.API.unwritten(accountId);
   return withUses(unwritten, await usesByModel(c.env.DB, accountId, since), since);
 }
 
 /** Reads pages of an account's entries, newest first. What the wallet has is asked for once. */
-export async function entriesOf(
+export async function readEntries(
   c: ConsoleContext,
   accountId: string,
 ): Promise<(page: { since: number; limit: number; after?: Place | undefined }) => Promise<Entry[]>> {
@@ -70,7 +70,7 @@ export async function entriesOf(
 }
 
 /** What a task of the account holds or cost, or undefined. */
-export async function costOf(
+export async function readTaskCost(
   c: ConsoleContext,
   accountId: string,
   taskId: string,
@@ -89,7 +89,7 @@ export async function openTasks(
 ): Promise<OpenTask[]> {
   const accounts = await listGrantedAccounts(c.env.DB, maxWallets);
   const unwritten = await Promise.all(accounts.map(async (id): Promise<[string, WalletEntry[]]> => [id, await c.env.API.unwritten(id)]));
-  const own = unwritten.flatMap(([id, entries]) => openTasksOf(id, entries)).filter(({ at }) => at > page.since);
+  const own = unwritten.flatMap(([id, entries]) => selectOpenTasks(id, entries)).filter(({ at }) => at > page.since);
   const isAfter = ({ at, taskId }: OpenTask) => !page.after || at > page.after.at || (at === page.after.at && taskId > page.after.taskId);
   return [...own.filter(isAfter), ...(await listOpenTasks(c.env.DB, page))]
     .sort((a, b) => a.at - b.at || (a.taskId < b.taskId ? -1 : 1))

@@ -17,13 +17,18 @@ const developersMachines = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** True if e-mail is really delivered, so that new users can be asked to verify their address. */
 export const reachesPeople = (env: ConsoleEnv): boolean => mailSender(env) !== undefined;
 
-/** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */
-export function postOf(env: ConsoleEnv, origin: string): Post | undefined {
+/** Sends an e-mail if the operator has set up sending. Throws if it is not accepted. */
+export async function send(env: ConsoleEnv, email: Email): Promise<void> {
   const sender = mailSender(env);
-  if (sender)
+  await sender?.binding.send({ from: sender.from, ...email });
+}
+
+/** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */
+export function buildPost(env: ConsoleEnv, origin: string): Post | undefined {
+  if (reachesPeople(env))
     return async (email) => {
       try {
-        await sender.binding.send({ from: sender.from, ...email });
+        await send(env, email);
       } catch (error) {
         const { code } = error as { code?: string };
         alert("mail", { outcome: "not_sent", code });

@@ -12,23 +12,35 @@ export interface Member {
   account: Account;
   /** The key of the account that is charged for runs from the pages; null if there is none, or it was deleted. */
   keyId: string | null;
+  /** The language of the user's latest page; null before there was one. */
+  language: string | null;
 }
 
 /** A user's membership, or undefined if the user has no account yet. */
-export async function memberOf(db: D1Database, userId: string): Promise<Member | undefined> {
+export async function findMember(db: D1Database, userId: string): Promise<Member | undefined> {
   const row = await db
     .prepare(
-      `SELECT m.account_id AS accountId, k.id AS keyId FROM member m LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
+      `SELECT m.account_id AS accountId, k.id AS keyId, m.language FROM member m LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
        WHERE m.user_id = ?1`,
     )
     .bind(userId)
-    .first<{ accountId: string; keyId: string | null }>();
+    .first<{ accountId: string; keyId: string | null; language: string | null }>();
   const account = row && (await accountById(db, row.accountId));
-  return account ? { account, keyId: row.keyId } : undefined;
+  return account ? { account, keyId: row.keyId, language: row.language } : undefined;
 }
 
+/** Stores the language of the user's pages for later e-mail. */
+export async function setLanguage(db: D1Database, userId: string, language: string): Promise<void> {
+  await db.prepare("UPDATE member SET language = ?2 WHERE user_id = ?1").bind(userId, language).run();
+}
+
+/** The language in which the user of an account last opened the console; null if there is none. */
+export const findLanguage = async (db: D1Database, accountId: string): Promise<string | null> =>
+  (await db.prepare("SELECT language FROM member WHERE account_id = ?1").bind(accountId).first<{ language: string | null }>())?.language ??
+  null;
+
 /** The e-mail address of the user who signs in to an account, or null if there is none. */
-export const personOf = async (db: D1Database, accountId: string) =>
+export const findPerson = async (db: D1Database, accountId: string) =>
   (
     await db
       .prepare("SELECT u.email FROM member m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1")
@@ -40,7 +52,7 @@ export const personOf = async (db: D1Database, accountId: string) =>
 const consoleKeyName = "Console";
 
 /** The caller with which the gateway's API is called. The key is created when it is first needed, and again after its deletion; its secret is not kept. */
-export async function callerOf(db: D1Database, { account, keyId }: Member): Promise<Caller> {
+export async function toCaller(db: D1Database, { account, keyId }: Member): Promise<Caller> {
   if (keyId !== null) return { accountId: account.id, keyId };
   const { apiKey, statement } = await insertKey(db, account.id, consoleKeyName, null, { max: Number.MAX_SAFE_INTEGER });
   const results = await db.batch<{ keyId: string }>([
@@ -74,7 +86,7 @@ export interface Person {
  * is delivered, users get no account before they have verified their address.
  */
 export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member | undefined> {
-  const known = await memberOf(env.DB, user.id);
+  const known = await findMember(env.DB, user.id);
   if (known) return known;
   const { DB: db } = env;
   const { account, statement } = insertAccount(db, user.email, user.name);
@@ -90,7 +102,7 @@ export async function openAccount(env: ConsoleEnv, user: Person): Promise<Member
       .bind(user.id, account.id, account.email, Date.now(), user.emailVerified ? 1 : 0),
     db.prepare("DELETE FROM invitation WHERE account_id = (SELECT account_id FROM member WHERE user_id = ?1)").bind(user.id),
   ]);
-  return memberOf(db, user.id);
+  return findMember(db, user.id);
 }
 
 /** True if there is a valid invitation to the account with this address. A user with a verified address does not need its token. */

@@ -2,19 +2,24 @@
 
 import { type Language, chooseLanguage } from "../messages/language.ts";
 import account from "./messages/account.ts";
+import adminOperations from "./messages/admin-operations.ts";
 import adminProviders from "./messages/admin-providers.ts";
 import adminTasks from "./messages/admin-tasks.ts";
 import admin from "./messages/admin.ts";
+import budgets from "./messages/budgets.ts";
 import characters from "./messages/characters.ts";
 import common from "./messages/common.ts";
+import gallery from "./messages/gallery.ts";
 import keys from "./messages/keys.ts";
 import models from "./messages/models.ts";
 import overview from "./messages/overview.ts";
 import playground from "./messages/playground.ts";
 import signIn from "./messages/sign-in.ts";
 import site from "./messages/site.ts";
+import status from "./messages/status.ts";
 import tasks from "./messages/tasks.ts";
 import usage from "./messages/usage.ts";
+import webhooks from "./messages/webhooks.ts";
 
 type Part<Key extends string> = Record<Language, Record<Key, string>>;
 
@@ -29,14 +34,19 @@ export const parts = [
   part(models),
   part(playground),
   part(tasks),
+  part(gallery),
+  part(webhooks),
   part(characters),
   part(usage),
   part(keys),
+  part(budgets),
   part(account),
   part(admin),
   part(adminTasks),
   part(adminProviders),
+  part(adminOperations),
   part(site),
+  part(status),
 ] as const;
 
 type KeyOf<P> = P extends Part<infer Key> ? Key : never;
@@ -50,11 +60,11 @@ const tables = Object.fromEntries(
   languages.map((language) => [language, Object.assign({}, ...parts.map((table) => table[language])) as Record<Key, string>]),
 ) as Record<Language, Record<Key, string>>;
 
-export type Say = (key: Key, values?: Record<string, string | number>) => string;
+export type Translate = (key: Key, values?: Record<string, string | number>) => string;
 
 /** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. */
-export const speakerOf =
-  (language: Language): Say =>
+export const translator =
+  (language: Language): Translate =>
   (key, values = {}) =>
     tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { listKeys } from "../db/api-keys.ts";
 import { remaining } from "../db/ledger.ts";
 import { startOfDays } from "../db/ledger-reports.ts";
-import { balanceOf, spentOf, usesOf } from "./ledger.ts";
+import { readBalance, readSpent, readUses } from "./ledger.ts";
 import { askGateway, type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "./frame.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Money } from "./parts/money.tsx";
@@ -13,6 +13,7 @@ import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
 import { Spark } from "./overview/spark.tsx";
 import { readTasks, type TaskData } from "./answers.ts";
 import { isOpen } from "./tasks/answers.ts";
+import { readPreviews } from "./tasks/previews.ts";
 
 const sparkDays = 14;
 const recentShown = 8;
@@ -21,7 +22,7 @@ const failuresShown = 4;
 const newest = 12;
 
 /** The account's tasks from its own API. */
-async function tasksOf(c: ConsoleContext, query: string): Promise<TaskData[]> {
+async function readTaskList(c: ConsoleContext, query: string): Promise<TaskData[]> {
   const answer = await askGateway(c, `/v1/tasks?${query}`);
   return answer.ok ? (await readTasks(answer)).data : [];
 }
@@ -30,50 +31,50 @@ async function tasksOf(c: ConsoleContext, query: string): Promise<TaskData[]> {
 const hasKeys = async (c: ConsoleContext) => (await listKeys(c.env.DB, c.get("account").id)).some(({ id }) => id !== c.get("caller").keyId);
 
 async function overviewPage(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { id } = c.get("account");
   const now = Date.now();
   const month = new Date(now).toISOString().slice(0, 7);
   const [balance, spent, latest, completed, failed, uses, isKeyed] = await Promise.all([
-    balanceOf(c, id),
-    spentOf(c, id, startOfDays(31, now)),
-    tasksOf(c, `limit=${newest}`),
-    tasksOf(c, `status=completed&limit=${recentShown}`),
-    tasksOf(c, `status=failed&limit=${failuresShown}`),
-    usesOf(c, id, Date.parse(`${month}-01T00:00:00Z`)),
+    readBalance(c, id),
+    readSpent(c, id, startOfDays(31, now)),
+    readTaskList(c, `limit=${newest}`),
+    readTaskList(c, `status=completed&limit=${recentShown}`),
+    readTaskList(c, `status=failed&limit=${failuresShown}`),
+    readUses(c, id, Date.parse(`${month}-01T00:00:00Z`)),
     hasKeys(c),
   ]);
   const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0)
-    return page(c, say("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
+    return page(c, t("overview"), <FirstThings base={new URL(c.req.url).origin} left={left} isKeyed={isKeyed} />, 200, { width: "slim" });
   const today = startOfDays(1, now);
   const sum = (since: number) => spent.reduce((total, { day, charged }) => total + (day >= since ? charged : 0), 0);
   return page(
     c,
-    say("overview"),
+    t("overview"),
     <>
       {!isKeyed && <FirstSteps left={left} isKeyed={false} hasMade />}
       <div class={isKeyed ? "duo" : "duo gap"}>
         <section class="card">
           <div class="stats">
             <dl class="stat">
-              <dt>{say("remaining")}</dt>
+              <dt>{t("remaining")}</dt>
               <dd>
                 <Money millionths={left} />
                 <small>
-                  <Money millionths={balance.reserved} /> {say("reserved_small")}
+                  <Money millionths={balance.reserved} /> {t("reserved_small")}
                 </small>
               </dd>
             </dl>
             <dl class="stat">
-              <dt>{say("spent_today")}</dt>
+              <dt>{t("spent_today")}</dt>
               <dd>
                 <Money millionths={sum(today)} />
               </dd>
             </dl>
             <dl class="stat">
               <dt>
-                <a href="/console/usage?days=7">{say("usage_last_week")}</a>
+                <a href="/console/usage?days=7">{t("usage_last_week")}</a>
               </dt>
               <dd>
                 <Money millionths={sum(startOfDays(7, now))} />
@@ -84,7 +85,7 @@ async function overviewPage(c: ConsoleContext) {
         </section>
         <Running tasks={latest.filter(isOpen)} />
       </div>
-      <Recent tasks={completed} />
+      <Recent tasks={completed} previews={await readPreviews(c, completed)} />
       <section class="duo">
         <ModelsUsed uses={uses} />
         <Failures tasks={failed} />
@@ -95,7 +96,7 @@ async function overviewPage(c: ConsoleContext) {
       actions: (
         <a class="btn primary hide-s" href="/console/playground">
           <Icon name="plus" />
-          {say("new")}
+          {t("new")}
         </a>
       ),
     },
@@ -104,7 +105,7 @@ async function overviewPage(c: ConsoleContext) {
 
 /** Only the part of the page that refreshes itself while tasks run. */
 async function running(c: ConsoleContext) {
-  return page(c, c.get("say")("overview"), <Running tasks={(await tasksOf(c, `limit=${newest}`)).filter(isOpen)} />);
+  return page(c, c.get("t")("overview"), <Running tasks={(await readTaskList(c, `limit=${newest}`)).filter(isOpen)} />);
 }
 
 export const overview = new Hono<ConsoleEnvironment>().get("/", signedIn, overviewPage).get("/running", signedIn, running);

@@ -11,20 +11,22 @@ import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
 import { models } from "./models/page.tsx";
 import { overview } from "./overview.tsx";
-import { playground } from "./playground/playground.ts";
+import { playground } from "./playground/playground.tsx";
 import { recover } from "./recover.tsx";
 import { protectiveHeaders } from "./secure-headers.ts";
-import { themeCookie, themeOf } from "./shell/theme.ts";
+import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { signIn } from "./sign-in.tsx";
 import { site } from "./site/site.tsx";
 import { staticFile } from "./static-files.ts";
 import { tasks } from "./tasks/pages.ts";
+import { serveThumbnail } from "./tasks/thumbnails.ts";
 import { usage } from "./usage/page.tsx";
+import { webhooks } from "./webhooks/page.tsx";
 
 /** The page whose link was followed: path and query on this very host, or undefined. */
 function cameFrom({ url, headers }: Request): string | undefined {
   const from = URL.parse(headers.get("referer") ?? "");
-  return from?.origin === new URL(url).origin && /^\/((console|docs)(\/|$)|$)/.test(from.pathname)
+  return from?.origin === new URL(url).origin && /^\/((console|docs|status)(\/|$)|$)/.test(from.pathname)
     ? from.pathname + from.search
     : undefined;
 }
@@ -34,9 +36,9 @@ const kept = { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } 
 
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
-    if (error instanceof BadForm) return page(c, c.get("say")("form_broken"), null, error.isTooLarge ? 413 : 400);
+    if (error instanceof BadForm) return page(c, c.get("t")("form_broken"), null, error.isTooLarge ? 413 : 400);
     alert("console", { outcome: "internal_error" }, error);
-    return page(c, c.get("say")("failed"), null, 500);
+    return page(c, c.get("t")("failed"), null, 500);
   })
   .notFound(async (c) => {
     const { pathname, search } = new URL(c.req.url);
@@ -46,6 +48,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   })
   .use(protectiveHeaders)
   .get("/console/static/:name", (c) => staticFile(c.req.param("name"), c.req.header("range")))
+  .get("/console/thumbnails/*", serveThumbnail)
   .route("/", site)
   .use(frame)
   .get("/console/language", (c) => {
@@ -53,7 +56,7 @@ export const pages = new Hono<ConsoleEnvironment>()
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .get("/console/theme", (c) => {
-    setCookie(c, themeCookie, themeOf(c.req.query("to")), kept);
+    setCookie(c, themeCookie, parseTheme(c.req.query("to")), kept);
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .route("/console", signIn)
@@ -64,6 +67,7 @@ export const pages = new Hono<ConsoleEnvironment>()
   .route("/console/characters", characters)
   .route("/console/models", models)
   .route("/console/usage", usage)
+  .route("/console/webhooks", webhooks)
   .route("/console/keys", keys)
   .route("/console/admin", admin)
   .route("/console", overview);

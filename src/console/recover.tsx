@@ -2,44 +2,44 @@
 
 import { Hono } from "hono";
 import { askAuth, passCookies } from "./ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, person } from "./frame.tsx";
-import { postOf } from "./mail.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, page, person } from "./frame.tsx";
+import { buildPost } from "./mail.ts";
 import { followPerson } from "./members.ts";
 import { minPasswordLength } from "./password-hash.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
 
-const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
+const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
 
 /** The same answer for known and unknown addresses. */
 const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: 200 | 429 = 200) =>
-  page(c, c.get("say")("forgot_password"), <p role="status">{c.get("say")(sentence)}</p>, status);
+  page(c, c.get("t")("forgot_password"), <p role="status">{c.get("t")(sentence)}</p>, status);
 
 function forgotPage(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   if (!canWrite(c)) return said(c, "reset_by_operator");
   return page(
     c,
-    say("forgot_password"),
+    t("forgot_password"),
     <form method="post" class="stack">
-      <TextField name="email" type="email" label={say("email")} autocomplete="username" maxlength={254} required />
-      <button class="btn primary full">{say("send_link")}</button>
+      <TextField name="email" type="email" label={t("email")} autocomplete="username" maxlength={254} required />
+      <button class="btn primary full">{t("send_link")}</button>
     </form>,
     200,
-    { lead: say("forgot_hint") },
+    { lead: t("forgot_hint") },
   );
 }
 
 function resetPage(c: ConsoleContext, token: string, problem?: string, status: 200 | 400 | 429 = 200) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
-    say("new_password"),
+    t("new_password"),
     <form method="post" action="/console/reset" class="stack">
       <Problem text={problem} />
       <input type="hidden" name="token" value={token} />
-      <NewPassword label={say("new_password")} />
-      <button class="btn primary full">{say("change_password")}</button>
+      <NewPassword label={t("new_password")} />
+      <button class="btn primary full">{t("change_password")}</button>
     </form>,
     status,
   );
@@ -52,19 +52,19 @@ function confirmPage(
   problem?: string,
   status: 200 | 400 | 429 = 200,
 ): Response | Promise<Response> {
-  const { say } = c.var;
+  const { t } = c.var;
   const { email, emailVerified } = c.get("user");
   const newEmail = token === undefined ? undefined : claimsIn(token).updateTo;
   if (emailVerified && newEmail === undefined) return c.redirect("/console", 303);
   return page(
     c,
-    say("confirm_address"),
+    t("confirm_address"),
     <div class="stack">
       <Problem text={problem} />
-      <p>{newEmail ? say("confirm_change", { email, newEmail }) : say(token ? "confirm_hint" : "confirm_wanted", { email })}</p>
+      <p>{newEmail ? t("confirm_change", { email, newEmail }) : t(token ? "confirm_hint" : "confirm_wanted", { email })}</p>
       <form method="post" action={token ? "/console/confirm" : "/console/confirm/send"}>
         {token && <input type="hidden" name="token" value={token} />}
-        <button class="btn primary full">{say(token ? "confirm_address" : "send_link")}</button>
+        <button class="btn primary full">{t(token ? "confirm_address" : "send_link")}</button>
       </form>
     </div>,
     status,
@@ -85,13 +85,13 @@ function claimsIn(token: string): { email?: string; updateTo?: string } {
 
 /** Verifies an address, or a change of it. A second confirmation, after a crash in between, only completes the first. */
 async function confirm(c: ConsoleContext): Promise<Response> {
-  const token = (await fieldsOf(c))("token");
+  const token = (await readForm(c))("token");
   const { email, updateTo } = claimsIn(token);
   const own = c.get("user").email.toLowerCase();
   const isChanged = updateTo !== undefined && updateTo === own;
   if (!isChanged) {
     const answer = email === own && (await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`));
-    if (!answer || !answer.ok) return confirmPage(c, undefined, c.get("say")("confirm_failed"), 400);
+    if (!answer || !answer.ok) return confirmPage(c, undefined, c.get("t")("confirm_failed"), 400);
     passCookies(c, answer);
   }
   if (updateTo === undefined) return c.redirect("/console", 303);
@@ -103,24 +103,24 @@ export const recover = new Hono<ConsoleEnvironment>()
   .get("/forgot", forgotPage)
   .post("/forgot", async (c) => {
     if (!canWrite(c)) return said(c, "reset_by_operator");
-    const answer = await askAuth(c, "/request-password-reset", { email: (await fieldsOf(c))("email") });
+    const answer = await askAuth(c, "/request-password-reset", { email: (await readForm(c))("email") });
     return answer.status === 429 ? said(c, "too_many_attempts", 429) : said(c, "reset_sent");
   })
   .get("/reset", (c) => resetPage(c, c.req.query("token") ?? ""))
   .post("/reset", async (c) => {
-    const { say } = c.var;
-    const field = await fieldsOf(c);
+    const { t } = c.var;
+    const field = await readForm(c);
     const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
     if (answer.ok) return c.redirect("/console/sign-in?done=reset", 303);
-    if (answer.status === 429) return resetPage(c, field("token"), say("too_many_attempts"), 429);
-    return resetPage(c, field("token"), say("reset_failed", { minimum: minPasswordLength }), 400);
+    if (answer.status === 429) return resetPage(c, field("token"), t("too_many_attempts"), 429);
+    return resetPage(c, field("token"), t("reset_failed", { minimum: minPasswordLength }), 400);
   })
   .get("/confirm", person, (c) => confirmPage(c, c.req.query("token")))
   .post("/confirm", person, confirm)
   .post("/confirm/send", person, async (c) => {
-    const { say } = c.var;
+    const { t } = c.var;
     if (!canWrite(c)) return said(c, "reset_by_operator");
     const answer = await askAuth(c, "/send-verification-email", { email: c.get("user").email });
-    if (answer.status === 429) return confirmPage(c, undefined, say("too_many_attempts"), 429);
-    return page(c, say("confirm_address"), <p role="status">{say("confirm_sent", { email: c.get("user").email })}</p>);
+    if (answer.status === 429) return confirmPage(c, undefined, t("too_many_attempts"), 429);
+    return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: c.get("user").email })}</p>);
   });

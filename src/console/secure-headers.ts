@@ -2,7 +2,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
-import { loginsOf } from "./auth.ts";
+import { configuredLogins } from "./auth.ts";
 import { assetBaseUrl } from "./settings.ts";
 
 /** The hosts to which login buttons redirect: browsers apply the policy to redirects after a form, too. */
@@ -25,7 +25,7 @@ export const protectiveHeaders: MiddlewareHandler<{ Bindings: ConsoleEnv }> = (c
       // `blob:` is an image that a person has just picked.
       imgSrc: ["'self'", "blob:", ...assetOrigins],
       mediaSrc: ["'self'", ...assetOrigins],
-      formAction: ["'self'", ...loginsOf(c.env).map((login) => loginOrigins[login])],
+      formAction: ["'self'", ...configuredLogins(c.env).map((login) => loginOrigins[login])],
       baseUri: ["'none'"],
       frameAncestors: ["'none'"],
     },

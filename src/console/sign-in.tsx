@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page } from "./frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, page } from "./frame.tsx";
 import { acceptInvitation, invitedTo, openAccount } from "./members.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Problem } from "./parts/note.tsx";
@@ -43,29 +43,29 @@ interface SignInState extends Along {
 }
 
 function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 429 = 200) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { email, problem, isWrong, to } = state;
   const canSignUp = Boolean(state.invitation) || signup(c.env) === "open";
   const lead = canSignUp ? (
     <>
-      {say("no_account_yet")} <a href={withAlong("/console/sign-up", state)}>{say("sign_up")}</a>
+      {t("no_account_yet")} <a href={withAlong("/console/sign-up", state)}>{t("sign_up")}</a>
     </>
   ) : (
-    say(signup(c.env) === "invite" ? "sign_up_by_invitation" : "sign_up_closed")
+    t(signup(c.env) === "invite" ? "sign_up_by_invitation" : "sign_up_closed")
   );
   return page(
     c,
-    say("sign_in"),
+    t("sign_in"),
     <>
       <Problem text={problem} />
-      <PasskeyButton say={say} to={to} />
+      <PasskeyButton t={t} to={to} />
       <LoginButtons c={c} to={to} />
       <form method="post" action="/console/sign-in" class="stack">
         <Kept {...state} />
         <TextField
           name="email"
           type="email"
-          label={say("email")}
+          label={t("email")}
           autocomplete="username"
           value={email}
           autofocus={email === undefined}
@@ -74,21 +74,21 @@ function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 4
         <TextField
           name="password"
           type="password"
-          label={say("password")}
+          label={t("password")}
           autocomplete="current-password"
           required
           aria-invalid={isWrong ? "true" : undefined}
           beside={
             <a class="push meta link" href="/console/forgot">
-              {say("forgot_password")}
+              {t("forgot_password")}
             </a>
           }
         />
-        <button class="btn primary full">{say("sign_in")}</button>
+        <button class="btn primary full">{t("sign_in")}</button>
       </form>
     </>,
     status,
-    { lead, toast: c.req.query("done") === "reset" ? say("reset_done") : undefined },
+    { lead, toast: c.req.query("done") === "reset" ? t("reset_done") : undefined },
   );
 }
 
@@ -101,44 +101,44 @@ interface SignUpState extends Along {
 }
 
 function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 429 = 200) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { invited, typed, problem, problems = [] } = state;
-  const errorOf = (name: string) => problems.find(({ field }) => field === name)?.text;
+  const findError = (name: string) => problems.find(({ field }) => field === name)?.text;
   return page(
     c,
-    say("sign_up"),
+    t("sign_up"),
     <form method="post" action="/console/sign-up" class="stack">
       <Problem text={problem} />
       <FieldProblems problems={problems} />
       <Kept {...state} />
       <TextField
         name="name"
-        label={say("name")}
+        label={t("name")}
         autocomplete="name"
         maxlength={maxNameLength}
         value={typed?.name}
-        error={errorOf("name")}
+        error={findError("name")}
         required
       />
       <TextField
         name="email"
         type="email"
-        label={say("email")}
+        label={t("email")}
         autocomplete="username"
         maxlength={maxEmailLength}
         value={invited ?? typed?.email}
         readonly={invited !== undefined}
-        error={errorOf("email")}
+        error={findError("email")}
         required
       />
-      <NewPassword label={say("password")} error={errorOf("password")} />
-      <button class="btn primary full">{say("sign_up")}</button>
+      <NewPassword label={t("password")} error={findError("password")} />
+      <button class="btn primary full">{t("sign_up")}</button>
     </form>,
     status,
     {
       lead: (
         <>
-          {say("have_account")} <a href={withAlong("/console/sign-in", state)}>{say("sign_in")}</a>
+          {t("have_account")} <a href={withAlong("/console/sign-in", state)}>{t("sign_in")}</a>
         </>
       ),
     },
@@ -146,7 +146,7 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
 }
 
 /** Checks that this user may sign up: all where sign-up is open, invited ones unless it is closed. null if not. */
-async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
+async function readGuest(c: ConsoleContext, token: string | undefined): Promise<{ invitation?: string; invited?: string } | null> {
   const mode = signup(c.env);
   if (mode === "closed") return null;
   const account = token ? await invitedTo(c.env.DB, token) : undefined;
@@ -158,34 +158,34 @@ async function guestOf(c: ConsoleContext, token: string | undefined): Promise<{ 
 
 /** The reason why there is no form: sign-up is closed, needs an invitation, or the invitation is used or expired. */
 function closed(c: ConsoleContext, token: string | undefined) {
-  const { say } = c.var;
+  const { t } = c.var;
   const reason = signup(c.env) === "closed" ? "sign_up_closed" : token ? "invitation_unusable" : "sign_up_by_invitation";
   return page(
     c,
-    say("sign_up"),
+    t("sign_up"),
     <a class="btn full" href="/console/sign-in">
-      {say("sign_in")}
+      {t("sign_in")}
     </a>,
     403,
-    { lead: say(reason) },
+    { lead: t(reason) },
   );
 }
 
 /** The errors of a sign-up form, before it is tried. */
-function faultsOf(c: ConsoleContext, { name, email }: { name: string; email: string }, password: string): FieldProblem[] {
-  const { say } = c.var;
+function findFaults(c: ConsoleContext, { name, email }: { name: string; email: string }, password: string): FieldProblem[] {
+  const { t } = c.var;
   const limits = { minimum: minPasswordLength, maximum: maxPasswordLength };
   return [
-    (name === "" || name.length > maxNameLength) && { field: "name", label: say("name"), text: say("bad_name") },
+    (name === "" || name.length > maxNameLength) && { field: "name", label: t("name"), text: t("bad_name") },
     (email.length > maxEmailLength || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)) && {
       field: "email",
-      label: say("email"),
-      text: say("bad_email"),
+      label: t("email"),
+      text: t("bad_email"),
     },
     (password.length < minPasswordLength || password.length > maxPasswordLength) && {
       field: "password",
-      label: say("password"),
-      text: say("bad_password_length", limits),
+      label: t("password"),
+      text: t("bad_password_length", limits),
     },
   ].filter((fault) => fault !== false);
 }
@@ -193,17 +193,17 @@ function faultsOf(c: ConsoleContext, { name, email }: { name: string; email: str
 const signedUp = z.object({ user: z.looseObject({ id: z.string(), email: z.string(), emailVerified: z.boolean(), name: z.string() }) });
 
 async function signUp(c: ConsoleContext): Promise<Response> {
-  const { say } = c.var;
-  const field = await fieldsOf(c);
-  const guest = await guestOf(c, field("invitation"));
+  const { t } = c.var;
+  const field = await readForm(c);
+  const guest = await readGuest(c, field("invitation"));
   if (!guest) return closed(c, field("invitation"));
   const typed = { name: field("name"), email: guest.invited ?? field("email") };
   const state = { ...guest, to: pageOfConsole(c, field("to")), typed };
-  const problems = faultsOf(c, typed, field("password"));
+  const problems = findFaults(c, typed, field("password"));
   if (problems.length > 0) return signUpPage(c, { ...state, problems }, 400);
   const answer = await askAuth(c, "/sign-up/email", { ...typed, password: field("password") });
-  if (answer.status === 429) return signUpPage(c, { ...state, problem: say("too_many_attempts") }, 429);
-  if (!answer.ok) return signUpPage(c, { ...state, problems: [{ field: "email", label: say("email"), text: say("email_unusable") }] }, 400);
+  if (answer.status === 429) return signUpPage(c, { ...state, problem: t("too_many_attempts") }, 429);
+  if (!answer.ok) return signUpPage(c, { ...state, problems: [{ field: "email", label: t("email"), text: t("email_unusable") }] }, 400);
   const { user } = await readAnswer(signedUp, answer.clone());
   if (guest.invitation) await acceptInvitation(c.env.DB, user, guest.invitation);
   else await openAccount(c.env, user);
@@ -217,7 +217,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
     return signInPage(c, state, problem === undefined ? 200 : 401);
   })
   .post("/sign-in", async (c) => {
-    const field = await fieldsOf(c);
+    const field = await readForm(c);
     const [email, invitation, to] = [field("email"), field("invitation"), pageOfConsole(c, field("to"))];
     const answer = await askAuth(c, "/sign-in/email", { email, password: field("password") });
     if (answer.ok) {
@@ -226,11 +226,11 @@ export const signIn = new Hono<ConsoleEnvironment>()
       return follow(c, answer, to ?? "/console");
     }
     const isTooMany = answer.status === 429;
-    const problem = c.get("say")(isTooMany ? "too_many_attempts" : "wrong_credentials");
+    const problem = c.get("t")(isTooMany ? "too_many_attempts" : "wrong_credentials");
     return signInPage(c, { email, invitation, to, problem, isWrong: !isTooMany }, isTooMany ? 429 : 401);
   })
   .get("/sign-up", async (c) => {
-    const guest = await guestOf(c, c.req.query("invitation"));
+    const guest = await readGuest(c, c.req.query("invitation"));
     if (!guest) return closed(c, c.req.query("invitation"));
     return signUpPage(c, { ...guest, to: pageOfConsole(c, c.req.query("to")) });
   })

@@ -6,8 +6,12 @@ import sans from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2
 import htmx from "htmx.org/dist/htmx.min.js";
 import ownScript from "./client/console.js";
 import countdown from "./client/countdown.js";
+import galleryScript from "./client/gallery.js";
+import lightboxScript from "./client/lightbox.js";
 import passkeyScript from "./client/passkeys.js";
+import chatScript from "./client/chat.js";
 import playgroundScript from "./client/playground.js";
+import trayScript from "./client/tray.js";
 import art from "./files/art.svg";
 import gate from "./files/gate.svg";
 import icons from "./files/icons.svg";
@@ -41,7 +45,7 @@ function add(name: string, body: string | ArrayBuffer): void {
 }
 
 /** The path of a file by its plain name. Throws for unknown names. */
-export function pathOf(name: string): string {
+export function hashedPath(name: string): string {
   const file = files.get(name);
   if (!file) throw new Error(`no static file ${name}`);
   return `/console/static/${file.hashedName}`;
@@ -49,11 +53,15 @@ export function pathOf(name: string): string {
 
 add("inter.woff2", sans);
 add("geist-mono.woff2", mono);
-add("console.css", style(pathOf));
+add("console.css", style(hashedPath));
 add("htmx.js", htmx);
 add("console.js", ownScript);
 add("countdown.js", countdown);
+add("gallery.js", galleryScript);
+add("lightbox.js", lightboxScript);
 add("playground.js", playgroundScript);
+add("tray.js", trayScript);
+add("chat.js", chatScript);
 add("passkeys.js", passkeyScript);
 add("icons.svg", icons);
 add("gate.svg", gate);
@@ -70,11 +78,11 @@ export function staticFile(hashedName: string, range?: string): Response {
     "content-type": file.type,
     "cache-control": file.hashedName === hashedName ? "public, max-age=31536000, immutable" : "no-store",
   };
-  return typeof file.body === "string" ? new Response(file.body, { headers }) : partOf(file.body, range, headers);
+  return typeof file.body === "string" ? new Response(file.body, { headers }) : answerRange(file.body, range, headers);
 }
 
 /** Bytes, or the one range of them that a browser asks for: Safari plays no video without. Other ranges get the whole. */
-function partOf(bytes: ArrayBuffer, range: string | undefined, headers: Record<string, string>): Response {
+function answerRange(bytes: ArrayBuffer, range: string | undefined, headers: Record<string, string>): Response {
   const size = bytes.byteLength;
   const [, from = "", to = ""] = /^bytes=(\d+)-(\d*)$/.exec(range ?? "") ?? [];
   const start = Number(from);

@@ -23,8 +23,9 @@ export function insertAccount(db: D1Database, email: string, name: string | null
   return { account, statement };
 }
 
+/** An account, unless it is erased. */
 export const accountById = (db: D1Database, id: string) =>
-  db.prepare(`SELECT ${accountColumns} FROM account WHERE id = ?1`).bind(id).first<Account>();
+  db.prepare(`SELECT ${accountColumns} FROM account WHERE id = ?1 AND erased_at IS NULL`).bind(id).first<Account>();
 
 export const accountByEmail = (db: D1Database, email: string) =>
   db.prepare(`SELECT ${accountColumns} FROM account WHERE email = ?1`).bind(email.toLowerCase()).first<Account>();
@@ -33,7 +34,7 @@ export const accountByEmail = (db: D1Database, email: string) =>
 export const listAccounts = async (db: D1Database, page: { limit: number; after?: string | undefined }) =>
   (
     await db
-      .prepare(`SELECT ${accountColumns} FROM account WHERE id > ?1 ORDER BY id LIMIT ?2`)
+      .prepare(`SELECT ${accountColumns} FROM account WHERE id > ?1 AND erased_at IS NULL ORDER BY id LIMIT ?2`)
       .bind(page.after ?? "", page.limit)
       .run<Account>()
   ).results;
@@ -48,7 +49,7 @@ export const searchAccounts = async (db: D1Database, text: string, page: { limit
       // instr instead of LIKE: nothing in the text is a wildcard, and D1 refuses long patterns.
       .prepare(
         `SELECT ${accountColumns} FROM account
-         WHERE (?1 = id OR instr(email, lower(?1)) > 0 OR instr(lower(name), lower(?1)) > 0)
+         WHERE erased_at IS NULL AND (?1 = id OR instr(email, lower(?1)) > 0 OR instr(lower(name), lower(?1)) > 0)
            AND (?2 IS NULL OR email > (SELECT email FROM account WHERE id = ?2))
          ORDER BY email LIMIT ?3`,
       )

@@ -106,6 +106,18 @@ export async function rotateKey(db: D1Database, accountId: string, id: string, o
   return key;
 }
 
+/** Sets when a key expires, in milliseconds; null is never. Not of a key that another one replaced, whose overlap ends when its owner chose. */
+export async function setExpiry(db: D1Database, { id, walletId }: ApiKey, expiresAt: number | null): Promise<void> {
+  await db
+    .prepare(
+      `UPDATE api_key SET expires_at = ?2 WHERE id = ?1
+         AND NOT EXISTS (SELECT 1 FROM api_key n WHERE n.wallet_id = ?3 AND n.created_at > api_key.created_at AND n.deleted_at IS NULL)`,
+    )
+    .bind(id, expiresAt, walletId)
+    .run();
+  forgetCallers((known) => known.caller.keyId === walletId);
+}
+
 /** Changes the name and scope of a key, and of the key that it replaced or that replaced it, because reports show them as one. */
 export async function changeKey(db: D1Database, { accountId, walletId }: ApiKey, name: string, scope: KeyScope): Promise<void> {
   await db

@@ -2,7 +2,7 @@
 
 import { compare, type Drift, advance, newWalk, readSlice, type Walk } from "./audit-slice.ts";
 
-/** Slices of one call; each is one transaction of nine statements, and an invocation may run a thousand. */
+/** Slices of one call by default; each is one transaction of nine statements, and an invocation may run a thousand. */
 const slicesPerCall = 100;
 /** The findings since the audit began its round over all accounts. Amounts in millionths. */
 export interface Audit {
@@ -42,11 +42,11 @@ interface State extends Omit<Audit, "isComplete" | "current"> {
 }
 
 /**
- * Goes on with the audit (`askWallet` reaches the object of an account), at most `slicesPerCall` slices, and begins a new round after a complete one. With `accountId` it
+ * Goes on with the audit (`askWallet` reaches the object of an account), at most `maxSlices` slices, and begins a new round after a complete one. With `accountId` it
  * checks that account alone, whole, and leaves the round as it is. Throws when D1 does not answer; nothing but the slices of
  * this call has to be repeated.
  */
-export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string): Promise<Audit> {
+export async function audit(db: D1Database, askWallet: AskWallet, accountId?: string, maxSlices = slicesPerCall): Promise<Audit> {
   const stored = accountId === undefined ? await readState(db) : undefined;
   const state = stored && !stored.isComplete ? stored : newState(stored);
   if (accountId !== undefined) {
@@ -54,7 +54,7 @@ export async function audit(db: D1Database, askWallet: AskWallet, accountId?: st
     if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, state.walk, askWallet);
     return toAudit({ ...state, isComplete: true });
   }
-  let slices = slicesPerCall;
+  let slices = maxSlices;
   while (slices > 0 && !state.isComplete) {
     const ids = state.walk ? [state.walk.accountId] : await nextAccounts(db, state.after, slices);
     state.isComplete = ids.length === 0;
@@ -91,7 +91,8 @@ async function readState(db: D1Database): Promise<State | undefined> {
   return text === null ? undefined : (JSON.parse(text) as State);
 }
 
-const nextAccounts = async (db: D1Database, after: string, limit: number) =>
+/** The ids of accounts after this one, in their order, erased ones included. */
+export const nextAccounts = async (db: D1Database, after: string, limit: number) =>
   (await db.prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2").bind(after, limit).run<{ id: string }>()).results.map(
     ({ id }) => id,
   );

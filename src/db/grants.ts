@@ -1,5 +1,7 @@
 /** What wallet objects ask of D1: grants from an account's quota, settled entries in batches, quotas and budgets. Amounts in millionths. */
 
+import { toClass } from "./outcome-sums.ts";
+
 export interface Budget {
   amount: number;
   window: "day" | "month";
@@ -40,13 +42,13 @@ const toRow = ({ budget, budgetWindow, ...row }: StoredRow): WalletRow => ({
   ...row,
   budget: budget === null || budgetWindow === null ? null : { amount: budget, window: budgetWindow },
 });
-const rowsOf = (result: D1Result | undefined): WalletRow[] => ((result?.results ?? []) as StoredRow[]).map(toRow);
+const toRows = (result: D1Result | undefined): WalletRow[] => ((result?.results ?? []) as StoredRow[]).map(toRow);
 
 const select = (db: D1Database, ids: string[]) =>
   db.prepare(`SELECT ${columns} FROM wallet WHERE id IN (SELECT value FROM json_each(?1))`).bind(JSON.stringify(ids));
 
 /** The rows of these accounts and keys; those that do not exist are missing. */
-export const readRows = async (db: D1Database, ids: string[]): Promise<WalletRow[]> => rowsOf(await select(db, ids).run());
+export const readRows = async (db: D1Database, ids: string[]): Promise<WalletRow[]> => toRows(await select(db, ids).run());
 
 /** Whether the object's write took effect, and the account's row after it; undefined when there is no such account. */
 export interface Written {
@@ -69,7 +71,7 @@ async function writeAt(
       .bind(accountId, revision, ...values),
     select(db, [accountId]),
   ]);
-  return { isDone: written?.results.length === 1, row: rowsOf(read)[0] };
+  return { isDone: written?.results.length === 1, row: toRows(read)[0] };
 }
 
 /**
@@ -112,12 +114,12 @@ export const setAccountQuota = (
 
 /** Makes every earlier write that may still be under way take no effect, and answers the row as it is then. */
 export async function fence(db: D1Database, accountId: string): Promise<WalletRow | undefined> {
-  return rowsOf(await db.prepare(`UPDATE wallet SET revision = revision + 1 WHERE id = ?1 RETURNING ${columns}`).bind(accountId).run())[0];
+  return toRows(await db.prepare(`UPDATE wallet SET revision = revision + 1 WHERE id = ?1 RETURNING ${columns}`).bind(accountId).run())[0];
 }
 
 /** Sets a key's quota. undefined when less than what D1 has used and reserved of it would remain. */
 export const setKeyQuota = async (db: D1Database, keyId: string, quota: number | null): Promise<WalletRow | undefined> =>
-  rowsOf(
+  toRows(
     await db
       .prepare(`UPDATE wallet SET quota = ?2 WHERE id = ?1 AND (?2 IS NULL OR ?2 >= reserved + used) RETURNING ${columns}`)
       .bind(keyId, quota)
@@ -126,7 +128,7 @@ export const setKeyQuota = async (db: D1Database, keyId: string, quota: number |
 
 /** Sets the budget of an account or a key; null removes it. */
 export const setBudget = async (db: D1Database, id: string, budget: Budget | null): Promise<WalletRow | undefined> =>
-  rowsOf(
+  toRows(
     await db
       .prepare(`UPDATE wallet SET budget = ?2, budget_window = ?3 WHERE id = ?1 RETURNING ${columns}`)
       .bind(id, budget?.amount ?? null, budget?.window ?? null)
@@ -146,8 +148,8 @@ export async function readSpentSince(db: D1Database, accountId: string, since: n
   );
 }
 
-const fresh = `fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at) AS (
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8 FROM json_each(?2)
+const fresh = `fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at, took) AS (
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9 FROM json_each(?2)
   WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0 AND step = 'reserve'))`;
 
 /**
@@ -162,7 +164,9 @@ export async function writeEntries(
   entries: readonly SettledEntry[],
   isGranted = true,
 ): Promise<{ isDone: boolean; account: WalletRow | undefined; keys: WalletRow[] }> {
-  const rows = JSON.stringify(entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt]));
+  const rows = JSON.stringify(
+    entries.map((e) => [e.taskId, e.keyId, e.kind, e.model, e.held, e.charged, e.outcome, e.at, e.closedAt, toClass(e.closedAt - e.at)]),
+  );
   const statement = (sql: string) => db.prepare(`WITH ${fresh} ${sql}`).bind(accountId, rows, revision);
   // The first statement raises the revision: the others see by that whether it was done.
   const isDone = "(SELECT revision FROM wallet WHERE id = ?1) > ?3";
@@ -187,6 +191,13 @@ export async function writeEntries(
        ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
          completed = completed + excluded.completed, failed = failed + excluded.failed`,
     ),
+    // The status page counts what neither the caller ended nor the caller's input caused to fail.
+    statement(
+      `INSERT INTO outcome_sum
+       SELECT closed_at / 300000 * 300000, kind, outcome = 'completed', iif(outcome = 'completed', took, 0), count(*)
+       FROM fresh WHERE ${isDone} AND outcome IN ('completed', 'provider_error', 'deadline_exceeded') GROUP BY 1, 2, 3, 4
+       ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks`,
+    ),
     statement(
       `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
        SELECT task_id, 'reserve', ?1, key_id, kind, model, held, charged, outcome, at, closed_at FROM fresh WHERE ${isDone}
@@ -194,8 +205,8 @@ export async function writeEntries(
     ),
     select(db, [...new Set(entries.map(({ keyId }) => keyId))]),
   ]);
-  const [row] = rowsOf(results[0]);
-  return { isDone: row !== undefined, account: row, keys: rowsOf(results.at(-1)) };
+  const [row] = toRows(results[0]);
+  return { isDone: row !== undefined, account: row, keys: toRows(results.at(-1)) };
 }
 
 /** Brings the row of a restored database to what the object knows, without any grant: entries that it lost can be written after that. */
@@ -211,7 +222,7 @@ export const beginRestore = async (db: D1Database, accountId: string, revision: 
 
 /** Gives the object its grant again once the lost entries are written. */
 export async function endRestore(db: D1Database, accountId: string, granted: number, quota: number | null): Promise<WalletRow | undefined> {
-  return rowsOf(
+  return toRows(
     await db
       .prepare(
         `UPDATE wallet SET reserved = reserved - granted + ?2, granted = ?2, revision = revision + 1,

@@ -79,11 +79,11 @@ export async function readReferencedUsage(
 
 /** The totals minus the tasks with a reference. */
 function withoutReference(all: Used[], referenced: Used[], columns: readonly Column[]): Used[] {
-  const nameOf = (used: Used) => JSON.stringify(columns.map((column) => used[column]));
+  const toName = (used: Used) => JSON.stringify(columns.map((column) => used[column]));
   // Without columns, an account without usage has one row of nulls as its totals.
-  const rest = new Map(all.filter(({ charged }) => charged !== null).map((used) => [nameOf(used), { reference: null, ...used }]));
+  const rest = new Map(all.filter(({ charged }) => charged !== null).map((used) => [toName(used), { reference: null, ...used }]));
   for (const used of referenced) {
-    const group = rest.get(nameOf(used));
+    const group = rest.get(toName(used));
     if (group) for (const sum of sums) group[sum] -= used[sum];
   }
   return [...rest.values()].filter(({ completed, failed }) => completed > 0 || failed > 0);

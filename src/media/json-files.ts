@@ -43,7 +43,7 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
     }
     let { text, ends } = string;
     while (!ends && text.length <= shortString) {
-      const next = await nextOf(parts);
+      const next = await nextPart(parts);
       text += next.text;
       ends = next.ends;
     }
@@ -52,17 +52,17 @@ export async function readJsonFiles<T>(body: ReadableStream<Uint8Array>, options
       const placeholder = `file:${nonce}:${files.size}`;
       keep(placeholder);
       const next = async () => {
-        const part = await nextOf(parts);
+        const part = await nextPart(parts);
         ends = part.ends;
         return part;
       };
       files.set(placeholder, await take(decoded({ text, ends }, next)));
       // Where it stopped early, the rest of the string is read on.
-      while (!ends) ({ ends } = await nextOf(parts));
+      while (!ends) ({ ends } = await nextPart(parts));
     } else {
       keep(text);
       while (!ends) {
-        const next = await nextOf(parts);
+        const next = await nextPart(parts);
         keep(next.text);
         ends = next.ends;
       }
@@ -82,7 +82,7 @@ async function* partsOf(body: ReadableStream<Uint8Array>, scanner: JsonScanner, 
   for await (const text of readText(body, { maxBytes })) yield* scanner.parts(text);
 }
 
-async function nextOf(parts: Parts): Promise<JsonPart> {
+async function nextPart(parts: Parts): Promise<JsonPart> {
   const { done, value } = await parts.next();
   if (done) throw new JsonBodyError("not_json");
   return value;

@@ -1,20 +1,19 @@
 /** Every sentence a caller can read, in four languages. Codes and fields never change with the language. */
 
-import en from "./en.ts";
+import type en from "./en.ts";
 import type { Language } from "./language.ts";
 import translations from "./translations.txt";
 
 export type { Language };
 type Table = Record<keyof typeof en, string>;
 
-let others: Record<Exclude<Language, "en">, Table> | undefined;
+let tables: Record<Language, Table> | undefined;
 
-/** The other languages are parsed when the first caller wants one: every caller pays for what an isolate does at its start. */
-const tableOf = (language: Language): Table =>
-  language === "en" ? en : (others ??= JSON.parse(translations) as NonNullable<typeof others>)[language];
+/** Parsed for the first sentence that is wanted: every caller pays for what an isolate does at its start. */
+const sentences = (language: Language): Table => (tables ??= JSON.parse(translations) as Record<Language, Table>)[language];
 
 /** The message of a key with its `{placeholders}` filled. A key without a message is an internal mistake, and is returned unchanged. */
 export function t(language: Language, key: string, values: Record<string, string | number> = {}): string {
-  const sentence = tableOf(language)[key as keyof Table] ?? key;
+  const sentence = sentences(language)[key as keyof Table] ?? key;
   return sentence.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

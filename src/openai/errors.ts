@@ -2,7 +2,7 @@
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { chooseLanguage } from "../messages/language.ts";
-import { say, type Sentence, sayViolation } from "./messages.ts";
+import { translate, type Sentence, translateViolation } from "./messages.ts";
 import type { AppContext } from "./paths.ts";
 
 interface Details {
@@ -33,19 +33,19 @@ export class OpenAiError extends Error {
   }
 }
 
-const languageOf = (c: AppContext) => chooseLanguage(c.req.query("language"), c.req.header("accept-language"));
+const readLanguage = (c: AppContext) => chooseLanguage(c.req.query("language"), c.req.header("accept-language"));
 
 /** An error that one of our own sentences describes. */
 export const refuse = (c: AppContext, status: number, sentence: Sentence, values?: Record<string, string>, details?: Details) =>
-  new OpenAiError(status, say(languageOf(c), sentence, values), details);
+  new OpenAiError(status, translate(readLanguage(c), sentence, values), details);
 
 /** An error of the gateway's own, found before it is asked. */
 export const refuseLike = (c: AppContext, status: number, code: string) =>
-  toError({ message: say(languageOf(c), code), code }, status, status === 503 ? { "retry-after": "1" } : {});
+  toError({ message: translate(readLanguage(c), code), code }, status, status === 503 ? { "retry-after": "1" } : {});
 
 /** 400 for a field that breaks a rule: one of ours, or of the gateway's own (`required`, `not_one_of`, `wrong_type`). */
 export const refuseField = (c: AppContext, param: string, rule: string, values?: Record<string, string | number>) =>
-  new OpenAiError(400, sayViolation(languageOf(c), param, rule, values), { param });
+  new OpenAiError(400, translateViolation(readLanguage(c), param, rule, values), { param });
 
 /** Rethrows what the gateway has against a field under the name that OpenAI's callers know it by. */
 export const renameField = (rename: (param: string) => string | undefined) => (error: unknown) => {

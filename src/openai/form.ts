@@ -1,4 +1,4 @@
-/** Reads requests that come as JSON or as multipart forms. A form's picture becomes a data URI in the JSON for the gateway as soon as it is read. */
+/** Reads requests that come as JSON or as multipart forms, and sends forms on: pictures as data URIs in JSON, a video as it is. */
 
 import {
   MaxFileSizeExceededError,
@@ -11,21 +11,27 @@ import { maxImageBytes } from "../catalog/fields.ts";
 import { Semaphore } from "../concurrency.ts";
 import { detectImageType, IMAGE_TYPE_BYTES } from "../media/image-type.ts";
 import { readAll } from "../net/bounded-body.ts";
+import { NetError } from "../net/net-error.ts";
+import { callersPace, pace } from "../net/pace.ts";
 import { ask } from "./ask.ts";
 import { Base64 } from "./base64.ts";
 import { OpenAiError, refuse, refuseField, refuseLike } from "./errors.ts";
 import type { AppContext } from "./paths.ts";
 
-const maxBodyBytes = 16 * 1024 * 1024;
+/** The largest body, and the largest video in one. */
+export const maxBodyBytes = 16 * 1024 * 1024;
 const smallEnough = 64 * 1024;
 
 export type Fields = Record<string, unknown>;
 
-/** A body holds one picture, or as JSON all of it, in memory; the isolate has 128 MB for all requests. */
-const turns = new Semaphore({ mostAtOnce: 3, longestMs: 120_000, longestWaitMs: 20_000 });
+/** A body is in memory whole; the isolate has 128 MB for all requests. */
+const turns = new Semaphore({ maxAtOnce: 3, longestMs: 120_000, longestWaitMs: 20_000 });
 
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
-const lengthOf = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
+const readLength = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
+
+/** Whether a body may be so large that few of them fit into memory. */
+export const isLarge = (c: AppContext) => readLength(c) > smallEnough;
 
 /** Whether the request is a form, not JSON. */
 export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";
@@ -35,98 +41,155 @@ export const formIdentity = (c: AppContext) => c.req.header("content-length");
 
 /** The JSON body as an object; a null field counts as absent. Throws 400, 413 and 415. */
 export async function readFields(c: AppContext): Promise<Fields> {
-  if (mediaType(c) !== "application/json") throw refuseLike(c, 415, "unsupported_media_type");
-  if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuseLike(c, 413, "body_too_large");
+  requireJson(c);
   const { body } = c.req.raw;
-  const read = async () => (body ? await readAll(body, maxBodyBytes) : new Uint8Array());
-  const bytes = await (lengthOf(c) <= smallEnough ? read() : turns.take(read, () => refuseLike(c, 503, "unavailable"))).catch(
-    (error: unknown) => {
-      throw error instanceof OpenAiError ? error : refuseLike(c, 413, "body_too_large");
-    },
-  );
+  const read = async () => (body ? await readAll(paced(body), maxBodyBytes) : new Uint8Array());
+  const bytes = await (isLarge(c) ? inTurn(c, read) : read()).catch((error: unknown) => {
+    if (error instanceof OpenAiError) throw error;
+    const isSlow = error instanceof NetError && error.reason === "timeout";
+    throw isSlow ? refuseLike(c, 400, "body_too_slow") : refuseLike(c, 413, "body_too_large");
+  });
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch {
     throw refuseLike(c, 400, "invalid_json");
   }
+  return toObject(c, value);
+}
+
+/** Throws 413 and 415 for a body that is not to be read. */
+export function requireJson(c: AppContext): void {
+  if (mediaType(c) !== "application/json") throw refuseLike(c, 415, "unsupported_media_type");
+  if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuseLike(c, 413, "body_too_large");
+}
+
+/** A body's fields; a null field counts as absent. Throws 400. */
+export function toObject(c: AppContext, value: unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuseLike(c, 400, "invalid_json");
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
 }
 
-/** How a form becomes a submission. */
+/** A form as it was read: its fields, and its files in pieces. */
+interface Form {
+  fields: Fields;
+  files: { name: string; content: Uint8Array[] }[];
+}
+
+/** How a form becomes a request to the gateway. */
 interface FormRules {
   /** The gateway's path. */
   path: string;
-  headers: Record<string, string>;
-  /** Whether a field of this name is a picture of the submission. */
-  isPicture: (name: string) => boolean;
-  /** The submission's other fields, from those of the form; what it throws is the answer. */
-  toBody: (fields: Fields, pictures: number) => object;
+  /** Whether a field of this name may be a file. */
+  isFile: (name: string) => boolean;
+  maxFileBytes?: number;
+  /** The request's headers, and what it has in its body; what it throws is the answer. */
+  toRequest: (form: Form) => Promise<{ headers: Record<string, string>; body: Iterable<Uint8Array> }>;
 }
 
 /**
- * Sends a form on as JSON, `{"images": [...], ...}`, while it is being read: one picture at a time is in memory. Throws what the form or
- * the gateway has against it.
+ * Reads a form, then sends on what the rules make of it. The gateway is asked when all is there: it holds whoever sends to a pace, which a
+ * caller's line need not keep for a file that is sent on in one piece. Throws what the form or the gateway has against it.
  */
-export async function sendForm(c: AppContext, rules: FormRules): Promise<Response> {
+export function sendForm(c: AppContext, { path, toRequest, ...rules }: FormRules): Promise<Response> {
+  return inTurn(c, async () => {
+    const { headers, body } = await toRequest(await readForm(c, rules));
+    return sendPieces(c, path, headers, body);
+  });
+}
+
+/** Work with a large body, a few at a time. Throws 503 when others take too long. */
+export const inTurn = <T>(c: AppContext, work: () => Promise<T>): Promise<T> => turns.take(work, () => refuseLike(c, 503, "unavailable"));
+
+/** Asks the gateway with a body that is made piece by piece. Throws what the gateway has against it. */
+export async function sendPieces(
+  c: AppContext,
+  path: string,
+  headers: Record<string, string>,
+  body: Iterable<Uint8Array>,
+): Promise<Response> {
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
-  const send = async () => {
-    const written = writeForm(c, rules, (bytes) => writer.write(bytes)).then(
-      () => writer.close(),
-      async (error: unknown) => {
-        await writer.abort(error);
-        throw error;
-      },
-    );
-    const sent = ask(c, rules.path, { body: readable, headers: rules.headers });
-    // The gateway may refuse without reading: nothing waits for it to take the rest.
-    sent.catch(() => writer.abort().catch(() => undefined));
-    const [form, answer] = await Promise.allSettled([written, sent]);
-    if (form.status === "rejected" && form.reason instanceof OpenAiError) throw form.reason;
-    if (answer.status === "rejected") throw answer.reason;
-    return answer.value;
+  const write = async () => {
+    for (const bytes of body) await writer.write(bytes);
+    await writer.close();
   };
-  return turns.take(send, () => refuseLike(c, 503, "unavailable"));
+  const sent = ask(c, path, { body: readable, headers });
+  // The gateway may refuse without reading: nothing waits for it to take the rest.
+  sent.catch(() => writer.abort().catch(() => undefined));
+  const [written, answer] = await Promise.allSettled([write(), sent]);
+  if (answer.status === "rejected") throw answer.reason;
+  if (written.status === "rejected") throw written.reason;
+  return answer.value;
 }
 
-async function writeForm(c: AppContext, { isPicture, toBody }: FormRules, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+/** Pictures of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */
+export function toImagesBody(c: AppContext, files: Form["files"], rest: object): Iterable<Uint8Array> {
+  const types = files.map(({ name, content }) => {
+    const type = detectImageType(head(content));
+    if (!type) throw refuseField(c, name, "bad_image_format");
+    return type;
+  });
   const encoder = new TextEncoder();
-  const fields: Fields = {};
-  let pictures = 0;
-  await write(encoder.encode(`{"images":[`));
-  for await (const part of parts(c)) {
-    const name = (part.name ?? "").replace(/\[\]$/, "");
-    if (!part.isFile) {
-      fields[name] = part.text;
-      continue;
+  return (function* () {
+    yield encoder.encode(`{"images":[`);
+    for (const [at, { content }] of files.entries()) {
+      yield encoder.encode(`${at > 0 ? "," : ""}"data:${types[at]};base64,`);
+      const text = new Base64();
+      for (const bytes of content) yield encoder.encode(text.push(bytes));
+      yield encoder.encode(`${text.end()}"`);
     }
-    if (!isPicture(name)) throw refuseField(c, name, "not_supported");
-    const type = detectImageType(head(part.content));
-    if (!type) throw refuseField(c, name, "unsupported_format");
-    await write(encoder.encode(`${pictures++ > 0 ? "," : ""}"data:${type};base64,`));
-    const text = new Base64();
-    for (const bytes of part.content) await write(encoder.encode(text.push(bytes)));
-    await write(encoder.encode(`${text.end()}"`));
-  }
-  const rest = JSON.stringify(toBody(fields, pictures)).slice(1);
-  await write(encoder.encode(`]${rest === "}" ? "" : ","}${rest}`));
+    const fields = JSON.stringify(rest).slice(1);
+    yield encoder.encode(`]${fields === "}" ? "" : ","}${fields}`);
+  })();
 }
 
-/** The parts of the form, each whole. Throws 400 and 413. */
-async function* parts(c: AppContext): AsyncGenerator<MultipartPart> {
+/** Reads a form whole. Throws 400 and 413. */
+async function readForm(c: AppContext, { isFile, maxFileBytes = maxImageBytes }: Omit<FormRules, "path" | "toRequest">): Promise<Form> {
   const boundary = /boundary="?([^";]+)"?/i.exec(c.req.header("content-type") ?? "")?.[1];
   const { body } = c.req.raw;
   if (boundary === undefined || !body) throw refuse(c, 400, "bad_form");
   if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuse(c, 413, "form_too_large");
+  const form: Form = { fields: {}, files: [] };
   try {
-    yield* parseMultipartStream(body, { boundary, maxFileSize: maxImageBytes, maxTotalSize: maxBodyBytes, maxParts: 64 });
+    const limits = { boundary, maxFileSize: maxFileBytes, maxTotalSize: maxBodyBytes, maxParts: 64 };
+    for await (const part of parseMultipartStream(paced(body), limits)) {
+      const name = (part.name ?? "").replace(/\[\]$/, "");
+      if (!part.isFile) addField(form.fields, part);
+      else if (isFile(name)) form.files.push({ name, content: part.content });
+      else throw refuseField(c, name, "not_supported");
+    }
   } catch (error) {
     if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw refuse(c, 413, "form_too_large");
     if (error instanceof MultipartParseError) throw refuse(c, 400, "bad_form");
-    throw error;
+    throw error instanceof NetError ? refuseLike(c, 400, "body_too_slow") : error;
   }
+  return form;
+}
+
+/** Adds a field of a form; the ids of characters are a list, however a client writes lists. */
+function addField(fields: Fields, { name = "", text }: MultipartPart): void {
+  if (!/^characters\[\d*\]\[id\]$/.test(name)) fields[name.replace(/\[\]$/, "")] = text;
+  else fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
+}
+
+/** The body of a caller who is held to the gateway's pace: a slow one keeps a permit that others wait for. Errors with `NetError`. */
+function paced(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const wait = pace(callersPace);
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const bytes = await wait(reader.read().then(({ value }) => value));
+        if (bytes) controller.enqueue(bytes);
+        else controller.close();
+      } catch (error) {
+        reader.cancel(error).catch(() => undefined);
+        throw error;
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 function head(content: Uint8Array[]): Uint8Array {

@@ -4,8 +4,9 @@ import { imagePixels } from "../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { ask } from "./ask.ts";
 import { refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
+import { type Fields, formIdentity, isForm, isLarge, readFields, sendForm, toImagesBody } from "./form.ts";
 import { answerImages } from "./image-answer.ts";
+import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { awaitTask, tellDropped } from "./task.ts";
@@ -91,6 +92,7 @@ export async function generateImages(c: AppContext): Promise<Response> {
 /** OpenAI's edits are generations from images. */
 export async function editImages(c: AppContext): Promise<Response> {
   if (isForm(c)) return editForm(c);
+  if (isLarge(c)) return editLarge(c);
   const { images, image, ...fields } = await readFields(c);
   const { body, format } = toSubmission(c, fields);
   const all = { ...body, images: readPictures(c, images ?? image) };
@@ -107,14 +109,34 @@ async function editForm(c: AppContext): Promise<Response> {
   const made = await once(c, formIdentity(c), async (headers) => {
     const sent = await sendForm(c, {
       path: submissions,
-      headers,
-      isPicture: (name) => name === "image",
-      toBody(fields, pictures) {
-        if (pictures === 0) throw refuseField(c, "image", "required");
+      isFile: (name) => name === "image",
+      async toRequest({ fields, files }) {
+        if (files.length === 0) throw refuseField(c, "image", "required");
         const asked = toSubmission(c, withNumbers(fields));
         format = asked.format;
         tellDropped(c, Object.keys(fields).filter(isTaken));
-        return asked.body;
+        return { headers, body: toImagesBody(c, files, asked.body) };
+      },
+    }).catch(rename);
+    return awaitImages(c, sent);
+  });
+  return answerImages(c, made, format);
+}
+
+/** As JSON with pictures that do not fit into memory several times. */
+async function editLarge(c: AppContext): Promise<Response> {
+  let format: Asked["format"] = "url";
+  const made = await once(c, formIdentity(c), async (headers) => {
+    const sent = await sendLargeJson(c, {
+      path: submissions,
+      headers,
+      field: "images",
+      isPictureAt: ([field]) => field === "images" || field === "image",
+      async toBody({ images, image, ...fields }) {
+        const asked = toSubmission(c, fields);
+        format = asked.format;
+        tellDropped(c, Object.keys(fields).filter(isTaken));
+        return { ...asked.body, images: readPictures(c, images ?? image) };
       },
     }).catch(rename);
     return awaitImages(c, sent);

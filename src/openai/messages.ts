@@ -1,4 +1,4 @@
-/** The sentences that only OpenAI's paths say, in the four languages; whatever the gateway itself says comes from there. */
+/** The sentences that only OpenAI's paths use, in the four languages; whatever the gateway itself says comes from there. */
 
 import { type Language, t } from "../messages/index.ts";
 
@@ -22,10 +22,10 @@ const sentences = {
     ja: "リクエスト本文は完全な multipart フォームでなければなりません。",
   },
   form_too_large: {
-    en: "The form is too large: at most 16 MB in all, 10 MiB a file.",
-    zh: "表单过大：总计最多 16 MB，每个文件最多 10 MiB。",
-    ko: "양식이 너무 큽니다: 전체 최대 16 MB, 파일당 최대 10 MiB입니다.",
-    ja: "フォームが大きすぎます。全体で 16 MB、ファイルごとに 10 MiB までです。",
+    en: "The form is too large: at most 16 MB in all, 10 MiB an image.",
+    zh: "表单过大：总计最多 16 MB，每张图片最多 10 MiB。",
+    ko: "양식이 너무 큽니다: 전체 최대 16 MB, 이미지당 최대 10 MiB입니다.",
+    ja: "フォームが大きすぎます。全体で 16 MB、画像ごとに 10 MiB までです。",
   },
   not_ready: {
     en: "The work is not finished yet and goes on as {task}. Repeat the request to wait for it, or ask GET /v1/tasks/{task}.",
@@ -39,11 +39,17 @@ const sentences = {
     ko: "지원되지 않습니다",
     ja: "はサポートされていません",
   },
-  model_first: {
-    en: "must come before the file in the form",
-    zh: "在表单中必须位于文件之前",
-    ko: "양식에서 파일보다 앞에 있어야 합니다",
-    ja: "はフォームの中でファイルより前になければなりません",
+  bad_video: {
+    en: "must be a whole MP4 video of at least one second",
+    zh: "必须是完整的 MP4 视频，时长至少一秒",
+    ko: "1초 이상의 완전한 MP4 동영상이어야 합니다",
+    ja: "は 1 秒以上の完全な MP4 動画でなければなりません",
+  },
+  bad_name: {
+    en: "must be 1 to 80 printable characters",
+    zh: "必须是 1 到 80 个可打印字符",
+    ko: "출력 가능한 문자 1~80자여야 합니다",
+    ja: "は表示可能な 1〜80 文字でなければなりません",
   },
   video_not_found: {
     en: "The video does not exist.",
@@ -75,11 +81,11 @@ export type Sentence = keyof typeof sentences;
 type Values = Record<string, string | number>;
 
 /** A sentence of these paths, or one of the gateway's own, its `{placeholders}` filled. */
-export function say(language: Language, key: string, values: Values = {}): string {
+export function translate(language: Language, key: string, values: Values = {}): string {
   const own = sentences[key as Sentence] as Record<Language, string> | undefined;
   return own ? own[language].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)) : t(language, key, values);
 }
 
 /** What is wrong with a field, as the gateway says it. */
-export const sayViolation = (language: Language, param: string, rule: string, values: Values = {}) =>
-  t(language, "violated", { param, reason: say(language, rule, values) });
+export const translateViolation = (language: Language, param: string, rule: string, values: Values = {}) =>
+  t(language, "violated", { param, reason: translate(language, rule, values) });

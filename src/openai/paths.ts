@@ -3,6 +3,7 @@
 import { type Context, Hono } from "hono";
 import type { WorkerBehind } from "../gateway-api.ts";
 import { modelEntry, modelList } from "./models.ts";
+import { createCharacter, retrieveCharacter } from "./characters.ts";
 import { complete } from "./chat.ts";
 import { onError, refuse } from "./errors.ts";
 import { respond } from "./responses/responses.ts";
@@ -35,6 +36,9 @@ export const paths = new Hono<AppEnv>({ strict: false })
   .post("/videos", createVideo)
   // No ids of videos.
   .on(["GET", "POST", "DELETE"], ["/videos/edits", "/videos/extensions"], unknown)
+  .post("/videos/characters", createCharacter)
+  .on(["GET", "DELETE"], "/videos/characters", unknown)
+  .get("/videos/characters/:id", retrieveCharacter)
   .get("/videos/:id", retrieveVideo)
   .delete("/videos/:id", deleteVideo)
   .get("/videos/:id/content", downloadVideo)

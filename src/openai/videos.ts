@@ -1,16 +1,16 @@
-/** `videos`: create, retrieve, list, delete, download, remix. */
+/** `videos`: create, retrieve, list, delete, download, remix. Their characters are in `characters.ts`. */
 
 import { type NamedModel, resolveModel } from "./aliases.ts";
+import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { ask, openFile, readTask, type TaskData } from "./ask.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
-import { type Fields, formIdentity, isForm, readFields, sendForm } from "./form.ts";
+import { type Fields, formIdentity, isForm, isLarge, readFields, sendForm, toImagesBody } from "./form.ts";
+import { sendLargeJson } from "./large-json.ts";
 import { once } from "./once.ts";
 import type { AppContext } from "./paths.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
-const submissions = "/v1/videos/generations";
 /** OpenAI's own, where none are named. */
-const defaultModel = "sora-2";
 const defaultSeconds = 4;
 /** The clients' pollers ask again after so long. */
 const pollAfterMs = "2000";
@@ -68,26 +68,35 @@ export async function createVideo(c: AppContext): Promise<Response> {
 }
 
 async function sendVideo(c: AppContext): Promise<Response> {
-  const { input_reference: picture, ...fields } = await readFields(c);
-  const submission = toSubmission(c, fields);
+  if (isLarge(c))
+    return once(c, formIdentity(c), (headers) => {
+      const isPictureAt = ([field]: readonly (string | number)[]) => field === "input_reference";
+      return sendLargeJson(c, { path: submissions, headers, field: "input_reference", isPictureAt, toBody: (fields) => toBody(c, fields) });
+    }).catch(rename);
+  const body = await toBody(c, await readFields(c));
+  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(rename);
+}
+
+/** The submission of a JSON body. Throws 400. */
+async function toBody(c: AppContext, { input_reference: picture, ...fields }: Fields): Promise<Fields> {
+  const submission = toSubmission(c, await withCharacters(c, fields));
   const url: unknown = typeof picture === "object" && picture !== null && "image_url" in picture ? picture.image_url : picture;
   if (picture !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
-  const body = url === undefined ? submission.body : withPicture(submission, url as string);
-  return once(c, JSON.stringify(body), (headers) => ask(c, submissions, { body, headers })).catch(rename);
+  return url === undefined ? submission.body : withPicture(submission, url as string);
 }
 
 function sendVideoForm(c: AppContext): Promise<Response> {
   return once(c, formIdentity(c), (headers) =>
     sendForm(c, {
       path: submissions,
-      headers,
-      isPicture: (name) => name === "input_reference",
-      toBody(fields, pictures) {
+      isFile: (name) => name === "input_reference",
+      async toRequest({ fields, files }) {
         const url = fields["input_reference[image_url]"];
-        const submission = toSubmission(c, fields);
-        if (pictures > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
-        if (pictures > 0 && !takesImages(submission.model)) throw refuseField(c, "input_reference", "not_supported");
-        return typeof url === "string" ? withPicture(submission, url) : submission.body;
+        const submission = toSubmission(c, await withCharacters(c, fields));
+        if (files.length > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
+        if (files.length > 0 && !takesImages(submission.model)) throw refuseField(c, "input_reference", "not_supported");
+        const body = typeof url === "string" ? withPicture(submission, url) : submission.body;
+        return { headers, body: toImagesBody(c, files, body) };
       },
     }),
   ).catch(rename);

@@ -54,11 +54,13 @@ const cooldowns = new Map<string, number>();
 /** The account that a route bills, for providers that have more than one. */
 const accountFor = ({ provider, model }: Route): string => (provider === "google" ? googleAccount(model) : provider);
 
-/** Puts a route's account into a cool-down: its credentials or money failed. For a minute this isolate prefers other routes. */
-export function markUnhealthy(route: Route): void {
+/** Puts a route's account into a cool-down: its credentials or money failed. For a minute this isolate prefers other routes. False if it was in one already. */
+export function markUnhealthy(route: Route): boolean {
   const account = accountFor(route);
+  const isNew = !isCoolingDown(account);
   cooldowns.set(account, Date.now() + cooldownMs);
   alert("provider", { provider: route.provider, outcome: "account_fault", ...(account !== route.provider && { of: account }) });
+  return isNew;
 }
 
 const isCoolingDown = (account: string): boolean => (cooldowns.get(account) ?? 0) > Date.now();

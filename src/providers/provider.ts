@@ -13,6 +13,8 @@ export interface GenerationRequest {
   /** The upstream's model id, from the route. */
   model: string;
   prompt: string;
+  /** The name that the caller gave a character; otherwise the provider makes one. */
+  name?: string | undefined;
   /** Number of images; 1 for everything else. */
   n: number;
   /** Aspect ratio, `16:9`, or `auto` for a video in the ratio of its first frame (16:9 where a route cannot follow it); absent for characters. */
@@ -45,6 +47,8 @@ export interface Job extends GenerationRequest {
   key: string;
   /** When this provider was first asked (milliseconds). Set only when the outcome of that is unknown. */
   askedAt?: number;
+  /** For providers with `readCallback`: the URL that the maker is asked to call when the work has ended; absent when it could not be reached. */
+  callbackUrl?: string;
   images: InputImage[];
   /** Each with its image as a reference, for upstreams that take references. */
   characters: (GenerationRequest["characters"][number] & { image: InputImage })[];
@@ -102,10 +106,16 @@ interface MadeCharacter {
   handle?: string;
 }
 
-/** The upstream accepted the job. `pollAfterMs` is the delay before the first poll. */
+/** The upstream accepted the job. `pollAfterMs` is the upstream's own word on when to poll; without it the task's schedule decides. */
 export type Accepted = { status: "accepted"; operation: Operation; pollAfterMs?: number };
 /** Still working. `progress` is 0 to 99 where the upstream reports it. */
 export type Pending = { status: "pending"; progress?: number; pollAfterMs?: number };
+
+/**
+ * What a request to a task's callback URL is: true for news, false without the maker's own signature where it has one, `early` when the work
+ * goes on, `answer` for a question of the maker's.
+ */
+export type CallbackVerdict = boolean | "early" | { answer: object };
 
 /** A chat completion in OpenAI's format, answered whole or as server-sent events. */
 interface ChatRequest {
@@ -139,6 +149,11 @@ export interface Provider {
   /** One short request. May be called any number of times, also for an operation that has ended. */
   poll(operation: Operation): Promise<Pending | Succeeded | Failed>;
   cancel?(operation: Operation): Promise<void>;
+  /**
+   * Present where the maker calls `job.callbackUrl`. Judges a request to it, and believes nothing in it: what it announces is polled. Throws
+   * `ProviderError` when the maker's keys do not come, `NetError` when the body is too large or breaks off.
+   */
+  readCallback?(request: Request): Promise<CallbackVerdict>;
   /** Returns a response with OpenAI's body: JSON, or an event stream when `stream`. Throws `ProviderError`. */
   chat?(request: ChatRequest): Promise<Response>;
 }

@@ -89,12 +89,12 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 /** The text of a message, one line per text part; parts of other types are left out. */
-export function textOf({ content }: ChatMessage): string {
+export function toText({ content }: ChatMessage): string {
   if (typeof content === "string") return content;
   return (content ?? []).flatMap(({ text }) => text ?? []).join("\n");
 }
 
 /** The text of the last message. */
 export function lastMessage({ messages }: ChatOrder): string {
-  return textOf(messages.at(-1)!);
+  return toText(messages.at(-1)!);
 }

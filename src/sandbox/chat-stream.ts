@@ -24,7 +24,7 @@ export function streamAnswer(answer: Answer, order: ChatOrder, breaks: boolean):
 }
 
 function allEvents(answer: Answer, order: ChatOrder): string[] {
-  const usage = order.stream_options?.include_usage ? [JSON.stringify({ ...headOf(answer), choices: [], usage: answer.usage })] : [];
+  const usage = order.stream_options?.include_usage ? [JSON.stringify({ ...chunkHead(answer), choices: [], usage: answer.usage })] : [];
   return [...deltaEvents(answer, order), chunk(answer, order, {}, [], answer.finishReason), ...usage, "[DONE]"];
 }
 
@@ -67,7 +67,7 @@ function toDelta(part: Part, text: string): object {
 function chunk(answer: Answer, order: ChatOrder, delta: object, tokens: readonly string[], finishReason: string | null = null): string {
   const logprobs = tokens.length > 0 ? toLogprobs(tokens, order) : null;
   const choices = [{ index: 0, delta, logprobs, finish_reason: finishReason }];
-  return JSON.stringify({ ...headOf(answer), choices, ...(order.stream_options?.include_usage && { usage: null }) });
+  return JSON.stringify({ ...chunkHead(answer), choices, ...(order.stream_options?.include_usage && { usage: null }) });
 }
 
-const headOf = ({ head }: Answer) => ({ ...head, object: "chat.completion.chunk" });
+const chunkHead = ({ head }: Answer) => ({ ...head, object: "chat.completion.chunk" });

@@ -1,7 +1,7 @@
 /** The sandbox's tokens: counting prompts and cutting answers. */
 
 import type { ChatOrder } from "./chat-order.ts";
-import { textOf } from "./chat-order.ts";
+import { toText } from "./chat-order.ts";
 
 /** An image, a file or a recording: any part of a message that is not text. */
 const PART_TOKENS = 85;
@@ -19,7 +19,7 @@ export function toTokens(text: string): string[] {
 export function countPromptTokens(order: ChatOrder): number {
   const messages = order.messages.map((message) => {
     const parts = Array.isArray(message.content) ? message.content.filter(({ text }) => typeof text !== "string").length : 0;
-    return 4 + toTokens(textOf(message)).length + parts * PART_TOKENS + countJson(message.tool_calls);
+    return 4 + toTokens(toText(message)).length + parts * PART_TOKENS + countJson(message.tool_calls);
   });
   return messages.reduce((sum, tokens) => sum + tokens, 3) + countJson(order.tools) + countJson(order.response_format);
 }

@@ -1,7 +1,7 @@
 /** Chooses the tools that the sandbox calls, and makes arguments that satisfy each tool's schema. */
 
 import type { ChatMessage, ChatOrder, Tool } from "./chat-order.ts";
-import { textOf } from "./chat-order.ts";
+import { toText } from "./chat-order.ts";
 import { Fault } from "./fault.ts";
 import { makeValue } from "./json/make.ts";
 import { Pattern } from "./json/pattern.ts";
@@ -26,13 +26,13 @@ export function callTools(order: ChatOrder): Call[] {
   const last = order.messages.at(-1)!;
   if (mode === "none" || isToolResult(last)) return [];
   const question = order.messages.findLast(({ role }) => role === "user");
-  const named = candidates.filter((tool) => question && names(textOf(question), nameOf(tool)));
+  const named = candidates.filter((tool) => question && names(toText(question), toolName(tool)));
   const called = named.length === 0 && mode === "required" ? candidates.slice(0, 1) : named;
   const calls = order.parallel_tool_calls === false ? called.slice(0, 1) : called;
   return calls.map((tool) => ({
     id: `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`,
     type: tool.type,
-    name: nameOf(tool),
+    name: toolName(tool),
     input: inputFor(tool, (order.tools ?? []).indexOf(tool)),
   }));
 }
@@ -52,11 +52,11 @@ function choose({ tools, tool_choice: choice }: ChatOrder): { candidates: readon
 
 type ToolName = { type: "function"; function: { name: string } } | { type: "custom"; custom: { name: string } };
 
-const nameOf = (tool: ToolName) => (tool.type === "function" ? tool.function.name : tool.custom.name);
+const toolName = (tool: ToolName) => (tool.type === "function" ? tool.function.name : tool.custom.name);
 
 function pick(tools: readonly Tool[], wanted: ToolName): Tool {
-  const found = tools.find((tool) => tool.type === wanted.type && nameOf(tool) === nameOf(wanted));
-  if (!found) throw new Fault("invalid_request", `tool_choice: there is no tool "${nameOf(wanted)}" among the tools`, "tool_choice");
+  const found = tools.find((tool) => tool.type === wanted.type && toolName(tool) === toolName(wanted));
+  if (!found) throw new Fault("invalid_request", `tool_choice: there is no tool "${toolName(wanted)}" among the tools`, "tool_choice");
   return found;
 }
 

@@ -1,6 +1,6 @@
 /** Chat completions in OpenAI's format: an answer that quotes the question, a value of a schema, or tool calls. */
 
-import { type ChatMessage, type ChatOrder, lastMessage, textOf } from "./chat-order.ts";
+import { type ChatMessage, type ChatOrder, lastMessage, toText } from "./chat-order.ts";
 import { countPromptTokens, toTokens } from "./chat-tokens.ts";
 import { type Call, callTools, isToolResult, valueFor } from "./chat-tools.ts";
 
@@ -126,7 +126,7 @@ function resultsIn(messages: readonly ChatMessage[]): string[] {
   const calls = messages.flatMap(({ tool_calls: calls }) => calls ?? []);
   return last.map((message) => {
     const name = message.name ?? calls.findLast(({ id }) => id === message.tool_call_id)?.function?.name;
-    return `The tool${name ? ` ${name}` : ""} answered: ${quote(textOf(message))}`;
+    return `The tool${name ? ` ${name}` : ""} answered: ${quote(toText(message))}`;
   });
 }
 

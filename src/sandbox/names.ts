@@ -10,7 +10,7 @@ const ANIMALS =
   );
 
 /** The name of the character that an operation makes; always the same for the same id (`op_` and hexadecimal digits). */
-export function nameOf(id: string): { username: string; display_name: string } {
+export function makeName(id: string): { username: string; display_name: string } {
   const digits = (from: number, length: number) => parseInt(id.slice(3 + from, 3 + from + length), 16);
   const adjective = ADJECTIVES[digits(0, 4) % ADJECTIVES.length] ?? "amber";
   const animal = ANIMALS[digits(4, 4) % ANIMALS.length] ?? "fox";

@@ -1,8 +1,8 @@
 /** The record of an operation, and its state at a time. Pure: a stored record does not change, its state follows from the time. */
 
 import { directivesIn } from "./directives.ts";
-import { pixelsOf, type Order } from "./orders.ts";
-import { nameOf } from "./names.ts";
+import { orderPixels, type Order } from "./orders.ts";
+import { makeName } from "./names.ts";
 import { PORTRAIT_SIZE } from "./drawing/portrait.ts";
 
 export interface Failure {
@@ -70,25 +70,27 @@ export function pollAfterMs(record: OperationRecord, now: number): number {
 }
 
 /** The operation in its wire format. */
-export function viewOf(id: string, record: OperationRecord, now: number) {
+export function toView(id: string, record: OperationRecord, now: number) {
   const status = statusAt(record, now);
-  if (status === "succeeded") return { id, status, progress: 100, outputs: outputsOf(id, record.order), ...characterOf(id, record.order) };
+  if (status === "succeeded")
+    return { id, status, progress: 100, outputs: listOutputs(id, record.order), ...toCharacter(id, record.order) };
   const progress = progressAt(record, now);
   if (status === "failed") return { id, status, progress, error: record.failure };
   return { id, status, progress, poll_after_ms: pollAfterMs(record, now) };
 }
 
-function outputsOf(id: string, order: Order) {
+function listOutputs(id: string, order: Order) {
   const at = (index: number) => `/v1/operations/${id}/outputs/${index}`;
   if (order.kind === "character") return [{ url: at(0), type: "image/png", width: PORTRAIT_SIZE, height: PORTRAIT_SIZE }];
-  const pixels = pixelsOf(order);
+  const pixels = orderPixels(order);
   if (order.kind === "image") return Array.from({ length: order.n }, (_, index) => ({ url: at(index), type: "image/png", ...pixels }));
   const thumbnail = order.thumbnail ? { thumbnail_url: `${at(0)}/thumbnail` } : {};
   return [{ url: at(0), type: "video/mp4", ...pixels, duration: order.duration, ...thumbnail }];
 }
 
-function characterOf(id: string, order: Order) {
-  return order.kind === "character" ? { character: nameOf(id) } : {};
+function toCharacter(id: string, order: Order) {
+  if (order.kind !== "character") return {};
+  return { character: { ...makeName(id), ...(order.name && { display_name: order.name }) } };
 }
 
 function isOver(record: OperationRecord, now: number): boolean {

@@ -39,12 +39,12 @@ const videoOrder = z.object({
 });
 
 const generationOrder = z.discriminatedUnion("kind", [imageOrder, videoOrder]).superRefine((order, context) => {
-  if (!pixelsOf(order)) context.addIssue({ code: "custom", path: ["size"], message: "no such size is made" });
+  if (!orderPixels(order)) context.addIssue({ code: "custom", path: ["size"], message: "no such size is made" });
 });
 
 const second = z.coerce.number().min(0).max(86_400);
 const characterOrder = z
-  .object({ key: common.key, model: common.model, start: second, end: second })
+  .object({ key: common.key, model: common.model, start: second, end: second, name: z.string().max(80).default("") })
   .refine(({ start, end }) => end > start, { path: ["end"], message: "the range is empty" })
   .transform((order) => ({ ...order, kind: "character" as const }));
 
@@ -78,11 +78,11 @@ function fieldAt(path: readonly PropertyKey[]): string {
 }
 
 /** Width and height of an order's output; undefined if that size is not supported. */
-export function pixelsOf(order: ImageOrder | VideoOrder): { width: number; height: number } | undefined {
-  return order.kind === "image" ? imageSize(order.size, order.quality) : videoSize(order.size, shortSideOf(order));
+export function orderPixels(order: ImageOrder | VideoOrder): { width: number; height: number } | undefined {
+  return order.kind === "image" ? imageSize(order.size, order.quality) : videoSize(order.size, orderShortSide(order));
 }
 
 /** The short side of a video in pixels: the number of its resolution. */
-export function shortSideOf(order: VideoOrder): number {
+export function orderShortSide(order: VideoOrder): number {
   return parseInt(order.resolution, 10);
 }

@@ -7,7 +7,7 @@ import { toPng } from "./drawing/png.ts";
 import { drawPortrait } from "./drawing/portrait.ts";
 import { makeVideo } from "./videos.ts";
 import type { OperationRecord } from "./operations.ts";
-import { pixelsOf, shortSideOf, type VideoOrder, type ImageOrder } from "./orders.ts";
+import { orderPixels, orderShortSide, type VideoOrder, type ImageOrder } from "./orders.ts";
 
 export interface File {
   bytes: Uint8Array<ArrayBuffer>;
@@ -24,7 +24,7 @@ export async function makeOutput(id: string, { order, createdAt }: OperationReco
   if (order.kind === "image") return makeImage(order, `${index + 1}/${order.n}`);
   if (order.kind === "character") return makePortrait(id);
   const title = order.prompt.slice(0, 250).toWellFormed();
-  const bytes = await makeVideo({ ratio: order.size, shortSide: shortSideOf(order), duration: order.duration, title, createdAt });
+  const bytes = await makeVideo({ ratio: order.size, shortSide: orderShortSide(order), duration: order.duration, title, createdAt });
   return { bytes, type: "video/mp4" };
 }
 
@@ -35,7 +35,7 @@ export async function makeThumbnail({ order }: OperationRecord, index: number): 
 }
 
 async function makeImage(order: ImageOrder | VideoOrder, note: string): Promise<File> {
-  const pixels = pixelsOf(order);
+  const pixels = orderPixels(order);
   if (!pixels) throw new RangeError(`no such size: ${order.size}`);
   const references = order.references.map(({ sha256, role }) => `${sha256} ${role ?? ""}`);
   const source = order.kind === "remix" ? (order.source_sha256 ?? "") : "";

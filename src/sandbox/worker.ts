@@ -19,7 +19,7 @@ import { streamAnswer } from "./chat-stream.ts";
 import { directivesIn } from "./directives.ts";
 import { Fault } from "./fault.ts";
 import { OperationObject, type SandboxEnv } from "./operation-object.ts";
-import { newRecord, pollAfterMs, statusAt, viewOf, type OperationRecord } from "./operations.ts";
+import { newRecord, pollAfterMs, statusAt, toView, type OperationRecord } from "./operations.ts";
 import { parseCharacter, parseGeneration } from "./orders.ts";
 import { makeOutput, makeThumbnail, type File } from "./outputs.ts";
 import { judgeVideo } from "./source-video.ts";
@@ -41,7 +41,7 @@ app.onError((error) => {
 app.notFound(() => new Fault("not_found", "no such path").toResponse());
 
 app.post("/v1/operations", limited(1024 * 1024), async (c) => {
-  const order = parseGeneration(await jsonOf(c.req.raw));
+  const order = parseGeneration(await readJson(c.req.raw));
   if (directivesIn(order.prompt).has("reject")) throw new Fault("content_policy_violation", "the prompt is against the sandbox's rules");
   const { id, object } = objectForKey(c.env, order.key);
   return accepted(id, await object.create(newRecord(order, Date.now())));
@@ -63,17 +63,17 @@ app.post("/v1/characters", async (c) => {
 
 app.get("/v1/operations/:id", async (c) => {
   const id = c.req.param("id");
-  const record = await objectOf(c.env, id).status();
+  const record = await findObject(c.env, id).status();
   if (record === "fault") throw temporary();
-  return c.json(viewOf(id, existing(record), Date.now()));
+  return c.json(toView(id, existing(record), Date.now()));
 });
 
 app.delete("/v1/operations/:id", async (c) => {
   const id = c.req.param("id");
-  const before = existing(await objectOf(c.env, id).record());
+  const before = existing(await findObject(c.env, id).record());
   const status = statusAt(before, Date.now());
   if (status === "succeeded" || status === "failed") return c.json({ id, status });
-  await objectOf(c.env, id).cancel();
+  await findObject(c.env, id).cancel();
   return c.json({ id, status: "cancelled" });
 });
 
@@ -88,7 +88,7 @@ app.get("/v1/operations/:id/outputs/:index{[0-9]+}/thumbnail", async (c) => {
 });
 
 app.post("/v1/chat/completions", limited(12 * 1024 * 1024), async (c) => {
-  const order = parseChat(await jsonOf(c.req.raw));
+  const order = parseChat(await readJson(c.req.raw));
   const directives = directivesIn(lastMessage(order));
   if (directives.has("reject") || directives.has("flag"))
     throw new Fault("content_policy_violation", "the message is against the sandbox's rules");
@@ -113,7 +113,7 @@ function objectForKey(env: SandboxEnv, key: string) {
 }
 
 /** The operation of an id. Throws "not_found" for an id that was never issued, without waking an object. */
-function objectOf(env: SandboxEnv, id: string) {
+function findObject(env: SandboxEnv, id: string) {
   if (!id.startsWith("op_")) throw unknown();
   let objectId: DurableObjectId;
   try {
@@ -125,7 +125,7 @@ function objectOf(env: SandboxEnv, id: string) {
 }
 
 async function finished(env: SandboxEnv, id: string): Promise<OperationRecord> {
-  const record = existing(await objectOf(env, id).record());
+  const record = existing(await findObject(env, id).record());
   if (statusAt(record, Date.now()) !== "succeeded") throw new Fault("not_ready", "the operation has no outputs");
   return record;
 }
@@ -146,7 +146,7 @@ function answer(file: File | undefined): Response {
   return new Response(file.bytes, { headers: { "content-type": file.type, "content-length": String(file.bytes.byteLength) } });
 }
 
-async function jsonOf(request: Request): Promise<unknown> {
+async function readJson(request: Request): Promise<unknown> {
   return request.json().catch(() => {
     throw new Fault("invalid_request", "the body is not JSON");
   });

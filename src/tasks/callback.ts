@@ -3,7 +3,7 @@
 import type { FinalTask, Task } from "./record.ts";
 
 /** Milliseconds between attempts; after the last one the callback has failed. */
-const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000];
+export const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000];
 /** The time limit for a receiver's answer. */
 export const callTimeoutMs = 10_000;
 /** A call that no consumer has claimed after this time is made by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
@@ -99,6 +99,10 @@ export function callbackReported(task: FinalTask, lease: string, report: Callbac
     }
   }
 }
+
+/** Whether so many calls in a row failed that its receiver needs attention: for more than ten minutes, or at a blocked address. */
+export const keepsFailing = ({ callback }: FinalTask): boolean =>
+  callback !== undefined && (callback.failures >= 4 || callback.state === "failed") && callback.state !== "gone";
 
 /** The lease expired: the receiver may have been called, which counts as a failed attempt. */
 export const callLapsed = (task: FinalTask, now: number): FinalTask =>

@@ -2,9 +2,10 @@
 
 import { hedging, lifeTimes } from "../config.ts";
 import { alert, log } from "../log.ts";
+import { pollInTurn } from "./called-back.ts";
 import { abandon } from "./creating.ts";
 import * as outcomes from "./outcomes.ts";
-import { pollEarlier, type Poller, pollOperation, providerOf } from "./poll.ts";
+import { pollEarlier, type Poller, currentProvider } from "./poll.ts";
 import type { OpenTask, Task } from "./record.ts";
 import { logFields } from "./settle.ts";
 import { dispatched, due } from "./task.ts";
@@ -26,7 +27,7 @@ export async function continueOpen(task: OpenTask, leases: StepLeases, poller: P
     case undefined:
       return;
     case "poll_earlier":
-      return pollEarlier(task, poller);
+      return poller.turn.run(() => pollEarlier(task, poller));
     case "abandon":
       return abandon(task, record, env);
     case "dispatch":
@@ -39,18 +40,18 @@ export async function continueOpen(task: OpenTask, leases: StepLeases, poller: P
       alert("dispatch", { ...logFields(task), outcome: "lease_lapsed" });
       return poller.go(outcomes.leaseExpired(task, now));
     case "poll":
-      return pollOperation(task, poller);
+      return pollInTurn(task, poller);
     case "deadline":
       log("task", { ...logFields(task), outcome: "deadline_exceeded" });
       return poller.go(outcomes.failed(task, "deadline_exceeded", now));
   }
 }
 
-/** The record after the report of a leased step; it may be final. */
-export function reported(task: OpenTask, step: StepOutcome, env: Env, now: number): Task {
+/** The record after the report of a leased step; it may be final. `isCalled`: the provider has called back before its start was reported. */
+export function reported(task: OpenTask, step: StepOutcome, isCalled: boolean, env: Env, now: number): Task {
   switch (step.outcome) {
     case "accepted":
-      return outcomes.accepted(task, step.operation, step.pollAfterMs, providerOf(task, env).reportsProgress, now, step.isMade);
+      return outcomes.accepted(task, isCalled ? { ...step, pollAfterMs: 0 } : step, currentProvider(task, env).reportsProgress, now);
     case "completed":
       return outcomes.completed(task, step.result, lifeTimes(env).assetMs, now);
     case "failed":

@@ -1,16 +1,21 @@
 /** The queue consumer: does the slow work that task objects lease to it. It owns no state and may crash at any point. */
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
+import { toCallbackUrl } from "../callback-urls.ts";
+import { hedging } from "../config.ts";
+import { recordIncident } from "../db/incidents.ts";
 import { toObjectId } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { alert, log } from "../log.ts";
 import { isUnhealthy, providerNamed, markUnhealthy } from "../providers/index.ts";
 import { InputError, ProviderError, type Succeeded } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
+import { type AlertMessage, handleAlert } from "./budget-alerts.ts";
 import { nextRoute } from "./hedge.ts";
 import { openJob } from "./job.ts";
 import { handleCallback } from "./notify.ts";
 import { BadOutputError, keeping, storeOutputs } from "./outputs.ts";
+import { pollDelayMs } from "./poll-times.ts";
 import { logFields } from "./settle.ts";
 import { currentRoute, type Task } from "./record.ts";
 import { StartClock } from "./start-clock.ts";
@@ -22,6 +27,8 @@ interface DispatchMessage {
   taskId: string;
 }
 
+export type QueueMessage = DispatchMessage | AlertMessage;
+
 const defaultPollMs = 2_000;
 /** The names in wrangler.toml of the dead-letter queue and the callback queue; a deployment appends its environment's name. */
 const isDeadLetterQueue = (queue: string) => queue.startsWith("gateway-dead");
@@ -31,15 +38,20 @@ const isCallbackQueue = (queue: string) => queue.startsWith("gateway-notify");
  * Processes a batch. Work is claimed and done one after the other: an invocation has six connections, and the timeout of a request that
  * waits for one of them would run. wrangler.toml sets one message per batch, so this only matters with another configuration.
  */
-export async function consume(batch: MessageBatch<DispatchMessage>, env: Env): Promise<void> {
-  if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.map((message) => handleDeadLetter(message, env)));
-  else for (const message of batch.messages) await (isCallbackQueue(batch.queue) ? handleCallback : deliver)(message, env);
+export async function consume(batch: MessageBatch<QueueMessage>, env: Env): Promise<void> {
+  const handleTask = isCallbackQueue(batch.queue) ? handleCallback : deliver;
+  if (isDeadLetterQueue(batch.queue)) await Promise.all(batch.messages.filter(isOfTask).map((message) => handleDeadLetter(message, env)));
+  else
+    for (const message of batch.messages)
+      await (isOfTask(message) ? handleTask(message, env) : handleAlert(message as Message<AlertMessage>, env));
 }
+
+const isOfTask = (message: Message<QueueMessage>): message is Message<DispatchMessage> => "taskId" in message.body;
 
 async function deliver(message: Message<DispatchMessage>, env: Env): Promise<void> {
   try {
     const work = await taskStub(message, env)?.claim();
-    if (work) await perform(work, env, objectOf(message, env));
+    if (work) await perform(work, env, leaseGiver(message, env));
     message.ack();
   } catch (error) {
     // Only our own object did not answer: faults of providers and storage are reported to it. The queue redelivers.
@@ -53,6 +65,7 @@ async function handleDeadLetter(message: Message<DispatchMessage>, env: Env): Pr
   try {
     await taskStub(message, env)?.failDeadLetter();
     message.ack();
+    await recordIncident(env.DB, "dead_letter", message.body.taskId);
   } catch (error) {
     alert("dead_letter", { task: message.body.taskId, attempt: message.attempts, outcome: "fault" }, error);
     message.retry({ delaySeconds: 60 });
@@ -70,7 +83,7 @@ interface LeaseGiver {
   report(lease: string, outcome: StepOutcome): Promise<boolean>;
 }
 
-const objectOf = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
+const leaseGiver = (message: Message<DispatchMessage>, env: Env): LeaseGiver => ({
   holdsLease: async (lease) => (await taskStub(message, env)?.holdsLease(lease)) ?? false,
   // A report of outputs must not be lost to an object that is being relocated.
   report: (lease, outcome) =>
@@ -107,17 +120,22 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
     if (step === "start" && isUnhealthy(currentRoute(task)) && nextRoute(task) !== undefined)
       return { outcome: "fault", reason: "put aside", retryable: false, isUntouched: true };
     const provider = providerNamed(env, name);
+    const rule = hedging(env);
+    const callbackUrl = step === "start" && provider.readCallback && (await toCallbackUrl(env, submission.base, name, task.id));
     const answer =
       step === "start"
         ? await clock.run(provider.startTimeoutMs(submission.kind), (signal) =>
-            startWhileWanted(open.job, isWanted, (job) => provider.start(job, signal)),
+            startWhileWanted(open.job, isWanted, (job) => provider.start(callbackUrl ? { ...job, callbackUrl } : job, signal)),
           )
         : await provider.poll(task.operation!);
     // An input that broke off half-way may have looked complete to the provider.
     if (open.inputFault() !== undefined) throw open.inputFault();
     switch (answer.status) {
-      case "accepted":
-        return { outcome: "accepted", operation: answer.operation, pollAfterMs: answer.pollAfterMs ?? defaultPollMs, route: task.route };
+      case "accepted": {
+        const callsBack = Boolean(callbackUrl);
+        const pollAfterMs = pollDelayMs(task, rule, callsBack, answer.pollAfterMs, Date.now());
+        return { outcome: "accepted", operation: answer.operation, pollAfterMs, route: task.route, callsBack };
+      }
       case "failed":
         return { outcome: "failed", code: answer.code };
       case "pending":
@@ -128,7 +146,10 @@ async function runStep({ step, lease, task }: Work, isWanted: () => Promise<bool
           : { outcome: "completed", result: await storeWithTimeout(task, lease, answer, env) };
     }
   } catch (error) {
-    return toOutcome(open.inputFault() ?? error, step, env, task);
+    const fault = open.inputFault() ?? error;
+    if (fault instanceof ProviderError && fault.account && markUnhealthy(currentRoute(task)))
+      await recordIncident(env.DB, "provider", name);
+    return toOutcome(fault, step, env, task);
   }
 }
 
@@ -158,7 +179,6 @@ function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): St
       ? { outcome: "fault", reason, retryable: true, isUntouched: true, code: "invalid_input" }
       : { outcome: "failed", code: "invalid_input" };
   const route = currentRoute(task);
-  if (error instanceof ProviderError && error.account) markUnhealthy(route);
   if (step === "start") {
     const isUntouched = error instanceof ProviderError && error.nothingAccepted;
     // Outcome unknown: a retry, here or on another route, could generate and bill it twice.

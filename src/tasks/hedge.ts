@@ -16,7 +16,7 @@ export interface EarlierWork {
 }
 
 /** A provider that answers no poll for this long counts as failed. */
-const silenceMs = 60_000;
+export const silenceMs = 60_000;
 /** The poll interval for a provider that does not answer, or whose result is no longer wanted. */
 const idlePollMs = 30_000;
 
@@ -58,18 +58,28 @@ export const earlierPending = <T extends Task>(task: T, one: EarlierWork, faults
     ? earlierDropped(task, one)
     : { ...task, earlier: [...without(task, one), { ...one, faults, at: now + afterMs }] };
 
-/** The earlier work becomes the current one again: no other route is left, or it has the first result. */
-export function earlierResumed(task: OpenTask, one: EarlierWork, now: number): OpenTask {
-  const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = earlierDropped(task, one);
-  return {
-    ...rest,
-    route: one.route,
-    operation: one.operation,
-    reportsProgress: false,
-    faults: 0,
-    step: { do: "poll", at: Math.max(now, one.at) },
-  };
+/** Without what belongs to the current route's work. */
+export function withoutWork(task: OpenTask): OpenTask {
+  const {
+    operation: _operation,
+    askedAt: _askedAt,
+    isUnknown: _isUnknown,
+    silentSince: _silentSince,
+    callsBack: _callsBack,
+    ...rest
+  } = task;
+  return rest;
 }
+
+/** The earlier work becomes the current one again: no other route is left, or it has the first result. */
+export const earlierResumed = (task: OpenTask, one: EarlierWork, now: number): OpenTask => ({
+  ...withoutWork(earlierDropped(task, one)),
+  route: one.route,
+  operation: one.operation,
+  reportsProgress: false,
+  faults: 0,
+  step: { do: "poll", at: Math.max(now, one.at) },
+});
 
 /** True if a result of earlier work is wanted: not when the task is final, nor when the current route has a result. */
 export const wantsEarlier = (task: Task): task is OpenTask => !isFinal(task) && !task.step.do.startsWith("collect");

@@ -36,6 +36,7 @@ export function toRequest(
     model: route.model,
     prompt: p.prompt ?? "",
     n: p.n ?? 1,
+    name: p.name,
     ...(p.size !== undefined && { size: p.size }),
     ...(pixels && { pixels }),
     ...(p.duration !== undefined && { duration: p.duration }),
@@ -117,8 +118,8 @@ function toInputImage({ role, url, key }: Input & { role: ImageRole }, rules: Ur
  * their hosts may be slow and must not delay stored images.
  */
 const turns = {
-  stored: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
-  fetched: new Semaphore({ mostAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
+  stored: new Semaphore({ maxAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
+  fetched: new Semaphore({ maxAtOnce: 2, longestMs: 120_000, longestWaitMs: longestHoldMs }),
 };
 
 async function useImage<T>(

@@ -2,16 +2,25 @@
 
 import type { FailureCode } from "../errors.ts";
 import type { Operation } from "../providers/provider.ts";
-import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier } from "./hedge.ts";
-import { type CompletedTask, currentRoute, type FailedTask, type FinalTask, type OpenTask, type Result, type Task } from "./record.ts";
+import { earlierResumed, type EarlierWork, type Hedging, nextEarlier, nextRoute, releaseEarlier, toEarlier, withoutWork } from "./hedge.ts";
+import {
+  type CompletedTask,
+  currentRoute,
+  type FailedTask,
+  type FinalTask,
+  type OpenTask,
+  type Result,
+  type Submission,
+  type Task,
+} from "./record.ts";
 import { backoff, claimMs, progressAt } from "./task.ts";
 import { collectLeaseMs } from "./work.ts";
 
 const settleRetryMs = 30_000;
-const mostStartFaults = 5;
+const maxStartFaults = 5;
 /** If there is another route, a provider that does not answer is not waited for. */
-const mostFaultsBeforeNext = 1;
-const mostWaitBeforeNextMs = 2_000;
+const maxFaultsBeforeNext = 1;
+const maxWaitBeforeNextMs = 2_000;
 
 /** A lease expired: the consumer is gone. A start that may not be repeated has an unknown outcome, which ends the task. */
 export function leaseExpired(task: OpenTask, now: number): Task {
@@ -30,15 +39,19 @@ export function leaseExpired(task: OpenTask, now: number): Task {
 /** The provider accepted the work. Outputs that were answered at once and not stored are made already: the consumer may have left files. */
 export const accepted = (
   task: OpenTask,
-  operation: Operation,
-  pollAfterMs: number,
+  {
+    operation,
+    pollAfterMs,
+    callsBack,
+    isMade = false,
+  }: { operation: Operation; pollAfterMs: number; callsBack?: boolean; isMade?: boolean },
   reportsProgress: boolean,
   now: number,
-  isMade = false,
 ): OpenTask => ({
   ...task,
   ...(isMade && { isTidy: false }),
   operation,
+  ...(callsBack && { callsBack }),
   progress: progressAt(task, now),
   reportsProgress,
   faults: 0,
@@ -92,10 +105,10 @@ export function startFailed(
   const isCollect = task.step.do === "collecting";
   const isUnknown = !isCollect && (task.isUnknown === true || !fault.isUntouched);
   const canGiveWay = !isCollect && !isUnknown && nextRoute(task) !== undefined;
-  const mostFaults = isCollect ? Infinity : canGiveWay ? mostFaultsBeforeNext : mostStartFaults;
-  const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= mostWaitBeforeNextMs;
+  const maxFaults = isCollect ? Infinity : canGiveWay ? maxFaultsBeforeNext : maxStartFaults;
+  const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= maxWaitBeforeNextMs;
   const { askedAt: _askedAt, ...untouched } = task;
-  if (fault.retryable && task.faults < mostFaults && isWorthWaiting)
+  if (fault.retryable && task.faults < maxFaults && isWorthWaiting)
     return {
       ...(isCollect ? task : isUnknown ? { ...task, isUnknown } : untouched),
       isTidy: false,
@@ -135,10 +148,11 @@ export const hedged = (task: OpenTask, next: number, reason: "silent" | "slow", 
 });
 
 /** Without what belongs to the current route, which is noted as tried. */
-function leaveRoute(task: OpenTask, reason: string): OpenTask {
-  const { operation: _operation, askedAt: _askedAt, isUnknown: _isUnknown, silentSince: _silentSince, ...rest } = task;
-  return { ...rest, isTidy: false, attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }] };
-}
+const leaveRoute = (task: OpenTask, reason: string): OpenTask => ({
+  ...withoutWork(task),
+  isTidy: false,
+  attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }],
+});
 
 const startRoute = (task: OpenTask, route: number, reason: string, now: number): OpenTask => ({
   ...leaveRoute(task, reason),
@@ -149,6 +163,24 @@ const startRoute = (task: OpenTask, route: number, reason: string, now: number):
   step: { do: "start", at: now, sent: 0 },
 });
 
+/** What is kept of a submission once its task has ended: without its content where the caller asked for that. */
+function keptSubmission({ submission }: OpenTask): Submission {
+  if (submission.store !== false) return submission;
+  const {
+    prompt: _p,
+    url: _u,
+    images: _i,
+    image_with_roles: _r,
+    first_frame_image: _f,
+    last_frame_image: _l,
+    ...parameters
+  } = submission.parameters;
+  const { source, ...rest } = submission;
+  const inputs = submission.inputs.filter(({ key }) => key !== undefined);
+  // The source of a character may be an address too; a task's id is kept.
+  return { ...rest, parameters, inputs, ...(source?.taskId !== undefined && { source }) };
+}
+
 /** Completes the task: charges at most the reserved amount, and less if fewer images were made. */
 export function completed(task: OpenTask, result: Result, assetMs: number, now: number): CompletedTask {
   const { imagePrice, price } = task.submission;
@@ -157,6 +189,7 @@ export function completed(task: OpenTask, result: Result, assetMs: number, now: 
   const finalAt = Math.floor(now / 1000) * 1000;
   return {
     ...task,
+    submission: keptSubmission(task),
     status: "completed",
     progress: 100,
     result,
@@ -181,6 +214,7 @@ export function cancelled(task: OpenTask, rules: { chargesAccepted: boolean; can
 export const failed = (task: OpenTask, error: FailureCode, now: number): FailedTask => ({
   ...task,
   ...releaseEarlier(task, now),
+  submission: keptSubmission(task),
   status: "failed",
   progress: progressAt(task, now),
   error,

@@ -116,7 +116,7 @@ export function keeping(task: Task, lease: string, bucket: R2Bucket, clock: Star
 }
 
 /** Each has a buffer of up to 8 MB: ten at once used 135 MB of an isolate's 128. */
-const turns = new Semaphore({ mostAtOnce: 3, longestMs: 60_000, longestWaitMs: longestHoldMs });
+const turns = new Semaphore({ maxAtOnce: 3, longestMs: 60_000, longestWaitMs: longestHoldMs });
 
 /** Waits for a permit while the start's timeout is paused. Outputs are never refused: after the longest wait it continues without a permit. */
 async function inTurn<T>(clock: StartClock, work: () => Promise<T>): Promise<T> {

@@ -1,12 +1,15 @@
 /** Polls providers about accepted work: the current route's, and that of earlier routes. Without a verdict the poll is repeated until the deadline. */
 
 import { chargesCancelled, hedging } from "../config.ts";
+import { recordIncident } from "../db/incidents.ts";
 import { alert, log } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
 import * as hedge from "./hedge.ts";
-import { currentRoute, isFinal, type OpenTask, type Submission, type Task } from "./record.ts";
+import { pollDelayMs } from "./poll-times.ts";
+import type { PollTurn } from "./poll-turn.ts";
+import { currentRoute, isFinal, type OpenTask, type Task } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
 import { cancelUpstream, logFields } from "./settle.ts";
 import * as outcomes from "./outcomes.ts";
@@ -20,18 +23,18 @@ export interface Poller {
   go: (next: Task) => Promise<void>;
   /** Sends the message for the step that waits for a consumer. */
   send: (task: OpenTask) => Promise<void>;
+  turn: PollTurn;
 }
 
 /** The time limit of a poll. */
 const pollTimeoutMs = 10_000;
-const defaultPollMs: Record<Submission["kind"], number> = { image: 2_000, character: 3_000, video: 5_000, remix: 5_000 };
 
 /** The provider of the route that is being tried. Throws when the operator has switched it off. */
-export const providerOf = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
+export const currentProvider = (task: Task, env: Env) => providerNamed(env, currentRoute(task).provider);
 
 /** True if the provider supports cancelling. A provider that was switched off cannot cancel. */
 export const canCancel = (task: Task, env: Env): boolean =>
-  isOn(env, currentRoute(task).provider) && providerOf(task, env).cancel !== undefined;
+  isOn(env, currentRoute(task).provider) && currentProvider(task, env).cancel !== undefined;
 
 /** Polls the current route's provider once. */
 export async function pollOperation(task: OpenTask, poller: Poller): Promise<void> {
@@ -39,15 +42,16 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
   const started = Date.now();
   const line = (outcome: string) => log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
   try {
-    const answer = await withTimeout(providerOf(task, env).poll(task.operation!), pollTimeoutMs);
+    const answer = await withTimeout(currentProvider(task, env).poll(task.operation!), pollTimeoutMs);
     if (record.task !== task) return; // cancelled during the poll
     const now = Date.now();
     if (answer.status !== "pending") line(answer.status);
     // Unwritten, because a poll after a crash answers the same; but what cancelling costs may depend on it.
     if (answer.status === "succeeded") await poller.send(record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now)));
     else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
-    else {
-      const pollAfterMs = answer.pollAfterMs ?? defaultPollMs[task.submission.kind];
+    else if (task.step.at <= now || task.silentSince !== undefined) {
+      // A poll that a callback asked for, ahead of the schedule, leaves the schedule as it is.
+      const pollAfterMs = pollDelayMs(task, hedging(env), task.callsBack === true, answer.pollAfterMs, now);
       const next = outcomes.progressed(task, answer.progress, pollAfterMs, now);
       const isFirstAnswer = task.faults > 0 || task.silentSince !== undefined;
       if (!(await hedged(next, poller, now))) record[isFirstAnswer ? "commit" : "keepPolled"](next);
@@ -56,7 +60,8 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     line("fault");
     const fault = error instanceof ProviderError ? error : undefined;
     if (!fault?.retryable) alert("poll", { ...logFields(task), outcome: "fault" }, error);
-    if (fault?.account) markUnhealthy(currentRoute(task));
+    const { provider } = currentRoute(task);
+    if (fault?.account && markUnhealthy(currentRoute(task))) await recordIncident(env.DB, "provider", provider);
     if (record.task !== task) return;
     const now = Date.now();
     const next = outcomes.pollFailed(task, fault?.retryAfterMs, now);
@@ -82,7 +87,7 @@ export async function pollEarlier(task: Task, { env, record, send }: Poller): Pr
     return;
   }
   try {
-    const answer = await withTimeout(providerOf(route, env).poll(one.operation), pollTimeoutMs);
+    const answer = await withTimeout(currentProvider(route, env).poll(one.operation), pollTimeoutMs);
     if (record.task !== task) return; // the next alarm polls again
     const now = Date.now();
     if (answer.status === "succeeded" && hedge.wantsEarlier(task)) return await send(record.commit(outcomes.earlierReady(task, one, now)));

@@ -17,6 +17,8 @@ export type Input = { role?: ImageRole } & ({ url: string; key?: never } | { key
 /** The source video of a character or a remix. */
 export type Source =
   | { url: string; taskId?: never; asset?: never; provider?: never; operation?: never }
+  /** A video that the caller sent along: an input of the task. */
+  | { url?: never; taskId?: never; asset: Asset; provider?: never; operation?: never }
   /** A task of the same account, and its video. */
   | { url?: never; taskId: string; asset: Asset; provider: string; operation?: Operation | undefined };
 
@@ -56,6 +58,8 @@ export interface Submission {
   characters: { id: string; username: string; displayName: string; provider?: string | null; handle?: string | null }[];
   /** The caller's reference. */
   reference?: string;
+  /** The prompt and the addresses of inputs are not kept after the end. */
+  store?: false;
   /** Millionths reserved for the whole task. */
   price: number;
   /** Millionths per image: if fewer are made, fewer are charged. */
@@ -114,6 +118,8 @@ interface TaskBase {
   isUnknown?: boolean;
   /** The provider's handle of the accepted work. */
   operation?: Operation;
+  /** The provider was given the task's callback URL for the operation. */
+  callsBack?: boolean;
   /** Since when no poll of the operation was answered; undefined if the last one was. */
   silentSince?: number;
   /** Work that earlier routes have accepted and may still complete. */

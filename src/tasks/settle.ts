@@ -33,8 +33,8 @@ export const logFields = ({ id, submission, route, faults }: Task) => ({
   attempt: faults + 1,
 });
 
-const walletOf = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
-const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
+const openWalletObject = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
+const openTokenObject = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
 
 /**
  * Holds the task's price, first from a browser token's allowance: `token` if that does not suffice. A task with a reference is then found by
@@ -43,9 +43,9 @@ const tokenOf = ({ TOKENS }: Env, { submission: { token } }: Task) => token && T
 export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer | { answer: "token" }> {
   const { id, createdAt, submission } = task;
   const { accountId, reference, price } = submission;
-  const token = tokenOf(env, task);
+  const token = openTokenObject(env, task);
   if (token && !(await token.take(id, price))) return { answer: "token" };
-  const given = await walletOf(env, task).reserve(toCharge(task), price, {
+  const given = await openWalletObject(env, task).reserve(toCharge(task), price, {
     maxOpenTasks: maxOpenTasks(env),
     ...(submission.maxKeyTasks !== undefined && { maxKeyTasks: submission.maxKeyTasks }),
   });
@@ -58,13 +58,13 @@ export async function reservePrice(task: Task, env: Env): Promise<ReserveAnswer 
 /** Ends the task's hold where it is held. Keyed by the task: a repeat changes nothing. */
 const settlePrice = (task: Task, env: Env, charged: number, outcome: Outcome, held?: number): Promise<void> =>
   task.heldBy === "wallet"
-    ? walletOf(env, task).settle(toCharge(task), charged, outcome, held)
+    ? openWalletObject(env, task).settle(toCharge(task), charged, outcome, held)
     : settle(env.DB, toCharge(task), charged, outcome);
 
 /** Gives back what may be held for a task that no caller was told of. */
 export async function returnPrice(task: Task, env: Env): Promise<void> {
   await settlePrice(task, env, 0, "refused");
-  const token = tokenOf(env, task);
+  const token = openTokenObject(env, task);
   if (token) await token.giveBack(task.id);
 }
 
@@ -72,13 +72,13 @@ const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.c
 
 /** Settles again what the wallet still holds, long after the end: a settlement that came through was not written. */
 export async function settleForgotten(task: FinalTask, env: Env): Promise<void> {
-  if (task.heldBy === "wallet" && (await walletOf(env, task).holds(task.id))) await settleFinal(task, env);
+  if (task.heldBy === "wallet" && (await openWalletObject(env, task).holds(task.id))) await settleFinal(task, env);
 }
 
 /** Tells a wallet that lost its storage what this task holds, or what it was charged. */
 export async function tellWallet(task: Task, env: Env): Promise<void> {
   if (isFinal(task)) await settleFinal(task, env);
-  else if (task.heldBy === "wallet") await walletOf(env, task).recover(toCharge(task), task.submission.price);
+  else if (task.heldBy === "wallet") await openWalletObject(env, task).recover(toCharge(task), task.submission.price);
 }
 
 /**
@@ -137,6 +137,8 @@ export async function cancelLate(task: Task, operation: Operation, env: Env): Pr
 /** Deletes inputs by their keys, and by the task's prefix: a submission repeated after a crash stores its images again. */
 export async function removeInputs({ id, submission }: Task, env: Env): Promise<void> {
   const keys = submission.inputs.flatMap(({ key }) => key ?? []);
+  const video = submission.source?.asset?.key;
+  if (video?.startsWith(inputPrefix(id))) keys.push(video);
   if (keys.length === 0) return;
   await removeAssets(env.ASSETS, keys);
   await removeUnder(env.ASSETS, inputPrefix(id));

@@ -2,6 +2,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { chargesCancelled, lifeTimes, signingSecret } from "../config.ts";
+import { recordIncident } from "../db/incidents.ts";
 import { newId, toTaskId } from "../ids.ts";
 import { alert } from "../log.ts";
 import * as callbacks from "./callback.ts";
@@ -16,7 +17,9 @@ import { signReceipt } from "../receipt-keys.ts";
 import { commonHeaders } from "./view-headers.ts";
 import { type Answer, answerStatusQuery, type Question, toResponse } from "./status-answer.ts";
 import { cancelLate, logFields, tellWallet } from "./settle.ts";
-import { canCancel, pollEarlier, type Poller, providerOf } from "./poll.ts";
+import { canCancel, pollEarlier, type Poller, currentProvider } from "./poll.ts";
+import { calledBack } from "./called-back.ts";
+import { PollTurn } from "./poll-turn.ts";
 import { RecordStore } from "./record-store.ts";
 import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
@@ -26,6 +29,7 @@ import { leaseMs, type StepOutcome, type Work } from "./work.ts";
 
 export class TaskObject extends DurableObject<Env> {
   readonly #record: RecordStore;
+  readonly #turn = new PollTurn();
   #creating: Promise<CreateAnswer> | undefined;
   #settling: Promise<void> | undefined;
 
@@ -107,6 +111,7 @@ export class TaskObject extends DurableObject<Env> {
     if (!task) return null;
     if (!isFinal(task)) return "open";
     if (task.step.do === "settle") return "unavailable";
+    this.ctx.storage.kv.delete("receipt"); // it has the caller's own name for the task
     this.#record.commit(outcomes.deleted(task, Date.now()));
     await this.alarm();
     return "removed";
@@ -122,7 +127,7 @@ export class TaskObject extends DurableObject<Env> {
   async claim(): Promise<Work | null> {
     const task = this.#record.task;
     if (!task) return null;
-    const provider = providerOf(task, this.env);
+    const provider = currentProvider(task, this.env);
     const isStart = task.step.do === "start" || task.step.do === "starting";
     const lease = isStart ? newId("") : transitions.collectLease(task);
     const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
@@ -144,7 +149,7 @@ export class TaskObject extends DurableObject<Env> {
         await cancelLate({ ...known, route: step.route ?? known.route }, step.operation, this.env);
       return false;
     }
-    await this.#go(reported(task, step, this.env, Date.now()));
+    await this.#go(reported(task, step, this.#turn.isCalled, this.env, Date.now()));
     return true;
   }
 
@@ -152,6 +157,11 @@ export class TaskObject extends DurableObject<Env> {
   async #go(next: Task): Promise<void> {
     if (isFinal(next)) await this.#end(next);
     else this.#record.commit(next);
+  }
+
+  /** The provider has called the task's URL: it is polled, and nothing else of the call counts. */
+  async calledBack(provider: string): Promise<void> {
+    await calledBack(provider, this.#poller());
   }
 
   /** Its message reached the dead-letter queue: the waiting work will not be done, so the task fails and the money is returned. */
@@ -174,7 +184,9 @@ export class TaskObject extends DurableObject<Env> {
   async reportCallback(lease: string, report: callbacks.CallbackReport): Promise<void> {
     const { task } = this.#record;
     const reported = task && isFinal(task) ? callbacks.callbackReported(task, lease, report, Date.now()) : undefined;
-    if (reported) this.#record.commit(reported);
+    if (!reported) return;
+    this.#record.commit(reported);
+    if (callbacks.keepsFailing(reported)) await recordIncident(this.env.DB, "callback", reported.submission.accountId);
   }
 
   /** Calls the receiver of a final task again, at its owner's request. null if the task does not exist, "open" if it is not final. */
@@ -203,10 +215,17 @@ export class TaskObject extends DurableObject<Env> {
     return kept ?? made;
   }
 
-  /** Tells the account's wallet, which lost its storage, what the task holds or was charged. */
-  async tellWallet(accountId: string): Promise<void> {
+  /**
+   * Tells the account's wallet, which may have lost its storage, what the task holds or was charged, after doing what is overdue. "settled"
+   * if the task has ended, "gone" if there is no record of it.
+   */
+  async tellWallet(accountId: string): Promise<"settled" | "open" | "gone"> {
+    if (this.#record.task && transitions.wakeAt(this.#record.task) < Date.now()) await this.alarm();
     const { task } = this.#record;
-    if (task?.submission.accountId === accountId && task.step.do !== "reserve") await tellWallet(task, this.env);
+    if (task?.submission.accountId !== accountId) return "gone";
+    if (task.step.do === "reserve") return "open";
+    await tellWallet(task, this.env);
+    return isFinal(task) ? "settled" : "open";
   }
 
   /** One alarm runs one due step. It never throws, because a throw would be repeated six times and then dropped. */
@@ -226,12 +245,12 @@ export class TaskObject extends DurableObject<Env> {
   async #perform(task: Task): Promise<void> {
     if (!isFinal(task)) return continueOpen(task, this, this.#poller());
     const due = transitions.due(task, Date.now());
-    if (due === "poll_earlier") return pollEarlier(task, this.#poller());
+    if (due === "poll_earlier") return this.#turn.run(() => pollEarlier(task, this.#poller()));
     if (due !== undefined) return continueEnded(task, due, this, this.#record, this.env);
   }
 
   #poller(): Poller {
-    return { env: this.env, record: this.#record, go: (next) => this.#go(next), send: (task) => this.#send(task) };
+    return { env: this.env, record: this.#record, go: (next) => this.#go(next), send: (task) => this.#send(task), turn: this.#turn };
   }
 
   #send(task: OpenTask): Promise<void> {

@@ -12,8 +12,8 @@ const consumerWaitMs = 10_000;
 /** The same, so that the alarm that is set for the one is right for the other. */
 const reserveWaitMs = consumerWaitMs;
 
-/** 1, 2, 4, ... times `firstMs`, at most `mostMs`. */
-export const backoff = (faults: number, firstMs: number, mostMs: number) => Math.min(mostMs, firstMs * 2 ** faults);
+/** 1, 2, 4, ... times `firstMs`, at most `maxMs`. */
+export const backoff = (faults: number, firstMs: number, maxMs: number) => Math.min(maxMs, firstMs * 2 ** faults);
 
 export function newTask(id: string, submission: Submission, now: number): OpenTask {
   return {

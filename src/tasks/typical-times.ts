@@ -20,14 +20,14 @@ interface Work {
 const fewest = 10;
 const refreshMs = 60_000;
 /** One row is written for this many tasks, or for the tasks of this time. */
-const mostUntold = 25;
+const maxUntold = 25;
 const tellMs = 600_000;
 
 const medians = new Map<string, number>();
 let readAt = -Infinity;
 const untold = new Map<string, { seconds: number[]; toldAt: number }>();
 
-const sortOf = ({ kind, model, route }: Work) => `${kind} ${model} ${route.provider} ${route.model}`;
+const workName = ({ kind, model, route }: Work) => `${kind} ${model} ${route.provider} ${route.model}`;
 
 function learn(sort: string, seconds: number[]): void {
   if (seconds.length >= fewest) medians.set(sort, median(seconds));
@@ -47,7 +47,7 @@ export function typicalSecondsLately(db: Env["DB"], background: Background, work
     readAt = Date.now();
     background.waitUntil(refresh(db));
   }
-  const seconds = medians.get(sortOf(work));
+  const seconds = medians.get(workName(work));
   return seconds === undefined ? undefined : Math.max(1, Math.round(seconds));
 }
 
@@ -65,11 +65,11 @@ export function noteDuration(
   background: Background,
   { submission, createdAt, finalAt }: Pick<CompletedTask, "submission" | "createdAt" | "finalAt">,
 ): void {
-  const sort = sortOf({ ...submission, route: firstRoute(submission.routes) });
+  const sort = workName({ ...submission, route: firstRoute(submission.routes) });
   const known = untold.get(sort) ?? { seconds: [], toldAt: -Infinity };
   known.seconds.unshift(Math.round((finalAt - createdAt) / 100) / 10);
   untold.set(sort, known);
-  if (known.seconds.length < mostUntold && Date.now() - known.toldAt < tellMs) return;
+  if (known.seconds.length < maxUntold && Date.now() - known.toldAt < tellMs) return;
   untold.set(sort, { seconds: [], toldAt: Date.now() });
   background.waitUntil(tell(db, sort, known.seconds));
 }

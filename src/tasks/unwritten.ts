@@ -84,7 +84,7 @@ export function withUses(unwritten: WalletEntry[], written: ModelUse[], since: n
 }
 
 /** The open tasks of an account's wallet, chats not counted. */
-export const openTasksOf = (accountId: string, unwritten: WalletEntry[]): OpenTask[] =>
+export const selectOpenTasks = (accountId: string, unwritten: WalletEntry[]): OpenTask[] =>
   unwritten
     .filter(({ kind, end }) => kind !== "chat" && !end)
     .map(({ taskId, kind, model, held, at }) => ({ taskId, accountId, kind, model, held, at }));

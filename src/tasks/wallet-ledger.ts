@@ -80,14 +80,14 @@ export class WalletLedger {
     const { state: known } = this;
     const state = known && keyIds.every((id) => known.keys[id]) ? known : await this.refresh(keyIds);
     if (!state) return undefined;
-    for (const { id, start } of missingWindows(state, keyIds, now)) {
+    for (const { id, start } of missingWindows(state, keyIds, now))
       // In turn with the writes, after what is owed was written: each entry counts here or there.
-      const charged = await this.inTurn(async () => {
+      await this.inTurn(async () => {
         await this.flushAll();
-        return (await readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
+        const charged = (await readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
+        // Another call may have read it before, and noted an alert.
+        if (state.windows[id]?.start !== start) state.windows[id] = { start, charged };
       });
-      state.windows[id] = { start, charged };
-    }
     return state;
   }
 

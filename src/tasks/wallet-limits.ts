@@ -1,7 +1,8 @@
 /** What a wallet refuses for other reasons than its grant, and how its money looks to callers. Pure. */
 
 import type { Budget } from "../db/grants.ts";
-import type { Balance, Charge } from "../db/ledger.ts";
+import { type Balance, type Charge, toUnits } from "../db/ledger.ts";
+import { newId } from "../ids.ts";
 import { windowEnd, windowStart } from "./budget-window.ts";
 import type { WalletBook } from "./wallet-book.ts";
 import type { RowCopy, WalletState } from "./wallet-state.ts";
@@ -28,7 +29,7 @@ export interface WalletView extends Balance {
 }
 
 /** The account's row, or that of the key. */
-function rowOf(state: WalletState, keyId: string | undefined): RowCopy {
+function findRow(state: WalletState, keyId: string | undefined): RowCopy {
   const row = keyId === undefined ? state : state.keys[keyId];
   if (!row) throw new Error("the key's row was not read yet");
   return row;
@@ -36,11 +37,42 @@ function rowOf(state: WalletState, keyId: string | undefined): RowCopy {
 
 /** What was charged and is held in the window of the row's budget; 0 without one. */
 function spentInWindow(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): number {
-  const { budget } = rowOf(state, keyId);
+  const { budget } = findRow(state, keyId);
   if (!budget) return 0;
   const start = windowStart(budget.window, now);
   const window = state.windows[keyId ?? state.accountId];
   return (window?.start === start ? window.charged : 0) + book.spentSince(start, keyId);
+}
+
+const thresholds = [80, 100] as const;
+
+/**
+ * Notes an alert for each threshold that the budgets of the account and of the key have reached since their window began; 100 % is also
+ * reached when `refused` does not fit. True if there is one: the state has to be stored.
+ */
+export function noteAlerts(state: WalletState, book: WalletBook, keyId: string, now: number, refused = 0): boolean {
+  const alerts = (state.alerts ??= []);
+  const before = alerts.length;
+  for (const id of [undefined, keyId]) {
+    const { budget } = findRow(state, id);
+    const window = state.windows[id ?? state.accountId];
+    if (!budget || !window) continue;
+    const spent = spentInWindow(state, book, id, now);
+    for (const percent of thresholds) {
+      const isReached = 100 * spent >= percent * budget.amount || (percent === 100 && spent + refused > budget.amount);
+      if (!isReached || (window.alerted?.amount === budget.amount && window.alerted.percent >= percent)) continue;
+      window.alerted = { percent, amount: budget.amount };
+      const data = {
+        percent,
+        amount: toUnits(budget.amount),
+        window: budget.window,
+        spent: toUnits(spent),
+        ends_at: windowEnd(budget.window, now) / 1000,
+      };
+      alerts.push({ id: newId("evt_budget_"), accountId: state.accountId, keyId: id, at: now, data });
+    }
+  }
+  return alerts.length > before;
 }
 
 /** Why the amount cannot be held, as far as the account's grant is not the reason. The key's row is known. */
@@ -52,12 +84,12 @@ export function refusal(
   rules: ReserveRules,
   now: number,
 ): ReserveAnswer | undefined {
-  const [key, ofKey] = [rowOf(state, keyId), book.sums(keyId)];
+  const [key, ofKey] = [findRow(state, keyId), book.sums(keyId)];
   if (kind !== "chat" && (book.sums().tasks >= (rules.maxOpenTasks ?? Infinity) || ofKey.tasks >= (rules.maxKeyTasks ?? Infinity)))
     return { answer: "too_many" };
   if (key.quota !== null && key.quota - key.used - key.legacy - ofKey.held - ofKey.owed < amount) return { answer: "insufficient" };
   for (const id of [undefined, keyId]) {
-    const { budget } = rowOf(state, id);
+    const { budget } = findRow(state, id);
     if (budget && spentInWindow(state, book, id, now) + amount > budget.amount)
       return { answer: "budget", until: windowEnd(budget.window, now) };
   }
@@ -66,7 +98,7 @@ export function refusal(
 
 /** The account's money, or that of a key whose row is known. What was granted to a storage that is lost counts as reserved: tasks may still hold it. */
 export function toView(state: WalletState, book: WalletBook, keyId: string | undefined, now: number): WalletView {
-  const { quota, used, legacy, budget } = rowOf(state, keyId);
+  const { quota, used, legacy, budget } = findRow(state, keyId);
   const { held, owed, tasks } = book.sums(keyId);
   const lost = keyId === undefined ? state.lost : 0;
   return {

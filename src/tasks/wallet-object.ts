@@ -5,10 +5,11 @@ import type { WalletSums } from "../db/audit.ts";
 import { type Budget, readRows, setBudget } from "../db/grants.ts";
 import type { Charge } from "../db/ledger.ts";
 import { alert } from "../log.ts";
+import { toMessages } from "./budget-alerts.ts";
 import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
-import { refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
-import type { QuotaChange, WalletState } from "./wallet-state.ts";
+import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
+import { missingWindows, type QuotaChange, type WalletState } from "./wallet-state.ts";
 
 const flushMs = 5_000;
 const retryMs = 10_000;
@@ -17,6 +18,8 @@ const idleMs = 60_000;
 /** How long the rows are believed when they are the reason of a refusal. */
 const staleMs = 5_000;
 const maxAttempts = 5;
+/** The queue takes a hundred messages at a time. */
+const alertsPerBatch = 50;
 
 const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 
@@ -56,17 +59,20 @@ export class WalletObject extends DurableObject<Env> {
   async reserve(charge: Charge, amount: number, rules: ReserveRules): Promise<ReserveAnswer> {
     try {
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const now = Date.now();
         const isKnown = this.#book.get(charge.taskId) !== undefined;
-        const state = isKnown ? undefined : await this.#ledger.load([charge.keyId], now);
+        const state = isKnown ? undefined : await this.#ledger.load([charge.keyId], Date.now());
+        const now = Date.now();
         const known = this.#book.get(charge.taskId);
         if (known) return { answer: known.end ? "closed" : "reserved" };
         if (!state?.keys[charge.keyId]) return { answer: "insufficient" };
+        // A window may have ended or a budget changed while D1 was asked.
+        if (missingWindows(state, [charge.keyId], now).length > 0) continue;
         const refused = refusal(state, this.#book, charge, amount, rules, now);
         if (refused?.answer === "insufficient" && now - this.#ledger.readAt > staleMs) {
           await this.#ledger.refresh([charge.keyId]);
           continue;
         }
+        if (refused?.answer === "budget" && noteAlerts(state, this.#book, charge.keyId, now, amount)) this.#store(undefined, now + flushMs);
         if (refused) return refused;
         if (this.#ledger.free() >= amount) {
           this.#hold(charge, amount, rules.deadline, now);
@@ -87,7 +93,9 @@ export class WalletObject extends DurableObject<Env> {
     const { minute: last, amount: before } = this.#lately;
     if (minute !== last) this.#lately = { minute, amount: 0, before: minute === last + 1 ? before : 0 };
     this.#lately.amount += amount;
-    this.#store(this.#book.add(hold), Math.min(now + idleMs, deadline ?? Infinity));
+    const page = this.#book.add(hold);
+    if (noteAlerts(this.#ledger.loaded, this.#book, keyId, now)) this.#ledger.isStored = false; // stored with the hold
+    this.#store(page, Math.min(now + idleMs, deadline ?? Infinity));
   }
 
   /**
@@ -161,8 +169,7 @@ export class WalletObject extends DurableObject<Env> {
   changeBudget(id: string, budget: Budget | null): Promise<void> {
     return this.#ledger.inTurn(async () => {
       if (!(await setBudget(this.env.DB, id, budget))) throw new Error("the wallet does not exist");
-      const state = await this.#ledger.refresh(id === this.#accountId ? [] : [id]);
-      if (state) delete state.windows[id];
+      await this.#ledger.refresh(id === this.#accountId ? [] : [id]);
       this.#store();
     });
   }
@@ -207,14 +214,25 @@ export class WalletObject extends DurableObject<Env> {
         const free = this.#ledger.free();
         if (free > 0 && now - this.#book.usedAt >= idleMs) await this.#ledger.giveBack(free);
       });
+      await this.#sendAlerts();
       this.#arm(this.#nextAlarm());
     } catch (error) {
       this.#failed(error);
     }
   }
 
+  /** Passes alerts of budgets to the queue, which tries until they are delivered. A crash in between repeats them with the same ids. */
+  async #sendAlerts(): Promise<void> {
+    const alerts = this.#ledger.state?.alerts;
+    const sent = alerts?.slice(0, alertsPerBatch) ?? [];
+    if (sent.length === 0) return;
+    await this.env.NOTIFY.sendBatch(toMessages(sent));
+    alerts?.splice(0, sent.length);
+    this.#store();
+  }
+
   #nextAlarm(): number {
-    let next = this.#book.outboxSize > 0 ? Date.now() + flushMs : Infinity;
+    let next = this.#book.outboxSize > 0 || this.#ledger.state?.alerts?.length ? Date.now() + flushMs : Infinity;
     for (const { deadline } of this.#book.open()) next = Math.min(next, deadline ?? Infinity);
     const isIdle = this.#ledger.free() > 0 || this.#ledger.state?.isUnsure;
     return isIdle ? Math.min(next, Math.max(this.#book.usedAt + idleMs, Date.now() + 1)) : next;

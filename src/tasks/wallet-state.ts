@@ -1,6 +1,7 @@
 /** What a wallet object knows of D1's rows: a record that is stored, and how it is kept true. Pure. */
 
 import type { Budget, SettledEntry, WalletRow } from "../db/grants.ts";
+import type { BudgetAlert } from "./budget-alerts.ts";
 import { windowStart } from "./budget-window.ts";
 import type { Page } from "./wallet-book.ts";
 
@@ -22,6 +23,14 @@ export interface RowCopy {
   budget: Budget | null;
 }
 
+/** A budget's window. */
+interface Window {
+  start: number;
+  charged: number;
+  /** The percentage that was alerted of last, and of which amount: another budget has thresholds of its own. */
+  alerted?: { percent: number; amount: number };
+}
+
 export interface WalletState extends RowCopy {
   /** The object's name, which the platform does not tell an object that an alarm wakes. */
   accountId: string;
@@ -33,7 +42,9 @@ export interface WalletState extends RowCopy {
   lost: number;
   keys: Record<string, RowCopy>;
   /** What D1 was told to be charged in a budget's window, by account or key. */
-  windows: Record<string, { start: number; charged: number }>;
+  windows: Record<string, Window>;
+  /** Alerts of budgets that the queue does not have yet. */
+  alerts?: BudgetAlert[];
   /** The last settlement that D1 has. */
   flushedTo: number;
   /** The oldest page that is read at the start, and the oldest that is stored. */

@@ -14,8 +14,8 @@ export interface Work {
 
 /** The outcome of a consumer's step. */
 export type StepOutcome =
-  /** `route` is missing in reports of the previous version. `isMade`: the outputs were answered at once, and not stored. */
-  | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number; isMade?: boolean }
+  /** `route` is missing in reports of the previous version. `isMade`: the outputs were answered at once, and not stored. `callsBack`: the provider has the task's callback URL. */
+  | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number; isMade?: boolean; callsBack?: boolean }
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
   /** Outcome unknown or result unreachable: do not retry and do not fall back to another route. */

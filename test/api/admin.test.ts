@@ -23,6 +23,8 @@ const endpoints: [string, string][] = [
   ["GET", "/admin/accounts/x/keys"],
   ["DELETE", "/admin/keys/x"],
   ["GET", "/admin/audit"],
+  ["POST", "/admin/reconcile"],
+  ["DELETE", "/admin/accounts/x"],
   ["GET", "/admin/unknown"],
 ];
 

@@ -77,11 +77,11 @@ test("the operator gives and takes budgets, and the key shows what is left of it
   const account = await newAccount();
   const budget = { amount: 0.05, window: "day" };
   const made = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "narrow", quota: null, budget } });
-  const shown = { ...budget, spent: 0, ends_at: nextDay() / 1000 };
+  const shown = { ...budget, spent: 0, remaining: 0.05, ends_at: nextDay() / 1000 };
   expect(made).toMatchObject({ status: 201, body: { budget: shown } });
   const { id, key } = made.body;
   await submit({ ...account, key }, images, image());
-  expect((await call("/v1/key", { key })).body.budget).toEqual({ ...shown, spent: 0.03 });
+  expect((await call("/v1/key", { key })).body.budget).toEqual({ ...shown, spent: 0.03, remaining: 0.02 });
   expect((await call(images, { key, body: image() })).body.error.code).toBe("budget_exceeded");
   const changed = await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: { amount: 0.06, window: "month" } } });
   expect(changed.body.budget).toMatchObject({ amount: 0.06, window: "month", spent: 0.03 });
@@ -90,8 +90,11 @@ test("the operator gives and takes budgets, and the key shows what is left of it
   await submit({ ...account, key }, images, image());
   // The account's own binds all its keys.
   const whole = await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { budget: { amount: 0.1, window: "month" } } });
-  expect(whole.body.budget).toMatchObject({ amount: 0.1, spent: 0.09 });
+  expect(whole.body.budget).toMatchObject({ amount: 0.1, spent: 0.09, remaining: 0.01 });
   for (const one of [key, account.key]) expect((await call(images, { key: one, body: image() })).body.error.code).toBe("budget_exceeded");
+  // Less than what was spent: nothing is left.
+  const less = await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: { amount: 0.01, window: "day" } } });
+  expect(less.body.budget).toMatchObject({ amount: 0.01, spent: 0.09, remaining: 0 });
   for (const wrong of [{ amount: -1, window: "day" }, { amount: 1, window: "week" }, { amount: 1 }, 5])
     expect((await asAdmin(`/keys/${id}`, { method: "PATCH", body: { budget: wrong } })).status).toBe(400);
 });

@@ -53,10 +53,11 @@ const families: [string, string[], string[]][] = [
   ["/assets/x/y", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/characters/x", ["POST", "PUT", "DELETE"], ["GET"]],
   ["/admin/accounts", ["PUT", "DELETE"], ["GET", "POST"]],
-  ["/admin/accounts/x", ["POST", "DELETE"], ["GET", "PATCH"]],
+  ["/admin/accounts/x", ["POST", "PUT"], ["GET", "PATCH", "DELETE"]],
   ["/admin/accounts/x/keys", ["PUT", "DELETE"], ["GET", "POST"]],
   ["/admin/keys/x", ["GET", "POST"], ["DELETE", "PATCH"]],
   ["/admin/audit", ["POST", "DELETE"], ["GET"]],
+  ["/admin/reconcile", ["GET", "DELETE"], ["POST"]],
   ["/healthz", ["POST", "DELETE"], ["GET"]],
 ];
 

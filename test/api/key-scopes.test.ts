@@ -117,7 +117,7 @@ test("GET /v1/key shows the key's budget, what is spent of it and when its windo
   await submit(account, images, image());
   const { budget } = (await call("/v1/key", { key: account.key })).body;
   const tomorrow = 86_400 * (Math.floor(Date.now() / 86_400_000) + 1);
-  expect(budget).toEqual({ amount: 0.05, window: "day", spent: 0.03, ends_at: tomorrow });
+  expect(budget).toEqual({ amount: 0.05, window: "day", spent: 0.03, remaining: 0.02, ends_at: tomorrow });
   expect((await send(images, account, image())).body.error.code).toBe("budget_exceeded");
 });
 

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { allModels } from "../../src/catalog/models.ts";
 import builtIn from "../../src/catalog/routes.json";
-import { checkRoutes } from "../../src/catalog/routes.ts";
+import { checkRoutes, routesFor } from "../../src/catalog/routes.ts";
 import { pricesAndRoutes } from "../../src/config.ts";
 
 test("every model has routes, and the last is the sandbox's", () => {
@@ -30,4 +30,16 @@ test.each([
   ["settings that are no table", { "imgA-4": [{ provider: "fal", model: "x", settings: ["a"] }] }],
 ])("%s is refused with a message that names the entry", (_, configured) => {
   expect(() => checkRoutes(configured)).toThrow(/imgA-\d/);
+});
+
+test("the sandbox is a fallback of a real provider only where a local gateway's operator configured it so", () => {
+  const real = { provider: "fal", model: "x" };
+  const sandbox = { provider: "sandbox", model: "imgA-4" };
+  const own = checkRoutes({ "imgA-4": [real, sandbox] });
+  const isOn = (provider: string) => ["fal", "sandbox"].includes(provider);
+  expect(routesFor("imgA-4", own, isOn, true)).toEqual([real, sandbox]);
+  expect(routesFor("imgA-4", own, isOn)).toEqual([real]);
+  expect(routesFor("imgA-4", own, (provider) => provider === "sandbox")).toEqual([sandbox]);
+  const builtInRoutes = routesFor("imgA-4", checkRoutes({ "imgB-4o-image": [sandbox] }), isOn, true);
+  expect(builtInRoutes.map(({ provider }) => provider)).toEqual(["fal"]);
 });

@@ -3,6 +3,7 @@
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
+import { rotateKey } from "../../src/db/api-keys.ts";
 import { newBrowserToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/ids.ts";
 import { TokenObject } from "../../src/tasks/token-object.ts";
 import { changeBudget } from "../../src/tasks/wallets.ts";
@@ -203,6 +204,8 @@ test("it cannot do anything else", async () => {
     ["GET", `/v1/tasks/${id}/callback`],
     ["POST", `/v1/tasks/${id}/callback`],
     ["GET", "/v1/models"],
+    ["GET", "/v1/models/imgA-4"],
+    ["GET", "/v1/key"],
     ["GET", "/v1/usage"],
     ["GET", "/v1/events"],
     ["GET", "/v1/characters"],
@@ -250,13 +253,27 @@ test("mistyped, forged and expired ones are refused, and wake nothing", async ()
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
-test("it dies with its key, and with its account", async () => {
+test("it dies with its key when that is deleted or replaced, and with its account", async () => {
   const account = await newAccount();
   const [first, second] = [await newToken(account), await newToken(await newAccount())];
   expect((await send(first)).status).toBe(200);
   expect((await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" })).status).toBe(204);
   expect(errorOf(await send(first))).toEqual([401, "unauthorized"]);
   expect((await send(second)).status).toBe(200);
+
+  const other = await newAccount();
+  const replaced = await newToken(other);
+  await rotateKey(env.DB, other.id, other.keyId, 60_000);
+  expect((await send(replaced)).status).toBe(200);
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(errorOf(await send(replaced))).toEqual([401, "unauthorized"]);
+
+  const disabled = await newAccount();
+  const last = await newToken(disabled);
+  const { id } = (await send(last)).body;
+  await asAdmin(`/accounts/${disabled.id}`, { method: "PATCH", body: { disabled: true } });
+  expect(errorOf(await send(last))).toEqual([401, "unauthorized"]);
+  expect(errorOf(await call(`/v1/tasks/${id}`, { key: last }))).toEqual([401, "unauthorized"]);
 });
 
 test("an Idempotency-Key of its account, or of another token, leads nowhere", async () => {

@@ -1,143 +1,194 @@
-/** The playground with script, without script and by keyboard: image inputs, price, code snippets, chat. */
+/** The playground with script, without script and by keyboard: image inputs, price, code, runs in place, comparisons. */
 
 import type { Page } from "playwright-core";
-import { amountIn, balance, fact, figures, millionths } from "./support/amounts.ts";
-import { tabTo } from "./support/keyboard.ts";
+import { amountIn, balance, fact } from "./support/amounts.ts";
 import { dropFile, widthOf, withImage } from "./support/images.ts";
+import { tabTo } from "./support/keyboard.ts";
 import { expect, test } from "./support/test.ts";
 
-const patience = { timeout: 60_000 };
+const patience = { timeout: 90_000 };
 
-const priceShown = async (page: Page) => (await figures(page))["Price"];
-const result = (page: Page) => page.locator("#task .shots img");
+const runButton = (page: Page) => page.locator("#run button[value=run]");
+const priceShown = (page: Page) => amountIn(runButton(page));
+const result = (page: Page) => page.locator("#result .shots img");
+/** Chooses one of a few values. */
+const choose = (page: Page, group: string, value: string) =>
+  page.getByRole("radiogroup", { name: group }).getByText(value, { exact: true }).click();
+
+async function chooseModel(page: Page, model: string): Promise<void> {
+  await page.getByLabel("Model", { exact: true }).selectOption(model);
+  await page.locator(`#form[data-shown="${model}"]`).waitFor();
+}
 
 test(
-  "an image by drag and drop: the price updates while typing, and the task completes without a reload",
+  "an image by drag and drop: the price updates while typing, what is typed survives another model and a refusal, the result appears in place",
   patience,
   async ({ signedIn, watch }) => {
     const page = await signedIn();
     await page.getByRole("link", { name: "Playground", exact: true }).click();
-    await page.getByLabel("Model").selectOption("imgC-3-pro-image-preview");
-    await page.waitForURL("**/console/playground?model=imgC-3-pro-image-preview");
-    const one = (await priceShown(page))!;
     await page.getByLabel("Prompt").fill('It\'s a lighthouse, "made" of sand');
-    await page.getByLabel("Number").fill("2");
-    await expect.poll(() => priceShown(page)).toBe(2 * one);
-    await page.getByRole("combobox", { name: "Quality", exact: true }).selectOption("hd");
-    await expect.poll(() => priceShown(page)).toBe(4 * one);
-    const price = 4 * one;
-
     await withImage("the dunes.png", async (path) => {
-      await dropFile(page.locator('[data-field="images"] [data-drop]'), path);
+      await dropFile(page.locator("#tray .drop"), path);
       const preview = page.getByRole("img", { name: "the dunes.png" });
       await expect.poll(() => widthOf(preview)).toBe(64);
+      await chooseModel(page, "imgC-3-pro-image-preview");
+      const one = await priceShown(page);
+      await choose(page, "Images to make", "2");
+      await expect.poll(() => priceShown(page)).toBe(2 * one);
+      await choose(page, "Quality", "HD");
+      await expect.poll(() => priceShown(page)).toBe(4 * one);
+      const price = 4 * one;
+      await page.locator("label.tab", { hasText: "Code" }).click();
       await page.locator("#code-curl").getByText("base64 < 'the dunes.png'").waitFor();
       await watch.look(page);
-      await page.getByRole("button", { name: "Run", exact: true }).click();
+
+      const prompt = await page.getByLabel("Prompt").inputValue();
+      expect(prompt).toBe('It\'s a lighthouse, "made" of sand');
+      await page.getByLabel("Prompt").fill("");
+      await runButton(page).click();
+      await page.locator("#form [data-focus]:focus").getByRole("link", { name: "Prompt" }).waitFor();
+      await watch.look(page);
+      await page.getByLabel("Prompt").fill(prompt);
+      await runButton(page).click();
+      await page.waitForURL("**/console/playground?run=task_*");
+      await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
+      await page.locator("#result progress").waitFor();
+      expect(await page.locator("#form [data-focus], #form [aria-invalid=true]").count()).toBe(0);
+      await watch.look(page);
+      await result(page).nth(1).waitFor({ timeout: 30_000 });
+      for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
+      expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
+      expect(await amountIn(page.locator("#state"))).toBe(price);
+      expect(await amountIn(page.locator("#balance-side"))).toBe(100e6 - price);
+      await watch.look(page);
+      // The form is as it was, with its image.
+      expect(await page.getByLabel("Prompt").inputValue()).toBe(prompt);
+      expect(await preview.count()).toBe(1);
+      await page.getByRole("link", { name: "Open task" }).click();
       await page.waitForURL("**/console/tasks/task_*");
+      expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
     });
-    await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
-    await page.locator("#task progress").waitFor();
-    await result(page).nth(1).waitFor({ timeout: 20_000 });
-    for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
-    expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-    await fact(page, "images").getByText("an uploaded image").waitFor();
-    expect(await amountIn(fact(page, "Charged"))).toBe(price);
-    await watch.look(page);
-    expect(await balance(page)).toEqual({ remaining: 100e6 - price, reserved: 0, used: price });
   },
 );
+
+test("images from the gallery and by URL have a role each, and can be removed", patience, async ({ visitor, gateway, watch }) => {
+  const page = await visitor();
+  const { email, password } = gateway.account;
+  await page.request.post("/console/sign-in", { form: { email, password }, headers: { origin: gateway.baseUrl } });
+  await page.goto("/console/playground?model=vidC-1-0-pro-fast");
+  await page.getByRole("button", { name: "From the gallery" }).click();
+  await page.locator(".picks button").first().waitFor();
+  await watch.look(page);
+  await page.locator(".picks button").first().click();
+  await page.getByLabel("URL of an image").fill("https://pictures.example/last.png");
+  await page.keyboard.press("Enter");
+  const roles = page.getByLabel("Role of the image");
+  await expect.poll(() => roles.count()).toBe(2);
+  expect(await Promise.all([roles.nth(0).inputValue(), roles.nth(1).inputValue()])).toEqual(["first_frame", "last_frame"]);
+  await page.locator("label.tab", { hasText: "JSON" }).click();
+  await page.locator("#json-request").getByText('"https://pictures.example/last.png"').waitFor();
+  await watch.look(page);
+  await page
+    .getByRole("button", { name: /^Remove the image/ })
+    .first()
+    .click();
+  expect(await roles.count()).toBe(1);
+});
 
 test("the same request as code: the copied text is the displayed text", async ({ signedIn }) => {
   const page = await signedIn({ permissions: ["clipboard-read", "clipboard-write"] });
   await page.goto("/console/playground?model=imgA-4");
   await page.getByLabel("Prompt").fill("A cat, d'accord?");
-  await page.getByLabel("Number").fill("3");
-  for (const [language, typed] of [
-    ["curl", String.raw`"prompt": "A cat, d'\''accord?"`],
-    ["JavaScript", `"prompt": "A cat, d'accord?"`],
-    ["Python", `"prompt": "A cat, d'accord?"`],
+  await choose(page, "Images to make", "3");
+  await page.locator("label.tab", { hasText: "Code" }).click();
+  for (const [id, typed, count] of [
+    ["curl", String.raw`"prompt": "A cat, d'\''accord?"`, `"n": 3`],
+    ["javascript", `"prompt": "A cat, d'accord?"`, `"n": 3`],
+    ["python", `"prompt": "A cat, d'accord?"`, `"n": 3`],
+    ["openai", `prompt: "A cat, d'accord?"`, "n: 3"],
   ] as const) {
-    const program = page.locator("details", { has: page.getByText(language, { exact: true }) });
-    if (language !== "curl") await program.locator("summary").click();
-    const code = program.locator("pre");
-    await expect.poll(() => code.innerText()).toContain(`"n": 3`);
+    await page.locator(`.lang:has([value=code-${id}])`).click();
+    const code = page.locator(`#code-${id}`);
+    await expect.poll(() => code.innerText()).toContain(count);
     expect(await code.innerText()).toContain(typed);
-    await program.getByRole("button", { name: "Copy" }).click();
+    await page.locator(`[data-copy=code-${id}]`).click();
     await page.locator(".toast", { hasText: "Copied" }).last().waitFor();
     expect((await page.evaluate(() => navigator.clipboard.readText())).trim()).toBe((await code.innerText()).trim());
   }
 });
 
-test("a chat is answered on the page, continues there, and shows its cost", async ({ signedIn, watch }) => {
+test("two models are compared for one price, side by side, and cancelled together", patience, async ({ signedIn, watch }) => {
   const page = await signedIn();
-  await page.goto("/console/playground?model=textA-1");
-  let used = 0;
-  // The first form starts with instructions; the next ones with the conversation so far.
-  for (const [place, question, answerPlace] of [
-    [2, "What is a dune made of?", 2],
-    [3, "And a lighthouse?", 4],
-  ] as const) {
-    await page.getByLabel(`Message ${place}`).fill(question);
-    await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.getByLabel(`Message ${answerPlace + 1}`).waitFor();
-    const answer = await page.locator("#answer .said").innerText();
-    expect(answer).not.toBe("");
-    expect(await page.getByLabel(`Message ${answerPlace}`).inputValue()).toBe(answer);
-    expect(await page.getByLabel(`Message ${answerPlace - 1}`).inputValue()).toBe(question);
-    used += millionths(await page.locator("#answer .meta").innerText());
-  }
+  await page.goto("/console/playground?model=vidC-1-0-pro-fast&prompt=Foam+sandbox:slow");
+  const one = await priceShown(page);
+  await page.getByText("Compare models").click();
+  await page.getByRole("checkbox", { name: /^vidD-02/ }).check();
+  await expect.poll(() => priceShown(page)).toBeGreaterThan(one);
+  const both = await priceShown(page);
+  await runButton(page).click();
+  await page.locator("#state").getByText("0 of 2 done").waitFor();
+  await expect.poll(() => amountIn(page.locator("#balance-side"))).toBe(100e6 - both);
   await watch.look(page);
-  expect(used).toBeGreaterThan(0);
-  await expect.poll(() => balance(page), { timeout: 10_000 }).toEqual({ remaining: 100e6 - used, reserved: 0, used });
+  await page.locator("#state").getByRole("button", { name: "Cancel" }).click();
+  await page.locator("#state").getByText("2 of 2 done").waitFor();
+  await watch.look(page);
+  expect(await balance(page)).toEqual({ remaining: 100e6, reserved: 0, used: 0 });
 });
 
 test("without script: a model's form, its price, and an image from a file", patience, async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });
   await page.goto("/console/playground");
-  await page.getByLabel("Model").selectOption("imgB-4o-image");
-  await page.getByRole("button", { name: "Show the form" }).click();
-  await page.waitForURL("**/console/playground?model=imgB-4o-image");
-  const one = (await priceShown(page))!;
   await page.getByLabel("Prompt").fill("A lighthouse, no script");
-  await page.getByLabel("Number").fill("3");
+  await page.getByLabel("Model", { exact: true }).selectOption("imgB-4o-image");
+  await page.getByRole("button", { name: "Show the form" }).click();
+  await page.locator('#form[data-shown="imgB-4o-image"]').waitFor();
+  expect(await page.getByLabel("Prompt").inputValue()).toBe("A lighthouse, no script");
+  const one = await priceShown(page);
+  await choose(page, "Images to make", "3");
   await page.getByRole("button", { name: "Show price and code" }).click();
-  await page.waitForURL("**/console/playground");
-  expect(await priceShown(page)).toBe(3 * one);
+  await expect.poll(() => priceShown(page)).toBe(3 * one);
+  await page.locator("label.tab", { hasText: "Code" }).click();
   expect(await page.locator("#code-curl").innerText()).toContain("A lighthouse, no script");
   await withImage("dunes.png", async (path) => {
-    await page.locator("input[type=file]").setInputFiles(path);
-    await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.waitForURL("**/console/tasks/task_*");
+    await page.getByLabel("Image 1", { exact: true }).setInputFiles(path);
+    await runButton(page).click();
+    await page.waitForURL("**/console/playground?run=task_*");
   });
-  const reload = page.getByRole("link", { name: "Reload to see the progress" });
-  await reload.waitFor();
-  while ((await result(page).count()) === 0) await reload.click();
+  while ((await result(page).count()) === 0) await page.reload();
   expect(await result(page).count()).toBe(3);
   for (const image of await result(page).all()) await expect.poll(() => widthOf(image)).toBeGreaterThan(0);
   expect(await balance(page)).toEqual({ remaining: 100e6 - 3 * one, reserved: 0, used: 3 * one });
 });
 
-test("by keyboard only: a model, its form, the image's file", patience, async ({ signedIn }) => {
+test("by keyboard only: a model, its form, a run that is cancelled, a run that is downloaded", patience, async ({ signedIn }) => {
   const page = await signedIn();
   await tabTo(page, "nav a[href='/console/playground']");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/console/playground");
-  await tabTo(page, "form[method=get] select[name=model]");
+  await tabTo(page, "select[name=model]");
   await page.keyboard.type("imgB");
-  await page.waitForURL("**/console/playground?model=imgB-4o-image");
+  await page.locator('#form[data-shown="imgB-4o-image"]').waitFor();
   await tabTo(page, "[name=prompt]");
-  await page.keyboard.type("A lighthouse by keyboard");
-  const before = (await priceShown(page))!;
-  await tabTo(page, "[name=n]");
-  await page.keyboard.press("ArrowUp");
-  await expect.poll(() => priceShown(page)).toBe(2 * before);
-  await tabTo(page, "button[value=run]");
+  await page.keyboard.type("By keyboard sandbox:slow");
+  await page.keyboard.press("Control+Enter");
+  await page.locator("#result progress").waitFor();
+  await tabTo(page, "#state button");
   await page.keyboard.press("Enter");
-  await page.waitForURL("**/console/tasks/task_*");
-  await result(page).nth(1).waitFor({ timeout: 20_000 });
+  await page.getByText("You cancelled this run.").waitFor();
+
+  await page.getByLabel("Prompt").fill("A lighthouse by keyboard");
+  const before = await priceShown(page);
+  await tabTo(page, "[name=n]");
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => priceShown(page)).toBe(2 * before);
+  await tabTo(page, "#run button[value=run]");
+  await page.keyboard.press("Enter");
+  await result(page).nth(1).waitFor({ timeout: 30_000 });
   await tabTo(page, ".shots a[download]");
   const [file] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
   expect(file.suggestedFilename()).toMatch(/^task_[\w-]+-1\.png$/);
   expect(await file.failure()).toBeNull();
+  await page.getByRole("link", { name: "Open task" }).click();
+  await page.waitForURL("**/console/tasks/task_*");
+  expect(await amountIn(fact(page, "Charged"))).toBe(2 * before);
 });

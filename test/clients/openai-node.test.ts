@@ -1,7 +1,7 @@
 /** openai-node, unchanged, of 2026 and of December 2025, does its work at the gateway. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import Now from "openai";
+import Now, { NotFoundError, toFile } from "openai";
 import Before from "openai-2025";
 import { expect, test } from "vitest";
 import { newAccount } from "./account.ts";
@@ -64,6 +64,25 @@ test.each(versions)("%s: images as URLs and as bytes, edits of files, a video fr
   const { id } = await client.videos.create({ model: "sora-2", prompt: "The hare runs", input_reference: await file() });
   expect((await poll(client, id)).status).toBe("completed");
   expect(await account.used()).toBe(0.6);
+});
+
+test("of 2026: a character is made from a video that the gateway made, and plays in another one", async () => {
+  const account = await newAccount();
+  const client = new Now(account);
+  const source = await poll(client, (await client.videos.create({ model: "sora-2", prompt: "A hare on a hill", seconds: "4" })).id);
+  const video = await toFile(await client.videos.downloadContent(source.id), "hare.mp4", { type: "video/mp4" });
+  const character = await client.videos.createCharacter({ name: "Harold the hare", video });
+  expect(character).toEqual({ id: expect.stringMatching(/^ch_/), created_at: expect.any(Number), name: "Harold the hare" });
+  expect(await client.videos.getCharacter(character.id!)).toEqual(character);
+  // The client sends fields that its types lack, in its own form.
+  const fields = { model: "sora-2", prompt: "Harold the hare runs", seconds: "4" as const, characters: [{ id: character.id }] };
+  const { id, prompt } = await client.videos.create(fields);
+  expect(prompt).toMatch(/^@[\w.]+ runs$/);
+  expect((await poll(client, id)).status).toBe("completed");
+  expect(await account.used()).toBe(0.85);
+  await expect(client.videos.getCharacter("ch_unknown")).rejects.toBeInstanceOf(NotFoundError);
+  const broken = client.videos.createCharacter({ name: "Harold", video: await toFile(Buffer.from("no video"), "hare.mp4") });
+  await expect(broken).rejects.toMatchObject({ status: 400, param: "video" });
 });
 
 test.each(versions)("%s: a client that gives up waiting and repeats by itself pays once", async (_, OpenAI) => {

@@ -2,11 +2,14 @@
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { readSamples } from "../../scripts/support/docs.ts";
+import { pageNames } from "../../src/console/site/contents.ts";
 import { newAccount } from "./account.ts";
 
 const run = promisify(execFile);
@@ -41,4 +44,29 @@ test.each([
   await run(await python(name), [join(folder, script)], { env: variables });
   // Chats cost a fraction of a thousandth beside it.
   if (price !== undefined) expect(await used()).toBeCloseTo(price, 2);
+});
+
+/** The programs with OpenAI's client on each page of the documentation. */
+const samples = await Promise.all(
+  pageNames.map(async (name) => {
+    const blocks = (await readSamples(name)).filter(({ language }) => language === "openai");
+    return { name, code: blocks.map(({ code }) => code).join("\n\n") };
+  }),
+);
+const pages = samples.filter(({ code }) => code !== "");
+
+test("the pages of what OpenAI's API has show its client", () => {
+  expect(pages.map(({ name }) => name).sort()).toEqual(["characters", "chat", "images", "openai", "videos"]);
+});
+
+test.each(pages)("the documentation's programs for OpenAI's client on $name do what they say", { timeout: 600_000 }, async ({ code }) => {
+  const { baseURL, apiKey } = await newAccount();
+  const own = await mkdtemp(join(tmpdir(), "docs-openai-"));
+  onTestFinished(() => rm(own, { recursive: true, force: true }));
+  const program = code.replaceAll("https://gateway.example/openai/v1", baseURL);
+  const { stdout } = await run(await python("openai-2026"), ["-c", program], {
+    cwd: own,
+    env: { PATH: process.env["PATH"], API_KEY: apiKey },
+  });
+  expect(stdout).not.toBe("");
 });

@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { writeAlert } from "../../src/db/alerts.ts";
 import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { admin } from "../../src/console/admin/pages.tsx";
 import { toObjectId, toTaskId } from "../../src/ids.ts";
@@ -359,4 +360,41 @@ test("every page is complete HTML with its headings in order", async () => {
     expect(levels.every((level, at) => (at === 0 ? level === 1 : level > 1 && level <= (levels[at - 1] ?? 0) + 1))).toBe(true);
   }
   await browser.ask("/console/language?to=en");
+});
+
+test("the start page shows alerts that are active and those of the last week", async () => {
+  await env.DB.prepare("DELETE FROM alert").run();
+  expect(await browser.read(root)).toContain("No alert is active.");
+  const task = await submit(await newAccount(), images, image());
+  const week = 7 * 86_400_000;
+  for (const alert of [
+    { name: "dead_letters", beganAt: Date.now() - 60_000, endedAt: null, causes: [task], told: "began" as const },
+    { name: "database_size", beganAt: Date.now() - week, endedAt: Date.now() - 1_000, causes: [], told: "ended" as const },
+    { name: "ledger_drift", beganAt: Date.now() - 2 * week, endedAt: Date.now() - week - 1, causes: [], told: "ended" as const },
+  ])
+    await writeAlert(env.DB, alert);
+  const page = await browser.read(root);
+  expect(page).not.toContain("No alert is active.");
+  for (const shown of ["dead_letters", task, "database_size", "active", "over"]) expect(page).toContain(shown);
+  expect(page).not.toContain("ledger_drift");
+  await env.DB.prepare("DELETE FROM alert").run();
+});
+
+test("the reconcile button returns a hold without a task, in shares, and is for admins alone", async () => {
+  const account = await newAccount(1);
+  const charge = { taskId: toTaskId(env.TASKS.newUniqueId()), accountId: account.id, keyId: account.keyId, kind: "image", model: "imgA-4" };
+  await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {});
+  expect(await browser.read(root)).toContain('action="/console/admin/reconcile"');
+  expect((await other.browser.ask(`${root}/reconcile`, {})).status).toBe(404);
+  expect((await books(account)).reserved).toBe(0.001);
+  let after = "";
+  for (let isDone = false; !isDone;) {
+    const response = await browser.ask(`${root}/reconcile`, { after });
+    expect(response.status).toBe(200);
+    const page = await response.text();
+    after = /name="after" value="([^"]+)"/.exec(page)?.[1] ?? "";
+    isDone = page.includes("Every account is reconciled.");
+    expect(isDone).toBe(after === "");
+  }
+  expect((await books(account)).reserved).toBe(0);
 });

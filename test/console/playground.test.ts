@@ -2,120 +2,18 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
-import { findCaller } from "../../src/db/callers.ts";
 import { allModels } from "../../src/catalog/models.ts";
-import { hintOf, labelOf } from "../../src/console/messages/playground-fields.ts";
-import { toObjectId } from "../../src/ids.ts";
-import type { Task } from "../../src/tasks/record.ts";
+import { fieldHint, fieldLabel } from "../../src/console/messages/playground-fields.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, holdTime } from "../support/gateway.ts";
+import { formIn, formOf, held, path, person, png, recordOf, run, send, shownPrice } from "./playground-support.ts";
 import { Browser } from "./support.ts";
-
-const path = "/console/playground";
-const rich = { SIGNUP_QUOTA: "1000" };
-const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
-
-/** A signed-in user, and a key of their account. */
-async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browser: Browser; account: Account }> {
-  const browser = new Browser(vars);
-  await browser.signUp();
-  const shown = await (await browser.ask("/console/keys", { name: "test", quota: "", expires: "" })).text();
-  const [key] = /sk-[0-9A-Za-z]{49}/.exec(shown)!;
-  const { accountId: id, keyId } = (await findCaller(env.DB, key))!;
-  return { browser, account: { id, key, keyId } };
-}
-
-interface Form {
-  /** The form values that a browser would send, without files. */
-  values: Record<string, string>;
-  /** Each form control by its name. */
-  controls: Map<string, { tag: string; attributes: Record<string, string>; options: string[] }>;
-  fields: string[];
-}
-
-/** Parses the playground's form in a page as a browser would. */
-async function formIn(html: string): Promise<Form> {
-  const form: Form = { values: {}, controls: new Map(), fields: [] };
-  let select = "";
-  let area = "";
-  const plain = (text: string) =>
-    text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-  const control = (element: Element) => {
-    const name = element.getAttribute("name")!;
-    form.controls.set(name, { tag: element.tagName, attributes: Object.fromEntries(element.attributes), options: [] });
-    return name;
-  };
-  await new HTMLRewriter()
-    .on("#request [data-field]", { element: (element) => void form.fields.push(element.getAttribute("data-field") ?? "") })
-    .on("#request input", {
-      element(element) {
-        const name = control(element);
-        const type = element.getAttribute("type");
-        if (type === "file" || (type === "checkbox" && !element.hasAttribute("checked"))) return;
-        form.values[name] = plain(element.getAttribute("value") ?? (type === "checkbox" ? "on" : ""));
-      },
-    })
-    .on("#request select", { element: (element) => void (select = control(element)) })
-    .on("#request select option", {
-      element(element) {
-        const value = element.getAttribute("value")!;
-        if (!form.controls.has(select) || element.getAttribute("value") === null) return;
-        form.controls.get(select)!.options.push(value);
-        if (element.hasAttribute("selected") || form.values[select] === undefined) form.values[select] = value;
-      },
-    })
-    .on("#request textarea", {
-      element(element) {
-        area = control(element);
-        form.values[area] = "";
-      },
-      text: ({ text }) => void (form.values[area] += text),
-    })
-    .transform(new Response(html))
-    .text();
-  for (const [name, { tag }] of form.controls) if (tag === "textarea") form.values[name] = plain(form.values[name] ?? "");
-  return form;
-}
-
-const forms = new Map<string, Form>();
-
-/** A model's form with a new idempotency key. The form is the same for every user, and fetched once. */
-async function formOf(browser: Browser, model: string): Promise<Form> {
-  const form = forms.get(model) ?? (await formIn(await browser.read(`${path}?model=${encodeURIComponent(model)}`)));
-  forms.set(model, form);
-  return { ...form, values: { ...form.values, key: crypto.randomUUID() } };
-}
-
-/** Fills in a model's form and sends it. */
-async function send(browser: Browser, model: string, typed: Record<string, string>, way = "run"): Promise<Response> {
-  const { values } = await formOf(browser, model);
-  return browser.ask(path, { ...values, ...typed, do: way });
-}
-
-const recordOf = async (account: Account, taskId: string): Promise<Task> =>
-  (await env.TASKS.get(toObjectId(env.TASKS, taskId) ?? env.TASKS.newUniqueId()).read(account.id))!;
-
-async function run(browser: Browser, account: Account, model: string, typed: Record<string, string>): Promise<Task> {
-  const response = await send(browser, model, typed);
-  expect(response.status, await response.clone().text()).toBe(303);
-  const [, id = ""] = /^\/console\/tasks\/(task_[\w-]+)$/.exec(response.headers.get("location")!)!;
-  return recordOf(account, id);
-}
 
 /** All kinds of task that a model supports. */
 const choices = allModels().flatMap(({ id, actions }) =>
   Object.keys(actions).map((action) => (action === "character" || action === "remix" ? `${id}:${action}` : id)),
 );
-
-const shownPrice = (html: string) => /<dt>(?:Price|Reserved at most)<\/dt><dd><data class="num" value="([\d.]+)"/.exec(html)?.[1];
-/** All that was ever held for the account, in millionths. */
-async function held(account: Account): Promise<number> {
-  const unwritten = await env.WALLETS.getByName(account.id).unwritten();
-  const statement = env.DB.prepare("SELECT coalesce(sum(held), 0) AS held FROM entry WHERE account_id = ?1 AND step = 'reserve'");
-  const written = (await statement.bind(account.id).first<number>("held"))!;
-  return unwritten.reduce((sum, entry) => sum + entry.held, written);
-}
 
 let one: { browser: Browser; account: Account };
 let video: string;
@@ -154,9 +52,14 @@ test("every model's form has the fields and limits of its schema, each with a la
       expect([choice, own.toSorted()]).toEqual([choice, leaves.map(([name]) => name).toSorted()]);
       expect(fields.includes("video_id")).toBe(choice.endsWith(":remix"));
       for (const [name, limits] of leaves) {
-        for (const language of ["en", "zh", "ko", "ja"] as const) expect(labelOf(language, name)).not.toBe(name);
+        for (const language of ["en", "zh", "ko", "ja"] as const) expect(fieldLabel(language, name)).not.toBe(name);
         const control = controls.get(name);
         if (limits.enum) expect(control!.options.filter(Boolean)).toEqual(limits.enum.map(String));
+        if (control?.attributes["type"] === "radio" && limits.maximum !== undefined) {
+          const { minimum = 0, maximum } = limits;
+          expect([name, control.options]).toEqual([name, Array.from({ length: maximum - minimum + 1 }, (_, at) => String(minimum + at))]);
+          continue;
+        }
         for (const [attribute, limit] of [
           ["min", limits.minimum],
           ["max", limits.maximum],
@@ -169,7 +72,7 @@ test("every model's form has the fields and limits of its schema, each with a la
 
 test("hints exist in every language or in none", () => {
   for (const name of ["prompt", "timestamps", "tools", "stop", "metadata.style", "image_with_roles"])
-    expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => hintOf(language, name, "video") !== undefined)).size).toBe(1);
+    expect(new Set((["en", "zh", "ko", "ja"] as const).map((language) => fieldHint(language, name, "video") !== undefined)).size).toBe(1);
 });
 
 test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with the values that its form shows", async (choice) => {
@@ -197,7 +100,10 @@ test("the values of every kind of field reach the task", async () => {
     size: "1:1",
     "metadata.style": "anime",
     "metadata.private": "on",
-    "images.url": "https://pictures.example/1.png\r\n\r\n https://pictures.example/2.png",
+    "pictures.0.url": "https://pictures.example/1.png",
+    "pictures.0.role": "first_frame",
+    "pictures.7.url": " https://pictures.example/2.png",
+    "pictures.7.role": "last_frame",
   };
   expect((await run(browser, account, "vidA-2", typed)).submission.parameters).toEqual({
     prompt: "  <b>wide</b> ",
@@ -206,7 +112,10 @@ test("the values of every kind of field reach the task", async () => {
     style: "anime",
     private: true,
     watermark: false,
-    images: ["https://pictures.example/1.png", "https://pictures.example/2.png"],
+    image_with_roles: [
+      { url: "https://pictures.example/1.png", role: "first_frame" },
+      { url: "https://pictures.example/2.png", role: "last_frame" },
+    ],
   });
 });
 
@@ -249,20 +158,31 @@ test("a refusal is shown beside its field, in the page's language, and the value
   const response = await send(browser, "imgA-4", { prompt: "", n: "9", quality: "hd", size: "21:9" });
   expect(response.status).toBe(400);
   const html = await response.text();
-  const { values, controls } = await formIn(html);
-  for (const name of ["prompt", "n", "size"]) expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
-  expect(controls.get("quality")!.attributes["aria-invalid"]).toBeUndefined();
+  const { values, invalid } = await formIn(html);
+  expect([...invalid].toSorted()).toEqual(["n", "prompt", "size"]);
   expect(/id="problem-n"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toBe("不得大于 4");
-  expect(values).toMatchObject({ n: "9", quality: "hd" });
+  // The summary takes the focus and names each field by its label.
+  const summary = /<div class="note bad" role="alert" tabindex="-1" data-focus[^>]*>(.*?)<\/ul>/.exec(html)![1];
+  for (const [name, label] of [
+    ["prompt", "提示词"],
+    ["n", "数量"],
+    ["size", "宽高比"],
+  ])
+    expect(summary).toContain(`<a href="#f-${name}">${label}</a>: `);
+  expect(values).toMatchObject({ quality: "hd" });
   expect(await held(account)).toBe(0);
 });
 
 test("a refusal of an item is shown beside its field and names the item", async () => {
-  const response = await send(one.browser, "imgB-4o-image", { prompt: "x", "images.url": "https://pictures.example/1.png\nnowhere" });
+  const response = await send(one.browser, "imgB-4o-image", {
+    prompt: "x",
+    "pictures.0.url": "https://pictures.example/1.png",
+    "pictures.1.url": "nowhere",
+  });
   const html = await response.text();
   expect(response.status).toBe(400);
-  expect(/id="problem-images"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toMatch(/^images\[1\]: /);
-  expect((await formIn(html)).values["images.url"]).toBe("https://pictures.example/1.png\nnowhere");
+  expect(/id="problem-pictures"[^>]*><svg.*?<\/svg>([^<]*)</.exec(html)![1]).toMatch(/^Image 2: /);
+  expect((await formIn(html)).values).toMatchObject({ "pictures.0.url": "https://pictures.example/1.png", "pictures.1.url": "nowhere" });
 });
 
 test.each([
@@ -295,17 +215,18 @@ test("chosen image files are the task's inputs, byte by byte", async () => {
     ...values,
     prompt: "x",
     do: "run",
-    "image_with_roles.1.role": "reference",
-    "image_with_roles.2.role": "last_frame",
-    "image_with_roles.1.url": "https://pictures.example/1.png",
+    "pictures.0.role": "first_frame",
+    "pictures.1.role": "reference",
+    "pictures.2.role": "last_frame",
+    "pictures.1.url": "https://pictures.example/1.png",
   }))
     form.set(name, value);
-  form.set("image_with_roles.0", new File([png], "first.png", { type: "image/png" }));
-  form.set("image_with_roles.2", new File([large], `"; $(last) '.png`, { type: "image/png" }));
-  form.set("images", new File([], "", { type: "application/octet-stream" }));
+  form.set("pictures.0", new File([png], "first.png", { type: "image/png" }));
+  form.set("pictures.2", new File([large], `"; $(last) '.png`, { type: "image/png" }));
+  form.set("pictures.3", new File([], "", { type: "application/octet-stream" }));
   const response = await browser.ask(path, form);
   expect(response.status, await response.clone().text()).toBe(303);
-  const id = response.headers.get("location")!.split("/").at(-1)!;
+  const id = response.headers.get("location")!.split("=").at(-1)!;
   const { submission } = await recordOf(account, id);
   expect(submission.inputs.map(({ role, url }) => [role, url])).toEqual(
     [
@@ -331,13 +252,14 @@ test("a form is prefilled from a task, and an uploaded image has to be chosen ag
     duration: "4",
     size: "21:9",
     "metadata.resolution": "480p",
-    "image_with_roles.0.url": "https://pictures.example/1.png",
+    "pictures.0.url": "https://pictures.example/1.png",
+    "pictures.0.role": "first_frame",
   };
   const { id } = await run(browser, account, "vidC-1-0-pro-fast", typed);
   const html = await browser.read(`${path}?from=${id}`);
   expect(html).not.toContain("<script>alert");
   const { values } = await formIn(html);
-  expect(values).toMatchObject({ ...typed, model: "vidC-1-0-pro-fast", "image_with_roles.0.role": "first_frame" });
+  expect(values).toMatchObject({ ...typed, model: "vidC-1-0-pro-fast" });
   expect(html).not.toContain("Choose the image files again");
 
   const remix = await run(browser, account, "vidA-2-pro:remix", { prompt: "at night", video_id: video, duration: "25" });
@@ -361,9 +283,11 @@ test("a form is prefilled from a task, and an uploaded image has to be chosen ag
 
 test("switching models keeps the values that fit the new form", async () => {
   const response = await send(one.browser, "imgA-4", { prompt: "kept", size: "3:2", n: "4", model: "vidD-02" }, "choose");
-  expect(response.headers.get("hx-replace-url")).toBe(`${path}?model=vidD-02`);
   const { values } = await formIn(await response.text());
   expect(values).toMatchObject({ model: "vidD-02", prompt: "kept", size: "16:9", duration: "5" });
+  // What this model does not take is there again with the next one that does.
+  const back = await one.browser.ask(path, { ...values, model: "imgB-4o-image", do: "choose" });
+  expect((await formIn(await back.text())).values).toMatchObject({ model: "imgB-4o-image", prompt: "kept", n: "4" });
   // A default that the user did not change is replaced by the new model's default, even if it would fit.
   const makeVideo = async (typed: Record<string, string>) =>
     (await formIn(await (await send(one.browser, "imgA-4", { ...typed, model: "vidA-2" }, "choose")).text())).values;
@@ -396,8 +320,8 @@ test("a chat is answered on the page with its cost, and continues", async () => 
   const html = await response.text();
   expect(response.status, html).toBe(200);
   expect(await held(account)).toBe(Math.round(Number(held_) * 1e6));
-  expect(html).toContain('<p class="said">Hello there</p>');
-  expect(html).toContain("10 input tokens, 2 output tokens, $0.000036");
+  expect(html).toMatch(/id="answer"[^>]*>Hello there<\/div>/);
+  expect(html).toContain("textA-1 · 10 in, 2 out · $0.000036 · ");
   expect((await asAdmin(`/accounts/${account.id}`)).body.used).toBe(0.000036);
   const { values } = await formIn(html);
   expect(values).toMatchObject({
@@ -413,25 +337,24 @@ test("a chat is answered on the page with its cost, and continues", async () => 
 
 test("a chat that breaks off shows what arrived and says so below it", async () => {
   const html = await (await send(one.browser, "textA-1-mini", { "messages.1.content": "break <b>" })).text();
-  expect(html).toContain('<p class="said">Hello</p>');
+  expect(html).toMatch(/id="answer"[^>]*>Hello<\/div>/);
   expect(html).toContain("The answer broke off.");
-  expect((await formIn(html)).values).toMatchObject({ "messages.0.content": "break <b>", "messages.1.content": "Hello" });
+  expect((await formIn(html)).values).toMatchObject({ "messages.1.content": "break <b>", "messages.2.content": "Hello" });
   expect(html.endsWith("</html>")).toBe(true);
 });
 
 test("text that is not JSON, and a conversation that is not valid, are reported beside their field", async () => {
   const response = await send(one.browser, "textA-1-mini", { tools: "hammer", temperature: "warm" });
   expect(response.status).toBe(400);
-  const { controls } = await formIn(await response.text());
-  for (const name of ["tools", "temperature", "messages.0.content"])
-    expect([name, controls.get(name)!.attributes["aria-invalid"]]).toEqual([name, "true"]);
+  const { invalid } = await formIn(await response.text());
+  expect([...invalid].toSorted()).toEqual(["messages.1.content", "temperature", "tools"]);
 });
 
 test("deeply nested JSON and too many image names are refused, and the page shows them once", async () => {
   const deep = "[".repeat(5_000) + "]".repeat(5_000);
   expect((await send(one.browser, "textA-1-mini", { tools: deep, "messages.0.content": "x" })).status).toBe(400);
-  const names = "a\n".repeat(100_000);
-  const shown = await one.browser.ask(path, { model: "imgA-4", do: "preview", prompt: "x", "images.names": names });
+  const names = Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`pictures.${at}.name`, "a".repeat(200)]));
+  const shown = await one.browser.ask(path, { model: "imgA-4", do: "preview", prompt: "x", ...names });
   expect(shown.status).toBe(200);
   expect((await shown.text()).length).toBeLessThan(100_000);
 });

@@ -7,7 +7,7 @@ import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { pages } from "../../src/console/pages.tsx";
 import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
-import { pathOf } from "../../src/console/static-files.ts";
+import { hashedPath } from "../../src/console/static-files.ts";
 import { stubOf } from "../support/faults.ts";
 import { Browser } from "./support.ts";
 
@@ -20,10 +20,10 @@ const image = () => ({ model: "imgA-4", prompt: unique() });
 const script = `"'><script>alert(1)</script>`;
 const secretPattern = /sk-[0-9A-Za-z]{49}/g;
 
-/** Every registered route of the console, without middleware. The public pages (`site.test.ts`) know no user. */
+/** Every registered route of the console, without middleware. The public pages (`site.test.ts`) know no user, thumbnails only their URL's signature (`gallery.test.ts`). */
 const routes = pages.routes.filter(({ method, path }, at, all) => {
   const isFirst = all.findIndex((other) => other.method === method && other.path === path) === at;
-  return method !== "ALL" && isFirst && /^\/console(\/|$)/.test(path);
+  return method !== "ALL" && isFirst && /^\/console(\/|$)/.test(path) && !path.startsWith("/console/thumbnails/");
 });
 
 /** The pages without sign-in. All other routes need it. */
@@ -88,7 +88,14 @@ beforeAll(async () => {
 /** The path of a route, filled in with the owner's ids. */
 function pathTo(route: string): string {
   const { accountId, keyId, taskId, passkeyId, characterId, session } = owner;
-  const kinds: Record<string, string> = { keys: keyId, tasks: taskId, characters: characterId, sessions: session, passkeys: passkeyId };
+  const kinds: Record<string, string> = {
+    keys: keyId,
+    tasks: taskId,
+    characters: characterId,
+    sessions: session,
+    passkeys: passkeyId,
+    picture: taskId,
+  };
   const kind = /\/(\w+)\/:id/.exec(route)?.[1] ?? "";
   const names: Record<string, string> = {
     id: kinds[kind] ?? accountId,
@@ -97,7 +104,9 @@ function pathTo(route: string): string {
     action: "disable",
     login: "github",
     model: "vidA-2",
-    name: pathOf("console.css").split("/").at(-1)!,
+    number: "0",
+    ids: taskId,
+    name: hashedPath("console.css").split("/").at(-1)!,
   };
   return route.replace(/:(\w+)/g, (_, name: string) => names[name] ?? "").replace(/(?<=.)\/$/, "");
 }
@@ -142,8 +151,9 @@ test("visitors are redirected to the sign-in page from every page that needs sig
   expect(before.length).toBeGreaterThan(10);
   for (const { method, path } of routes.filter((route) => !open.has(route.path))) {
     const response = await new Browser().ask(pathTo(path), method === "POST" ? form() : undefined);
-    // The redirect of a page includes the way back to it.
-    const back = method === "GET" && path !== "/console" ? `?to=${encodeURIComponent(pathTo(path))}` : "";
+    // The redirect of a page includes the way back to it, that of a run the way back to what was typed.
+    const back =
+      (method === "GET" || path === "/console/playground") && path !== "/console" ? `?to=${encodeURIComponent(pathTo(path))}` : "";
     expect([response.status, response.headers.get("location")], `${method} ${path}`).toEqual([303, `/console/sign-in${back}`]);
     expect(await response.text()).toBe("");
   }
@@ -184,7 +194,8 @@ test("other users' things are 404 for every method and input", async () => {
   for (const { method, path } of routes.filter(
     (route) => route.method === "GET" && isOnesOwn(route.path) && !route.path.startsWith("/console/admin"),
   ))
-    expect((await owner.browser.ask(pathTo(path))).status, `${method} ${path}`).toBe(200);
+    // Runs are part of a page; without script their path leads to the whole page.
+    expect((await owner.browser.ask(pathTo(path))).status, `${method} ${path}`).toBe(path.endsWith("/runs/:ids") ? 303 : 200);
   expect((await owner.browser.ask(pathTo("/console/account/passkeys/:id/delete"), {})).status).toBe(303);
 });
 

@@ -2,6 +2,7 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { mailBudget } from "../../src/console/budget-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
 
@@ -28,6 +29,7 @@ export class Browser {
     const ctx = createExecutionContext();
     const CONSOLE: Env["CONSOLE"] = {
       open: async (asked, api) => pages.fetch(asked, { ...env, ...this.#vars, API: api }, ctx),
+      mailBudget: (reached) => mailBudget({ ...env, ...this.#vars }, reached),
     };
     return gateway.fetch(request, { ...env, ...this.#gatewayVars, CONSOLE }, ctx);
   }

@@ -46,7 +46,7 @@ const makeVideo = (account: Account, body: object = {}) => complete(account, vid
 
 /** The ids of the tasks in the gallery, in their order. */
 const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
-const isLive = (text: string) => /<section (?:class="stack" )?id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
+const isLive = (text: string) => /<(?:section|div class="page") id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
 
 /** The URL at this place in a page. */
 const within = (text: string, place: RegExp) => (place.exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
@@ -76,9 +76,8 @@ test("the gallery shows each kind with its image or video, newest first, and is 
   const remix = await complete(account, `/v1/videos/${video}/remix`, { model: "vidA-2", prompt: unique() });
   const text = await browser.read("/console/tasks");
   expect(shown(text)).toEqual([remix, character, video, imageId]);
-  for (const id of [imageId, character])
-    expect(text).toMatch(new RegExp(`<img class="preview" src="https://gateway.example/assets/${id}/`));
-  for (const id of [video, remix]) expect(text).toMatch(new RegExp(`<video class="preview" src="https://gateway.example/assets/${id}/`));
+  for (const id of [imageId, character]) expect(text).toMatch(new RegExp(`<img src="/console/thumbnails/assets/${id}/`));
+  for (const id of [video, remix]) expect(text).toMatch(new RegExp(`data-video="https://gateway.example/assets/${id}/`));
   expect(text).toContain("@amber.fox");
   expect(text).not.toContain("<script>alert");
   expect(text).toContain("a &quot;&gt;&lt;script&gt;");
@@ -93,16 +92,16 @@ test("the gallery is filtered by kind, status and model, and has further pages",
   const { browser, account } = await person();
   const video = await makeVideo(account);
   const imageIds: string[] = [];
-  for (let count = 0; count < 21; count++) {
+  for (let count = 0; count < 25; count++) {
     tick();
     imageIds.unshift(await image(account));
   }
   const show = async (query: string) => shown(await browser.read(`/console/tasks${query}`));
   const first = await browser.read("/console/tasks?kind=image&status=queued&model=imgA-4");
-  expect(shown(first)).toEqual(imageIds.slice(0, 20));
+  expect(shown(first)).toEqual(imageIds.slice(0, 24));
   const older = within(first, /href="([^"]*after=[^"]*)"/);
   const second = await browser.read(older);
-  expect(shown(second)).toEqual(imageIds.slice(20));
+  expect(shown(second)).toEqual(imageIds.slice(24));
   expect([first, second].map((text) => text.includes(">Older</a>"))).toEqual([true, false]);
   expect(await show("?kind=video")).toEqual([video]);
   expect(await show("?status=completed&kind=&model=")).toEqual([video]);
@@ -130,7 +129,7 @@ test("a task's page is live until the task ends, then shows its images, paramete
   expect(text).toContain(`download="${id}-2.png"`);
   const url = within(text, /<img src="([^"]*)"/);
   expect((await call(url)).status).toBe(200);
-  expect(text).toMatch(/<code>size<\/code><\/dt><dd>16:9/);
+  expect(text).toMatch(/Aspect ratio<\/dt><dd>16:9/);
   expect(text).toMatch(/Charged<\/dt><dd><data class="num" value="0\.06"/);
   expect(text).toMatch(/Returned<\/dt><dd><data class="num" value="0"/);
   for (const word of ["Submitted", "Started", "Ended", "data-countdown="]) expect(text).toContain(word);

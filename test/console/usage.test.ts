@@ -179,3 +179,20 @@ test("a page of entries or tasks reads only its own rows and needs no sort", asy
     expect(plan).not.toContain("ORDER BY");
   }
 });
+
+test("usage by key and by reference, and the table for cost tools, are the API's", async () => {
+  const { browser, account } = await person();
+  await complete(account, "/v1/images/generations", { ...image(), reference: `order <b>7</b>` });
+  await complete(account, "/v1/images/generations", image());
+  // The wallet writes what has ended to D1 after its answer.
+  const written = () => books(account).then(({ used }) => expect(used).toBe(0.06));
+  await vi.waitFor(written, { timeout: 20_000 });
+  const byReference = await browser.read("/console/usage?by=reference");
+  expect(byReference).toMatch(/order &lt;b&gt;7&lt;\/b&gt;<\/th>.*?\$0\.03.*?Without a reference<\/th>.*?\$0\.03/s);
+  expect(await browser.read("/console/usage?by=unknown")).toMatch(/<h2 id="grouped">By key.*=1\+1, &quot;sum&quot;<\/th>.*?\$0\.06/s);
+  const focus = await browser.ask("/console/usage/focus.csv?days=7");
+  expect(focus.headers.get("content-disposition")).toMatch(/^attachment; filename="focus-/);
+  const [head = [], ...rows] = parse(await focus.text());
+  expect(head).toContain("BilledCost");
+  expect(sum(rows.map((row) => Number(row[head.indexOf("BilledCost")])))).toBe(0.06);
+});

@@ -9,10 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.stop());
 
-const mostRuns = 150;
+const maxRuns = 150;
 const isWrite = (call: string) => !call.startsWith("GET ") && !call.endsWith("/query");
 /** Wrangler makes the same calls for each Worker: one call stands for all of them, except uploads, which all fail. */
-const kindOf = (call: string) => (/^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console|openai|mcp)/, "gateway"));
+const kindOf = (call: string) =>
+  /^PUT |\/versions$/.test(call) ? call : call.replace(/gateway-(sandbox|console|openai|mcp|operations)/, "gateway");
 
 test("a deployment interrupted at each of its calls in turn ends like an uninterrupted one", async () => {
   const failed = new Map<string, number>();
@@ -36,7 +37,7 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   const outputs: string[] = [];
   let runs = 0;
   for (let wasBroken = true; wasBroken; runs++) {
-    expect(runs, outputs.slice(-3).join("\n---\n")).toBeLessThan(mostRuns);
+    expect(runs, outputs.slice(-3).join("\n---\n")).toBeLessThan(maxRuns);
     broke = 0;
     const { code, output } = await cloud.npm("deploy", ["--yes"]);
     outputs.push(output);
@@ -47,7 +48,7 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   expect(outputs.at(-1)).toContain("gateway is up at https://gateway.acme.workers.dev");
   expect(outputs.filter((output) => /^API_KEY=/m.test(output))).toHaveLength(1);
   expect(failed.size).toBeGreaterThan(30);
-  const uploads = ["gateway-sandbox", "gateway-console", "gateway-openai", "gateway-mcp", "gateway"].map(
+  const uploads = ["gateway-sandbox", "gateway-console", "gateway-openai", "gateway-mcp", "gateway-operations", "gateway"].map(
     (name) => `POST /workers/scripts/${name}/versions`,
   );
   for (const call of ["POST /d1/database", "POST /r2/buckets", "POST /queues", ...uploads, "GET gateway/v1/models"])

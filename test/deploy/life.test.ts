@@ -22,6 +22,7 @@ const gatewayParts = [
   "gateway-mcp",
   "gateway-notify",
   "gateway-openai",
+  "gateway-operations",
   "gateway-sandbox",
   "gateway-starts",
 ];
@@ -74,6 +75,7 @@ test("the first deployment creates all resources, generates an image with the sa
     ["gateway-console", ["AUTH_SECRET"], false],
     ["gateway-openai", [], false],
     ["gateway-mcp", [], false],
+    ["gateway-operations", [], false],
     ["gateway", ["ADMIN_TOKEN", "ASSET_SIGNING_SECRET", "RECEIPT_SIGNING_KEY"], true],
   ]);
   // The sandbox's image passed through the queue, the objects and the bucket, at the printed address.
@@ -124,7 +126,9 @@ test("the second deployment changes only versions", async () => {
   expect([...cloud.account.workers.values()].map(({ versions: list }) => list.length)).toEqual(versions.map((count) => count + 1));
   const changed = new Set(writes(cloud.api.calls).map((call) => call.replace(/scripts\/[^/]+/, "scripts/*")));
   expect(
-    [...changed].filter((call) => !/scripts\/\*(\/(versions|deployments|script-settings|subdomain))?$|queues\/\w+\/consumers/.test(call)),
+    [...changed].filter(
+      (call) => !/scripts\/\*(\/(versions|deployments|script-settings|schedules|subdomain))?$|queues\/\w+\/consumers/.test(call),
+    ),
   ).toEqual([]);
   expect(output).not.toContain("API_KEY=");
   expect(output).not.toContain("invitation=");

@@ -105,7 +105,7 @@ const cases: Record<string, Case> = {
   "an unknown part": {
     args: ["--without", "gateway"],
     reason: '--without does not know "gateway".',
-    remedy: "sandbox, console, openai, mcp",
+    remedy: "sandbox, console, openai, mcp, operations",
   },
   "an environment that cannot be a name": {
     args: ["--env", "My-Env"],

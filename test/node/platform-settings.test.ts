@@ -17,14 +17,18 @@ interface Settings {
 const read = (file: string) => unstable_readConfig({ config: pathOf(file) }) as unknown as Settings;
 const gateway = read("wrangler.toml");
 
-test.each(["wrangler.toml", "src/sandbox/wrangler.toml", "src/console/wrangler.toml", "src/openai/wrangler.toml", "src/mcp/wrangler.toml"])(
-  "%s: no query string, and so no signature, in a log",
-  (file) => {
-    // Read as text as well: a version of wrangler without the option would drop it.
-    expect(readFileSync(pathOf(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
-    expect(read(file).observability).toMatchObject({ enabled: true, redact_query_string: true });
-  },
-);
+test.each([
+  "wrangler.toml",
+  "src/sandbox/wrangler.toml",
+  "src/console/wrangler.toml",
+  "src/openai/wrangler.toml",
+  "src/mcp/wrangler.toml",
+  "src/operations/wrangler.toml",
+])("%s: no query string, and so no signature, in a log", (file) => {
+  // Read as text as well: a version of wrangler without the option would drop it.
+  expect(readFileSync(pathOf(file), "utf8")).toMatch(/^\[observability\]\nenabled = true\nredact_query_string = true/m);
+  expect(read(file).observability).toMatchObject({ enabled: true, redact_query_string: true });
+});
 
 test("messages arrive one per batch, with the platform's full number of consumers, short and slow work in separate queues", () => {
   const work = gateway.queues.consumers.filter(({ queue }) => queue !== "gateway-dead");

@@ -1,5 +1,6 @@
 /** Images on OpenAI's paths: they wait, they are paid once, they answer as OpenAI does. Contract, section 12. */
 
+import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { books, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
@@ -150,6 +151,28 @@ test("edits take pictures as JSON and as a form, and are generations from them",
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.metadata).toMatchObject({ kind: "image", n: 2 });
 });
 
+test("large pictures in JSON keep their order beside URLs, and a wrong one is refused", async () => {
+  const account = await newAccount();
+  const picture = (bytes: number) => `data:image/png;base64,${png(bytes).toBase64()}`;
+  const body = { model: "dall-e-3", prompt: "x", images: [{ image_url: picture(100_000) }, "https://a.example/b.png", picture(300_001)] };
+  const asked = call(`${v1}/images/edits`, { key: account.key, body });
+  const task = await nextTask(account);
+  const stored = (await env.ASSETS.list({ prefix: `inputs/${task}/` })).objects.map(({ size }) => size);
+  expect(stored).toEqual([100_000, 300_001]);
+  const images = (await call(`/v1/tasks/${task}`, { key: account.key })).body.data.metadata.images;
+  expect(images).toEqual(["inline", "https://a.example/b.png", "inline"]);
+  await call(`/v1/tasks/${task}/cancel`, { key: account.key, method: "POST" });
+  await asked;
+  const refused = (fields: object) => call(`${v1}/images/edits`, { key: account.key, body: { ...body, ...fields } });
+  const text = await refused({ images: [`data:image/png;base64,${"A".repeat(100_000)}`] });
+  expect([text.status, text.body.error.message]).toEqual([400, "images: must be a PNG, JPEG or WebP image"]);
+  expect((await refused({ n: "2" })).body.error.param).toBe("n");
+  expect((await refused({ prompt: "x".repeat(2_000_000) })).status).toBe(413);
+  const reference = { model: "sora-2", prompt: "x", input_reference: { image_url: picture(200_000) } };
+  const video = await call(`${v1}/videos`, { key: account.key, body: reference });
+  expect((await env.ASSETS.list({ prefix: `inputs/${video.body.id}/` })).objects.map(({ size }) => size)).toEqual([200_000]);
+});
+
 test("a form that is too large, broken, without a picture, or with something else is refused and nothing is kept", async () => {
   const account = await newAccount();
   const send = async (fields: Record<string, string | Blob | Blob[]>, change: (body: ArrayBuffer) => ArrayBuffer = (body) => body) => {
@@ -166,6 +189,11 @@ test("a form that is too large, broken, without a picture, or with something els
   expect(await send({ "image[]": [picture(9 * 1024 * 1024), picture(9 * 1024 * 1024)] })).toEqual([413, null]);
   expect(await send({ image: picture(1000) }, (body) => body.slice(0, -20))).toEqual([400, null]);
   expect(await send({ image: new Blob(["not a picture at all"]) })).toEqual([400, "image"]);
+  const sentence = await call(`${v1}/images/edits`, {
+    key: account.key,
+    ...(await form({ prompt: "x", image: new Blob(["no picture"]) })),
+  });
+  expect(sentence.body.error.message).toBe("image: must be a PNG, JPEG or WebP image");
   expect(await send({ image: picture(1000), mask: picture(1000) })).toEqual([400, "mask"]);
   expect(await send({})).toEqual([400, "image"]);
   expect(await send({ image: picture(1000), size: "1x1" })).toEqual([400, "size"]);

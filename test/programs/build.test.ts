@@ -30,9 +30,12 @@ test("the gateway's script is at most 320 KB minified", async () => {
   expect(await bundle("wrangler.toml")).toBeLessThanOrEqual(maxBytes);
 });
 
-test.each(["src/sandbox/wrangler.toml", "src/console/wrangler.toml", "src/openai/wrangler.toml", "src/mcp/wrangler.toml"])(
-  "the Worker of %s bundles",
-  async (config) => {
-    expect(await bundle(config)).toBeGreaterThan(0);
-  },
-);
+test.each([
+  "src/sandbox/wrangler.toml",
+  "src/console/wrangler.toml",
+  "src/openai/wrangler.toml",
+  "src/mcp/wrangler.toml",
+  "src/operations/wrangler.toml",
+])("the Worker of %s bundles", async (config) => {
+  expect(await bundle(config)).toBeGreaterThan(0);
+});

@@ -1,7 +1,8 @@
 /** Runs the code snippets of the playground against a server that records their requests. */
 
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,7 +10,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ImageFile } from "../../src/console/playground/image-file.ts";
-import { type Language, shellQuoted, snippetsOf } from "../../src/console/playground/snippets.ts";
+import { openaiSnippet } from "../../src/console/playground/openai-snippet.ts";
+import { type Language, shellQuoted, buildSnippets } from "../../src/console/playground/snippets.ts";
 
 const run = promisify(execFile);
 const has = (program: string) => run(program, ["--version"]).then(...([() => true, () => false] as const));
@@ -32,7 +34,8 @@ const server = createServer((request, response) => void answer(request, response
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
-  asked.push({ path: request.url!, key: request.headers.authorization, body: text === "" ? undefined : JSON.parse(text) });
+  const isJson = request.headers["content-type"]?.startsWith("application/json") ?? true;
+  asked.push({ path: request.url!, key: request.headers.authorization, body: text === "" ? undefined : isJson ? JSON.parse(text) : text });
   const polls = asked.filter(({ path }) => path === request.url).length;
   const answers: Record<string, object> = {
     "/v1/images/generations": {
@@ -46,12 +49,19 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       data: { id: "task_a-1", status: polls === 1 ? "in_progress" : "completed", metadata: { prompt: `"status":"failed"` }, result },
     },
     "/v1/chat/completions": { choices: [{ message: { content: "Hello" } }] },
+    "/openai/v1/chat/completions": { choices: [{ message: { content: "Hello" } }] },
+    "/openai/v1/images/generations": { data: [{ url: "https://gateway.example/a.png" }] },
+    "/openai/v1/images/edits": { data: [{ url: "https://gateway.example/a.png" }] },
+    "/openai/v1/videos": { id: "task_v", status: "queued" },
+    "/openai/v1/videos/task_v": { id: "task_v", status: "completed" },
     "/v1/refused": { error: { message: "The balance is insufficient." } },
   };
+  if (request.url === "/openai/v1/videos/task_v/content") return void response.end("a video");
   response.writeHead(request.url === "/v1/refused" ? 402 : 200, { "content-type": "application/json" });
   response.end(JSON.stringify(answers[request.url!]));
 }
 
+const root = join(import.meta.dirname, "../..");
 let base: string;
 let folder: string;
 
@@ -70,7 +80,7 @@ afterAll(async () => {
 async function ran(language: Language, path: string, body: Record<string, unknown>, isChat = false) {
   asked.length = 0;
   const [command = "", ...options] = commands[language];
-  const program = snippetsOf({ base, path, body, isChat })[language];
+  const program = buildSnippets({ base, path, body, isChat })[language];
   const { stdout } = await run(command, [...options, program], {
     cwd: folder,
     timeout: 30_000,
@@ -135,4 +145,50 @@ test.each(languages)("%s ends with the API's message when it refuses", async (la
 test("a shell takes quoted text literally", async () => {
   const text = hostile.replaceAll("\u0000", "");
   expect((await run("sh", ["-c", `printf %s ${shellQuoted(text)}`])).stdout).toBe(text);
+});
+
+/** Runs a program with OpenAI's client: what it printed, and its requests. Forms are kept as text. */
+async function ranOpenAi(action: "chat" | "image" | "video", body: Record<string, unknown>) {
+  asked.length = 0;
+  const file = join(root, `node_modules/.openai-${randomUUID()}.mjs`);
+  await writeFile(file, openaiSnippet({ base, action, body }));
+  try {
+    const { stdout } = await run(process.execPath, [file], { cwd: folder, timeout: 30_000, env: { ...process.env, API_KEY: "sk-test" } });
+    return { stdout, asked: [...asked] };
+  } finally {
+    await rm(file);
+  }
+}
+
+test("OpenAI's client sends the typed values and prints the answer", async () => {
+  const chat = await ranOpenAi("chat", { model: "textA-1", messages: [{ role: "user", content: hostile }] });
+  expect(chat.asked.map(({ path, key, body }) => [path, key, body])).toEqual([
+    ["/openai/v1/chat/completions", "Bearer sk-test", { model: "textA-1", messages: [{ role: "user", content: hostile }] }],
+  ]);
+  expect(chat.stdout).toBe("Hello\n");
+
+  const image = await ranOpenAi("image", { model: "imgA-4", prompt: hostile, n: 2, size: "16:9", quality: "hd" });
+  expect(image.asked[0]).toMatchObject({
+    path: "/openai/v1/images/generations",
+    body: { model: "imgA-4", prompt: hostile, n: 2, size: "1792x1024", quality: "hd", response_format: "url" },
+  });
+  expect(image.stdout).toBe("https://gateway.example/a.png\n");
+});
+
+test("OpenAI's client sends an image from a file, and waits for a video and saves it", async () => {
+  await writeFile(join(folder, "a 'dune'.png"), "bytes of a dune");
+  const edit = await ranOpenAi("image", { model: "imgA-4", prompt: "x", images: [new ImageFile("a 'dune'.png")] });
+  expect(edit.asked.map(({ path }) => path)).toEqual(["/openai/v1/images/edits"]);
+  expect(edit.asked[0]?.body).toContain("bytes of a dune");
+
+  const video = await ranOpenAi("video", { model: "vidA-2", prompt: hostile, duration: 10, size: "16:9", metadata: { style: "anime" } });
+  expect(video.asked.map(({ path }) => path)).toEqual([
+    "/openai/v1/videos",
+    "/openai/v1/videos/task_v",
+    "/openai/v1/videos/task_v/content",
+  ]);
+  expect(await readFile(join(folder, "task_v.mp4"), "utf8")).toBe("a video");
+  expect(openaiSnippet({ base, action: "video", body: { model: "vidA-2", metadata: {} } })).toContain(
+    "// Not part of OpenAI's API: metadata",
+  );
 });

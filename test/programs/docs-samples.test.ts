@@ -13,7 +13,7 @@ import { type Gateway, startGateway } from "../../scripts/support/gateway.ts";
 import { root } from "../../scripts/support/wrangler.ts";
 import { pageNames } from "../../src/console/site/contents.ts";
 
-type Language = Sample["language"];
+type Language = Exclude<Sample["language"], "openai">;
 
 /** Who runs the samples of a language: an account of its own, so that none meets another's tasks and characters. */
 interface Runner {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { stubOf } from "../support/faults.ts";
-import { books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, pass, passToPoll, unique } from "../support/gateway.ts";
 import { submitTo } from "./support.ts";
 
 holdTime();
@@ -26,11 +26,7 @@ test("outputs wait for a provider that was switched off in the meantime", async 
   });
   const id = body.id as string;
   await deliver(id);
-  for (let poll = 0; poll < 20; poll++) {
-    await pass(id, 6);
-    const task = (await stubOf(id).read(account.id))!;
-    if (task.step.do === "collect") break;
-  }
+  await passToPoll(id);
   await deliver(id, "gateway-dispatch", { MINIMAX_API_KEY: "" });
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");
   await pass(id, 10);

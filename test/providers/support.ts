@@ -3,7 +3,7 @@
 import { vi } from "vitest";
 import { call, finish, newAccount, type Account, type Answer } from "../support/gateway.ts";
 import type { Job } from "../../src/providers/provider.ts";
-import type { Entry } from "../upstreams/emulator.ts";
+import type { Call as MakersCall, Entry } from "../upstreams/emulator.ts";
 
 export type Routes = Record<string, { provider: string; model: string }[]>;
 
@@ -42,6 +42,16 @@ export const countOf = async (match: string, name: string) => (await callsOf(mat
 export const sent = async (match: string) =>
   // oxlint-disable-next-line typescript/no-explicit-any -- bodies are looked at field by field
   (await asked(match)).filter(({ call: name }) => name === "start").map(({ body }) => body as any);
+
+/** The calls that makers make for prompts that contain this, once the work has ended. */
+export async function callsOfMakers(match: string): Promise<MakersCall[]> {
+  const response = await fetch(`http://upstreams.example/__callbacks?match=${encodeURIComponent(match)}&at=${Date.now()}`);
+  return response.json();
+}
+
+/** Delivers a maker's call to the gateway. */
+export const announce = ({ url, headers, body }: MakersCall, vars?: Partial<Env>): Promise<Answer> =>
+  call(url, { method: "POST", headers, body, ...(vars && { vars }) });
 
 /** Collects every log line until the mocks are restored; none is printed. */
 export function capture(): string[] {

@@ -1,9 +1,10 @@
 /** The gateway as callers and the operator use it, and functions that advance time and deliver messages and alarms. */
 
-import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm } from "cloudflare:test";
+import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { toObjectId } from "../../src/ids.ts";
+import type { Task } from "../../src/tasks/record.ts";
 import worker from "../../src/worker.ts";
 import { conform } from "./conform.ts";
 import type { Script } from "./script.ts";
@@ -96,6 +97,16 @@ export async function pass(taskId: string, seconds: number): Promise<void> {
   await alarm(taskId);
 }
 
+/** Moves the time to the next poll of the task's operation, and polls. */
+export async function passToPoll(taskId: string): Promise<void> {
+  const task = await runInDurableObject(objectOf(taskId), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
+  expect(task.step.do).toBe("poll");
+  await pass(taskId, (task.step.at - Date.now()) / 1000);
+}
+
+/** When the alarm of the task's object is due. */
+export const alarmAt = (taskId: string) => runInDurableObject(objectOf(taskId), (_, ctx) => ctx.storage.getAlarm());
+
 /** Runs the alarm of the account's wallet if one is set: it writes to D1 what has ended. */
 export const wakeWallet = ({ id }: Account) => runDurableObjectAlarm(env.WALLETS.getByName(id));
 
@@ -111,7 +122,7 @@ export async function finish(account: Account, taskId: string, rounds = 12): Pro
     await deliver(taskId);
     const status = await call(`/v1/tasks/${taskId}`, { key: account.key });
     if (status.body.data === undefined || ["completed", "failed"].includes(status.body.data.status)) return status;
-    await pass(taskId, 2);
+    await pass(taskId, Math.max(2, ((await alarmAt(taskId)) ?? 0) / 1000 - Date.now() / 1000));
   }
   return call(`/v1/tasks/${taskId}`, { key: account.key });
 }

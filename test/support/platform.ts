@@ -13,7 +13,7 @@ import config from "../../wrangler.toml?raw";
 import { bindings, stubOf } from "./faults.ts";
 
 const connections = 6;
-const mostConsumers = 250;
+const maxConsumers = 250;
 
 /** One run of a handler: its parallel parts, and how many of them wait for stepped time. */
 interface Invocation {
@@ -41,7 +41,7 @@ function setting(queue: string, name: string): number | undefined {
 const queueNamed = (name: string): Queue => ({
   name,
   batchSize: setting(name, "max_batch_size") ?? 10,
-  most: setting(name, "max_concurrency") ?? mostConsumers,
+  most: setting(name, "max_concurrency") ?? maxConsumers,
   consumers: 1,
   busy: 0,
   messages: [],
@@ -60,7 +60,7 @@ export class Platform {
   /** Requests that were aborted before their answer, although the upstream was working on them. */
   abandoned = 0;
   /** The largest number of requests of one invocation that were running or waiting. */
-  mostAtOnce = 0;
+  maxAtOnce = 0;
 
   constructor(upstream: SlowUpstream) {
     const { fetch } = globalThis;
@@ -136,7 +136,7 @@ export class Platform {
 
   /** Holds one of six connections from sending the request to the answer's headers. */
   async #ask(slow: { ms: number; answer: () => Response }, invocation: Invocation, signal?: AbortSignal | null): Promise<Response> {
-    this.mostAtOnce = Math.max(this.mostAtOnce, ++invocation.waiting);
+    this.maxAtOnce = Math.max(this.maxAtOnce, ++invocation.waiting);
     let isSent = false;
     try {
       await this.#until(Infinity, () => invocation.connected < connections || signal?.aborted === true);

@@ -1,6 +1,8 @@
 /** Receivers that never answer delay neither their own account's tasks and callbacks nor another's. Contract 7. */
 
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
+import { bindings, spyOn, stubOf } from "../support/faults.ts";
 import { type Account, books, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
 import { callBack, callbackOf, hangs, hurryTimeouts, ok, receivers } from "../support/receiver.ts";
 
@@ -44,6 +46,15 @@ test("100 receivers hang: other tasks of the same and of another account are com
   expect(await Promise.all(calls)).toEqual(ids.map(() => "ack"));
   for (const id of ids) expect(await callbackOf(account, id)).toMatchObject({ state: "pending", attempts: [{ fault: "timeout" }] });
 }, 120_000);
+
+test("calls of receivers have a queue of their own: consumers that wait for one are none of those that make tasks", async () => {
+  const account = await newAccount();
+  const sends = spyOn(bindings.queue(), "send").mockClear();
+  const id = await completeFor(account, hanging);
+  const queues = await runInDurableObject(stubOf(id), (instance) => (instance as unknown as { env: Env }).env);
+  const names = sends.mock.contexts.map((queue) => (["DISPATCH", "STARTS", "NOTIFY"] as const).find((name) => queues[name] === queue));
+  expect(names).toEqual(["DISPATCH", "DISPATCH", "NOTIFY"]);
+});
 
 test("while all consumers are blocked by hanging receivers, each callback is made by its own object after ten seconds", async () => {
   const [account, other] = [await newAccount(), await newAccount()];

@@ -33,7 +33,7 @@ const reserving = newTask("task_1", submission, start);
 const queued = transitions.reserved(reserving);
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
 const unrepeatable = transitions.claimed(queued, "lease-1", 60_000, false, start)!;
-const polling = outcomes.accepted(starting, "op", 2_000, true, start + 100);
+const polling = outcomes.accepted(starting, { operation: "op", pollAfterMs: 2_000 }, true, start + 100);
 const collect = outcomes.ready(polling, start + 2_000);
 const collecting = transitions.claimed(collect, "lease-2", 40_000, true, start + 2_000)!;
 const completed = outcomes.completed(collecting, images(2), 86_400_000, start + 3_999);
@@ -158,7 +158,7 @@ test("a provider that asks for a long wait is replaced at once if there is anoth
 });
 
 test("after a provider's own failure the next route is used, after a verdict on the content it is not", () => {
-  const working = outcomes.accepted(starting, "operation", 1_000, true, start);
+  const working = outcomes.accepted(starting, { operation: "operation", pollAfterMs: 1_000 }, true, start);
   const next = outcomes.providerFailed(working, "provider_error", "failed", start);
   expect(next).toMatchObject({ status: "in_progress", route: 1, faults: 0, step: { do: "start", at: start } });
   expect(next.attempts).toEqual([{ provider: "first", outcome: "provider_error" }]);
@@ -194,7 +194,7 @@ test("progress without reports grows with time to 95, and never decreases when r
   const running: Task = { ...starting, reportsProgress: false };
   const seen = [0, 1_000, 5_000, 10_000, 60_000].map((ms) => transitions.progressAt(running, start + ms));
   expect(seen).toEqual([0, 9, 47, 95, 95]);
-  const reporting = outcomes.accepted(running, "op", 1, true, start + 5_000);
+  const reporting = outcomes.accepted(running, { operation: "op", pollAfterMs: 1 }, true, start + 5_000);
   expect(transitions.progressAt(outcomes.progressed(reporting, 10, 1, start + 6_000), start + 6_000)).toBe(47);
   expect(transitions.progressAt(outcomes.progressed(reporting, 100, 1, start + 6_000), start + 6_000)).toBe(99);
   expect(outcomes.failed(running, "provider_error", start + 5_000).progress).toBe(47);

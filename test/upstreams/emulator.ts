@@ -32,6 +32,13 @@ export interface Entry {
   body?: unknown;
 }
 
+/** A call to a URL that an upstream was given, as it sends it. */
+export interface Call {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
 const book: Entry[] = [];
 
 export const record = (entry: Entry): void => void book.push(entry);

@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { cloudflare } from "./cloudflare/index.ts";
+import { callsFor } from "./calls.ts";
 import { recorded } from "./emulator.ts";
 import { fal } from "./fal/index.ts";
 import { openai } from "./openai/index.ts";
@@ -17,7 +18,7 @@ const upstreams: { name: string; hosts: RegExp; app: Hono }[] = [
   { name: "google", hosts: /^(generativelanguage|oauth2|([a-z0-9-]+-)?aiplatform)\.googleapis\.com$/, app: google },
   { name: "cloudflare", hosts: /^api\.cloudflare\.com$/, app: cloudflare },
   { name: "openai", hosts: /^api\.openai\.com$/, app: openai },
-  { name: "fal", hosts: /^(?:queue\.fal\.run|foreign\.emulated\.example)$/, app: fal },
+  { name: "fal", hosts: /^(?:queue\.fal\.run|rest\.fal\.ai|foreign\.emulated\.example)$/, app: fal },
   { name: "modelark", hosts: /^ark\.(?:(?:ap-southeast|eu-west)\.bytepluses|cn-beijing\.volces)\.com$/, app: modelark },
   { name: "minimax", hosts: /^api\.minimaxi?\.(?:io|com)$/, app: minimax },
   { name: "replicate", hosts: /^api\.replicate\.com$/, app: replicate },
@@ -27,7 +28,8 @@ const app = new Hono()
   .onError((error) => {
     throw error;
   })
-  .get("/__calls", (c) => c.json(recorded(c.req.query("match") ?? "")));
+  .get("/__calls", (c) => c.json(recorded(c.req.query("match") ?? "")))
+  .get("/__callbacks", (c) => c.json(callsFor(c.req.query("match") ?? "", Number(c.req.query("at")))));
 for (const { name, app: upstream } of upstreams) app.route(`/${name}`, upstream);
 
 /** Answers for every emulated host. Rejects where the connection should break. */

@@ -8,6 +8,12 @@ const serviceAccountKey = generateKeyPairSync("rsa", { modulusLength: 2048 });
 /** The key that verifies assertions of the service account. */
 export const serviceAccountPublicKey = serviceAccountKey.publicKey;
 
+/** Signs fal's webhooks. */
+export const falKeys = generateKeyPairSync("ed25519");
+
+/** Signs Replicate's webhooks. */
+export const replicateSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+
 /** The service account's key in the console's format. Uses Google's own token URL by default. */
 export const serviceAccount = (tokenUri = "https://oauth2.googleapis.com/token"): string =>
   JSON.stringify({

@@ -28,7 +28,7 @@ const model = {
 
 const notModified = { description: "Nothing has changed since the answer with this `ETag`.", headers: ["etag", "cache-control"] } as const;
 
-const balanceOf = (id: string, summary: string, description: string): Operation => ({
+const balanceOperation = (id: string, summary: string, description: string): Operation => ({
   id,
   tag: "account",
   summary,
@@ -91,14 +91,14 @@ export const account: Operations = {
     answers: { 204: { description: "It is gone." } },
     errors: ["not_found"],
   },
-  "GET /v1/balance": balanceOf("getKeyBalance", "Balance of the key", ofKey),
-  "GET /balance": balanceOf(
+  "GET /v1/balance": balanceOperation("getKeyBalance", "Balance of the key", ofKey),
+  "GET /balance": balanceOperation(
     "getKeyBalanceWithoutPrefix",
     "Balance of the key, without the prefix",
     `${ofKey} The same as \`/v1/balance\`.`,
   ),
-  "GET /v1/user/balance": balanceOf("getAccountBalance", "Balance of the account", ofAccount),
-  "GET /user/balance": balanceOf(
+  "GET /v1/user/balance": balanceOperation("getAccountBalance", "Balance of the account", ofAccount),
+  "GET /user/balance": balanceOperation(
     "getAccountBalanceWithoutPrefix",
     "Balance of the account, without the prefix",
     `${ofAccount} The same as \`/v1/user/balance\`.`,

@@ -1,9 +1,9 @@
 /** The operator's paths. */
 
-import { account, accountList, audit, invitation } from "../../../src/api/schema/admin.ts";
+import { account, accountList, audit, invitation, reconciliation } from "../../../src/api/schema/admin.ts";
 import { accountChange, keyChange, newAccount, newKey } from "../../../src/api/schema/bodies.ts";
 import { apiKey, apiKeyList, newApiKey } from "../../../src/api/schema/keys.ts";
-import { accountsQuery, auditQuery } from "../../../src/api/schema/queries.ts";
+import { accountsQuery, auditQuery, reconcileQuery } from "../../../src/api/schema/queries.ts";
 import { json, type Operation, type Operations } from "../definition.ts";
 import * as example from "../examples.ts";
 
@@ -40,6 +40,17 @@ export const admin: Operations = {
     body: { schema: accountChange, examples: { add: { add: 50 }, disable: { disabled: true } } },
     answers: { 200: accountAnswer("The account as it is now.") },
     violation: { param: "quota", rule: "below_use" },
+  }),
+  "DELETE /admin/accounts/{account_id}": forOperator({
+    id: "eraseAccount",
+    summary: "Erase an account and its owner",
+    description:
+      "Keys, the user with sessions and logins, characters, files and records of tasks. Open tasks are cancelled. The ledger keeps amounts without names. It cannot be undone.",
+    body: "none",
+    answers: {
+      202: { description: "The account is gone. The files and records of its many tasks follow within the next minutes." },
+      204: { description: "It is gone." },
+    },
   }),
   "POST /admin/accounts/{account_id}/keys": forOperator({
     id: "createKey",
@@ -118,5 +129,22 @@ export const admin: Operations = {
       },
     },
     violation: { param: "account", rule: "wrong_form" },
+  }),
+  "POST /admin/reconcile": forOperator({
+    id: "reconcile",
+    summary: "Settle again what is open",
+    description:
+      "Asks the task of every open entry to settle again, returns holds whose task is gone, and writes again what a restored database lost. One call does a share: repeat it with `after` until that is `null`.",
+    query: reconcileQuery,
+    body: "none",
+    answers: {
+      200: {
+        description: "What this call did.",
+        content: json(reconciliation, {
+          all: { object: "reconciliation", accounts: 12, settled: 3, returned: 1, open: 2, after: null },
+        }),
+      },
+    },
+    violation: { param: "after", rule: "unknown_row" },
   }),
 };

@@ -2,7 +2,7 @@
 
 import { errorAnswer } from "../../../src/api/schema/errors.ts";
 import { linksAnswer } from "../../../src/api/schema/links.ts";
-import { notReadyAnswer, okAnswer } from "../../../src/api/schema/ready.ts";
+import { notReadyAnswer, okAnswer, statusAnswer } from "../../../src/api/schema/ready.ts";
 import { json, type Operation, type Operations } from "../definition.ts";
 
 const ofFile = ["etag", "accept-ranges", "repr-digest", "cache-control", "content-disposition", "access-control-allow-origin"] as const;
@@ -67,6 +67,35 @@ export const service: Operations = {
     summary: "Whether the gateway runs",
     security: "none",
     answers: { 200: { description: "It runs.", content: json(okAnswer, { ok: { status: "ok" } }) } },
+  },
+  "GET /status": {
+    id: "getStatus",
+    tag: "service",
+    summary: "How the service does",
+    description:
+      "What became of the last hour's tasks and chats of all accounts, by kind. To an `Accept` with `text/html` the answer is a page. Up to half a minute old.",
+    security: "none",
+    answers: {
+      200: {
+        description: "The status.",
+        headers: ["cache-control"],
+        content: {
+          "application/json": {
+            schema: statusAnswer,
+            examples: {
+              good: {
+                object: "status",
+                api: "operational",
+                submissions: "operational",
+                kinds: [{ kind: "image", completion_rate: 0.998, median_seconds: 7.3 }],
+                updated_at: 1_795_305_600,
+              },
+            },
+          },
+          "text/html": {},
+        },
+      },
+    },
   },
   "GET /readyz": {
     id: "getReadiness",

@@ -17,7 +17,11 @@ export const referenceField = z.string().check(
 const maxCostField = z.number().check(z.gte(0));
 const maxCost = { max_cost: z.optional(maxCostField) };
 /** What a submission may say beside what is to be made. */
-export const taskOptions = z.object({ reference: z.optional(referenceField), ...maxCost });
+export const taskOptions = z.object({
+  reference: z.optional(referenceField),
+  store: z.optional(z.boolean().check(z.describe("`false`: the prompt and the addresses of inputs are not kept after the end."))),
+  ...maxCost,
+});
 /** The same for a chat. */
 export const chatOptions = z.object(maxCost);
 
@@ -54,12 +58,12 @@ export const accountChange = z.object({
 });
 
 /** A list of these words without an empty one, which would allow nothing. */
-const someOf = <const T extends string>(words: readonly T[]) => z.array(z.enum(words)).check(z.minLength(1), z.maxLength(words.length));
+const subset = <const T extends string>(words: readonly T[]) => z.array(z.enum(words)).check(z.minLength(1), z.maxLength(words.length));
 
 /** What a key may be used for; null takes a limit away. */
 const scopeFields = {
-  models: z.optional(z.nullable(someOf(modelNames))),
-  kinds: z.optional(z.nullable(someOf(["chat", ...taskKinds]))),
+  models: z.optional(z.nullable(subset(modelNames))),
+  kinds: z.optional(z.nullable(subset(["chat", ...taskKinds]))),
   max_open_tasks: z.optional(z.nullable(z.int().check(z.gte(1), z.lte(1_000_000)))),
   ...budgetField,
 };
@@ -80,8 +84,8 @@ const isOrigin = (text: string) => /^https?:/.test(text) && URL.parse(text)?.ori
 export const newToken = z.object({
   tasks: z.int().check(z.gte(1), z.lte(20)),
   max_cost: maxCostField,
-  kinds: z.optional(someOf(taskKinds)),
-  models: z.optional(someOf(taskModels)),
+  kinds: z.optional(subset(taskKinds)),
+  models: z.optional(subset(taskModels)),
   origin: z.optional(z.string().check(z.refine(isOrigin, { params: { rule: "bad_origin" } }))),
   expires_in: z.int().check(z.gte(60), z.lte(3600)),
 });

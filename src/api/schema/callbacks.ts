@@ -1,7 +1,7 @@
 /** Schemas of callbacks, of the answers about them, and of the list of events. */
 
 import * as z from "zod/mini";
-import { count, listAnswer, taskId, time } from "./shared.ts";
+import { amount, count, listAnswer, taskId, time } from "./shared.ts";
 import { taskData } from "./tasks.ts";
 
 const eventId = z.string().check(z.regex(/^evt_[A-Za-z0-9_-]{1,59}$/));
@@ -12,6 +12,22 @@ const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task be
 export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
 export const completedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
 export const failedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
+/** The body of an alert: a budget of the account, or of one of its keys. */
+export const budgetEvent = z.strictObject({
+  type: z.literal("budget.reached"),
+  timestamp: z.iso.datetime().check(z.describe("ISO 8601: when it was reached.")),
+  data: z.strictObject({
+    object: z.literal("budget"),
+    key: z.nullable(z.strictObject({ id: z.string(), name: z.string() })).check(z.describe("null: the budget of the whole account.")),
+    percent: z
+      .literal([80, 100])
+      .check(z.describe("100 also when the window's first request is refused because what is left does not suffice.")),
+    amount,
+    window: z.enum(["day", "month"]).check(z.describe("Of UTC.")),
+    spent: amount.check(z.describe("Charged and reserved in the window.")),
+    ends_at: time.check(z.describe("When the window ends.")),
+  }),
+});
 /** The body of a test event. */
 export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
 

@@ -42,6 +42,9 @@ export const accountsQuery = z.object({ ...pageFields, email: z.optional(z.strin
 /** Audits only this account. */
 export const auditQuery = z.object({ account: z.optional(z.string()) });
 
+/** Reconciles only this account, or continues after a place that an earlier answer named. */
+export const reconcileQuery = z.object({ account: z.optional(z.string()), after: z.optional(z.string()) });
+
 /** A day in UTC, as its first millisecond. */
 const day = z.pipe(
   z.string().check(

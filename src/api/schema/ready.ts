@@ -1,10 +1,26 @@
-/** The shape of `/healthz` and `/readyz`. */
+/** The shape of `/healthz`, `/readyz` and `/status`. */
 
 import * as z from "zod/mini";
+import { time } from "./shared.ts";
+import { taskKinds } from "./words.ts";
 
 export const okAnswer = z.strictObject({ status: z.literal("ok") });
 /** With the names of the parts that did not answer. */
 export const notReadyAnswer = z.strictObject({
   status: z.literal("unavailable"),
   failing: z.array(z.enum(["database", "bucket", "object"])).check(z.minLength(1)),
+});
+/** Sums of all accounts over the last hour. */
+export const statusAnswer = z.strictObject({
+  object: z.literal("status"),
+  api: z.literal("operational"),
+  submissions: z.enum(["operational", "degraded", "unavailable"]),
+  kinds: z.array(
+    z.strictObject({
+      kind: z.enum(["chat", ...taskKinds]),
+      completion_rate: z.number().check(z.gte(0), z.lte(1), z.describe("Without tasks that their callers cancelled or that were refused.")),
+      median_seconds: z.nullable(z.number().check(z.gte(0))),
+    }),
+  ),
+  updated_at: time,
 });

@@ -21,6 +21,7 @@ export const quotaFields = {
         amount,
         window: z.enum(["day", "month"]),
         spent: amount.check(z.describe("Charged and reserved in this window.")),
+        remaining: amount.check(z.describe("What is left of the amount in this window.")),
         ends_at: time.check(z.describe("When the window ends and the next begins, UTC.")),
       }),
     )

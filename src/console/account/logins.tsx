@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
-import { type Login, loginNames, loginsOf } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, person, signedIn, nothingHere } from "../frame.tsx";
+import { type Login, loginNames, configuredLogins } from "../auth.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, person, signedIn, nothingHere } from "../frame.tsx";
 import { pageOfConsole } from "../return-to.ts";
 
 /** Error codes of a failed sign-in with our own messages; the provider's text is not shown. */
@@ -22,12 +22,12 @@ const problems = {
 export function loginProblem(c: ConsoleContext): string | undefined {
   const code = c.req.query("error");
   if (code === undefined) return undefined;
-  return c.get("say")(Object.hasOwn(problems, code) ? problems[code as keyof typeof problems] : "login_failed");
+  return c.get("t")(Object.hasOwn(problems, code) ? problems[code as keyof typeof problems] : "login_failed");
 }
 
 /** The buttons of the logins that the operator has set up. */
 export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefined }) => {
-  const logins = loginsOf(c.env);
+  const logins = configuredLogins(c.env);
   if (logins.length === 0) return null;
   return (
     <>
@@ -35,20 +35,20 @@ export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefi
         {logins.map((login) => (
           <form method="post" action={`/console/login/${login}`}>
             {to && <input type="hidden" name="to" value={to} />}
-            <button class="btn full">{c.get("say")("sign_in_with", { login: loginNames[login] })}</button>
+            <button class="btn full">{c.get("t")("sign_in_with", { login: loginNames[login] })}</button>
           </form>
         ))}
       </div>
-      <p class="or">{c.get("say")("or")}</p>
+      <p class="or">{c.get("t")("or")}</p>
     </>
   );
 };
 
-const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => loginsOf(c.env).includes(name as Login);
+const isLogin = (c: ConsoleContext, name: string | undefined): name is Login => configuredLogins(c.env).includes(name as Login);
 
 /** Redirects to a login; the return path is ours, never taken from the request. */
 async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-social", back: string): Promise<Response> {
-  const to = pageOfConsole(c, (await fieldsOf(c))("to")) ?? "/console";
+  const to = pageOfConsole(c, (await readForm(c))("to")) ?? "/console";
   const login = c.req.param("login");
   if (!isLogin(c, login)) return nothingHere(c);
   const answer = await askAuth(c, endpoint, {
@@ -69,24 +69,24 @@ async function linkedTo(c: ConsoleContext): Promise<Map<string, string>> {
 
 /** On the account page: each login with its actions. */
 export async function loginsSection(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const linked = await linkedTo(c);
   const logins = (Object.keys(loginNames) as Login[]).filter((login) => isLogin(c, login) || linked.has(login));
   if (logins.length === 0) return null;
   return (
     <section>
       <div class="sub">
-        <h2>{say("logins")}</h2>
+        <h2>{t("logins")}</h2>
       </div>
       <ul class="card flush rows">
         {logins.map((login) => (
           <li>
             <form method="post" action={`/console/account/logins/${login}/${linked.has(login) ? "unlink" : "link"}`} class="row between">
               <span>
-                <b>{loginNames[login]}</b> <span class="meta">{say(linked.has(login) ? "linked" : "not_linked")}</span>
+                <b>{loginNames[login]}</b> <span class="meta">{t(linked.has(login) ? "linked" : "not_linked")}</span>
               </span>
-              <button class="btn sm" aria-label={`${say(linked.has(login) ? "unlink" : "link")}: ${loginNames[login]}`}>
-                {say(linked.has(login) ? "unlink" : "link")}
+              <button class="btn sm" aria-label={`${t(linked.has(login) ? "unlink" : "link")}: ${loginNames[login]}`}>
+                {t(linked.has(login) ? "unlink" : "link")}
               </button>
             </form>
           </li>

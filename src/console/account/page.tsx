@@ -8,7 +8,11 @@ import { passkeys, passkeysSection } from "./passkeys.tsx";
 import { password, passwordSection } from "./password.tsx";
 import { profile, profileSection } from "./profile.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
+import { budgetLeft } from "../keys/budget.tsx";
+import { readBalance } from "../ledger.ts";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Facts } from "../parts/table.tsx";
 
 /** The messages after an action, by fixed codes, because anyone can write a URL. */
 const outcomes = {
@@ -35,38 +39,60 @@ const refusals = {
 const named = <Names extends object>(names: Names, name: string | undefined) =>
   name !== undefined && Object.hasOwn(names, name) ? names[name as keyof Names] : undefined;
 
+/** The account's own budget, which the operator sets; nothing where there is none. */
+async function budgetSection(c: ConsoleContext) {
+  const { t } = c.var;
+  const { budget } = await readBalance(c, c.get("account").id);
+  if (!budget) return null;
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("budget")}</h2>
+      </div>
+      <p class="muted">{t("budget_of_account")}</p>
+      <Facts
+        of={[
+          [t("budget"), budgetLeft(c, budget)],
+          [t("budget_renews"), <DateTime ms={budget.until} />],
+        ]}
+      />
+    </section>
+  );
+}
+
 async function accountPage(c: ConsoleContext) {
-  const { say, language } = c.var;
+  const { t, language } = c.var;
   const done = named(outcomes, c.req.query("done"));
   const refused = named(refusals, c.req.query("problem"));
   return page(
     c,
-    say("account"),
+    t("account"),
     <>
-      <Problem text={refused ? say(refused) : loginProblem(c)} />
+      <Problem text={refused ? t(refused) : loginProblem(c)} />
       {profileSection(c)}
+      {await budgetSection(c)}
       {await passkeysSection(c)}
       {await loginsSection(c)}
       {await passwordSection(c)}
       {await sessionsSection(c)}
       <section>
         <div class="sub">
-          <h2>{say("language")}</h2>
+          <h2>{t("language")}</h2>
         </div>
         <form action="/console/language" class="row">
-          <select name="to" class="in auto" aria-label={say("language")}>
+          <select name="to" class="in auto" aria-label={t("language")}>
             {Object.entries(languageNames).map(([code, name]) => (
               <option value={code} lang={code} selected={code === language}>
                 {name}
               </option>
             ))}
           </select>
-          <button class="btn">{say("choose")}</button>
+          <button class="btn">{t("choose")}</button>
         </form>
       </section>
     </>,
     200,
-    { width: "slim", toast: done && say(done) },
+    { width: "slim", toast: done && t(done) },
   );
 }
 

@@ -5,37 +5,37 @@ import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, passCookies } from "../ask-auth.ts";
 import { type ConsoleContext, type ConsoleEnvironment, readBody, signedIn, nothingHere } from "../frame.tsx";
-import type { Say } from "../messages.ts";
+import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { DateTime } from "../parts/date-time.tsx";
 
-const Script = () => <script src={pathOf("passkeys.js")} type="module" />;
+const Script = () => <script src={hashedPath("passkeys.js")} type="module" />;
 
 /** The button to sign in with a passkey; shown where the browser supports it. */
-export const PasskeyButton = ({ say, to }: { say: Say; to: string | undefined }) => (
-  <div class="stack tight" data-passkey="sign-in" data-failed={say("passkey_failed")} data-to={to} hidden>
+export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined }) => (
+  <div class="stack tight" data-passkey="sign-in" data-failed={t("passkey_failed")} data-to={to} hidden>
     <button type="button" class="btn full">
       <Icon name="finger" />
-      {say("sign_in_passkey")}
+      {t("sign_in_passkey")}
     </button>
     <p class="err" role="alert" hidden />
     <Script />
   </div>
 );
 
-const passkeysOf = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
+const listPasskeys = (c: ConsoleContext) => c.get("auth").api.listPasskeys({ headers: c.req.raw.headers });
 
 /** On the account page: the list of passkeys, and a form to add one. */
 export async function passkeysSection(c: ConsoleContext) {
-  const { say } = c.var;
-  const passkeys = await passkeysOf(c);
+  const { t } = c.var;
+  const passkeys = await listPasskeys(c);
   return (
     <section>
       <div class="sub">
-        <h2>{say("passkeys")}</h2>
-        <p class="muted t13">{say("passkeys_hint")}</p>
+        <h2>{t("passkeys")}</h2>
+        <p class="muted t13">{t("passkeys_hint")}</p>
       </div>
       {passkeys.length > 0 && (
         <ul class="card flush rows">
@@ -43,24 +43,24 @@ export async function passkeysSection(c: ConsoleContext) {
             <li>
               <form method="post" action={`/console/account/passkeys/${id}/delete`} class="row between">
                 <span>
-                  <b>{name ?? say("passkey")}</b>{" "}
+                  <b>{name ?? t("passkey")}</b>{" "}
                   <span class="meta">
                     <DateTime ms={new Date(createdAt).getTime()} />
                   </span>
                 </span>
-                <button class="btn sm danger" aria-label={`${say("delete")}: ${name ?? say("passkey")}`}>
-                  {say("delete")}
+                <button class="btn sm danger" aria-label={`${t("delete")}: ${name ?? t("passkey")}`}>
+                  {t("delete")}
                 </button>
               </form>
             </li>
           ))}
         </ul>
       )}
-      <form data-passkey="add" data-failed={say("passkey_failed")} data-stale={say("not_fresh")} class="stack narrow gap0" hidden>
-        <TextField name="name" id="f-passkey" label={say("passkey_name")} maxlength={100} required />
+      <form data-passkey="add" data-failed={t("passkey_failed")} data-stale={t("not_fresh")} class="stack narrow gap0" hidden>
+        <TextField name="name" id="f-passkey" label={t("passkey_name")} maxlength={100} required />
         <p class="err" role="alert" hidden />
         <p>
-          <button class="btn">{say("add_passkey")}</button>
+          <button class="btn">{t("add_passkey")}</button>
         </p>
       </form>
       <Script />

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { freshSeconds } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, signedIn } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { minPasswordLength, maxPasswordLength } from "../password-hash.ts";
 
@@ -14,12 +14,12 @@ async function hasPassword(c: ConsoleContext): Promise<boolean> {
 
 /** The form; it asks for the old password if there is one. */
 export async function passwordSection(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const known = await hasPassword(c);
   return (
     <section>
       <div class="sub">
-        <h2>{say(known ? "change_password" : "set_password")}</h2>
+        <h2>{t(known ? "change_password" : "set_password")}</h2>
       </div>
       <form method="post" action="/console/account/password" class="stack narrow">
         {/* Tells password managers which user the password belongs to. */}
@@ -28,7 +28,7 @@ export async function passwordSection(c: ConsoleContext) {
           <TextField
             name="old"
             type="password"
-            label={say("old_password")}
+            label={t("old_password")}
             autocomplete="current-password"
             maxlength={maxPasswordLength}
             required
@@ -37,15 +37,15 @@ export async function passwordSection(c: ConsoleContext) {
         <TextField
           name="new"
           type="password"
-          label={say("new_password")}
+          label={t("new_password")}
           autocomplete="new-password"
           minlength={minPasswordLength}
           maxlength={maxPasswordLength}
-          hint={say("password_hint", { minimum: minPasswordLength })}
+          hint={t("password_hint", { minimum: minPasswordLength })}
           required
         />
         <p>
-          <button class="btn">{say(known ? "change_password" : "set_password")}</button>
+          <button class="btn">{t(known ? "change_password" : "set_password")}</button>
         </p>
       </form>
     </section>
@@ -63,7 +63,7 @@ async function setFirst(c: ConsoleContext, newPassword: string): Promise<Respons
 }
 
 export const password = new Hono<ConsoleEnvironment>().post("/account/password", signedIn, async (c) => {
-  const field = await fieldsOf(c);
+  const field = await readForm(c);
   if (!(await hasPassword(c))) return setFirst(c, field("new"));
   const answer = await askAuth(c, "/change-password", {
     currentPassword: field("old"),

@@ -3,41 +3,41 @@
 import { Hono } from "hono";
 import { askAuth } from "../ask-auth.ts";
 import { freshSeconds } from "../auth.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn } from "../frame.tsx";
-import { postOf } from "../mail.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, signedIn } from "../frame.tsx";
+import { buildPost } from "../mail.ts";
 import { followPerson } from "../members.ts";
 import { TextField } from "../parts/field.tsx";
 
 const maxNameLength = 200;
 
-const canWrite = (c: ConsoleContext) => postOf(c.env, new URL(c.req.url).origin) !== undefined;
+const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
 
 /** The forms. An address is changed by a link sent to the new one, so only where e-mail can be sent. */
 export function profileSection(c: ConsoleContext) {
-  const { say, user } = c.var;
+  const { t, user } = c.var;
   return (
     <section class="duo">
       <form method="post" action="/console/account/name" class="stack">
-        <TextField name="name" label={say("name")} value={user.name} autocomplete="name" maxlength={maxNameLength} required />
+        <TextField name="name" label={t("name")} value={user.name} autocomplete="name" maxlength={maxNameLength} required />
         <p>
-          <button class="btn">{say("change_name")}</button>
+          <button class="btn">{t("change_name")}</button>
         </p>
       </form>
       <form method="post" action="/console/account/email" class="stack">
         <TextField
           name="email"
           type="email"
-          label={say("email")}
+          label={t("email")}
           value={user.email}
           autocomplete="email"
           maxlength={254}
           readonly={!canWrite(c)}
-          hint={say(canWrite(c) ? "change_email_hint" : "change_email_by_operator")}
+          hint={t(canWrite(c) ? "change_email_hint" : "change_email_by_operator")}
           required
         />
         {canWrite(c) && (
           <p>
-            <button class="btn">{say("change_email")}</button>
+            <button class="btn">{t("change_email")}</button>
           </p>
         )}
       </form>
@@ -49,7 +49,7 @@ const to = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?
 
 export const profile = new Hono<ConsoleEnvironment>()
   .post("/account/name", signedIn, async (c) => {
-    const name = (await fieldsOf(c))("name");
+    const name = (await readForm(c))("name");
     if (name === "" || name.length > maxNameLength) return to(c, "problem=name");
     const answer = await askAuth(c, "/update-user", { name });
     if (!answer.ok) return to(c, answer.status === 429 ? "problem=attempts" : "problem=name");
@@ -60,7 +60,7 @@ export const profile = new Hono<ConsoleEnvironment>()
     if (!canWrite(c)) return to(c, "problem=email_by_operator");
     // Needs a recent session, so that an unattended signed-in browser cannot be used to take over the account.
     if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
-    const email = (await fieldsOf(c))("email");
+    const email = (await readForm(c))("email");
     if (email.toLowerCase() === c.get("user").email.toLowerCase()) return to(c, "problem=email_same");
     const answer = email.length <= 254 && (await askAuth(c, "/change-email", { newEmail: email }));
     if (!answer || !answer.ok) return to(c, answer && answer.status === 429 ? "problem=attempts" : "problem=email");

@@ -19,36 +19,36 @@ const systems = {
 };
 
 /** The browser and system of a user agent, or the beginning of its text. */
-function browserOf(userAgent: string | null | undefined): string {
+function parseBrowser(userAgent: string | null | undefined): string {
   if (!userAgent) return "-";
   const find = (names: object) => Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1] as string | undefined;
   return [find(browsers), find(systems)].filter(Boolean).join(", ") || userAgent.slice(0, 60);
 }
 
-async function sessionsOf(c: ConsoleContext) {
+async function listSessions(c: ConsoleContext) {
   const { internalAdapter } = await c.get("auth").$context;
   return internalAdapter.listSessions(c.get("user").id, { onlyActiveSessions: true });
 }
 
 /** The table of sessions, with the current one marked, and a button that ends all. */
 export async function sessionsSection(c: ConsoleContext) {
-  const { say } = c.var;
-  const sessions = (await sessionsOf(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
+  const { t } = c.var;
+  const sessions = (await listSessions(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
   return (
     <section>
       <div class="sub">
-        <h2>{say("sessions")}</h2>
+        <h2>{t("sessions")}</h2>
         <form method="post" action="/console/account/sessions/end" class="push">
-          <button class="btn sm">{say("sign_out_everywhere")}</button>
+          <button class="btn sm">{t("sign_out_everywhere")}</button>
         </form>
       </div>
       <Table
-        label={say("sessions")}
-        columns={[say("browser"), { name: say("since"), isExtra: true }, say("last_seen"), { name: "", isNumber: true }]}
+        label={t("sessions")}
+        columns={[t("browser"), { name: t("since"), isExtra: true }, t("last_seen"), { name: "", isNumber: true }]}
       >
         {sessions.map(({ id, userAgent, createdAt, updatedAt }) => (
           <tr>
-            <th scope="row">{browserOf(userAgent)}</th>
+            <th scope="row">{parseBrowser(userAgent)}</th>
             <td class="hide-s">
               <DateTime ms={createdAt.getTime()} />
             </td>
@@ -57,11 +57,11 @@ export async function sessionsSection(c: ConsoleContext) {
             </td>
             <td class="num">
               {id === c.get("session").id ? (
-                <span class="tag">{say("this_session")}</span>
+                <span class="tag">{t("this_session")}</span>
               ) : (
                 <form method="post" action={`/console/account/sessions/${id}/end`}>
-                  <button class="btn sm" aria-label={`${say("end_session")}: ${browserOf(userAgent)}`}>
-                    {say("end_session")}
+                  <button class="btn sm" aria-label={`${t("end_session")}: ${parseBrowser(userAgent)}`}>
+                    {t("end_session")}
                   </button>
                 </form>
               )}
@@ -79,7 +79,7 @@ export const sessions = new Hono<ConsoleEnvironment>()
     return follow(c, await askAuth(c, "/sign-out", {}), "/console/sign-in");
   })
   .post("/account/sessions/:id/end", signedIn, async (c) => {
-    const session = (await sessionsOf(c)).find(({ id }) => id === c.req.param("id"));
+    const session = (await listSessions(c)).find(({ id }) => id === c.req.param("id"));
     if (!session) return nothingHere(c);
     await askAuth(c, "/revoke-session", { token: session.token });
     return c.redirect("/console/account?done=session_ended", 303);

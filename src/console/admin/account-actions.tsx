@@ -1,16 +1,17 @@
-/** An admin's actions on an account: quota, disabling, role, invitation, deleting a key. Each is logged. */
+/** An admin's actions on an account: quota, budget, disabling, role, invitation, deleting a key. Each is logged. */
 
 import { Hono } from "hono";
 import { type Account, setAdmin, setDisabled } from "../../db/accounts.ts";
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { invite } from "../../db/invitations.ts";
-import { balanceOf } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { amountOf, quotaOf } from "../amounts.ts";
-import { postOf } from "../mail.ts";
-import { personOf } from "../members.ts";
+import { readBalance } from "../ledger.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
+import { formatAmount, parseQuota } from "../amounts.ts";
+import { changeBudget, readBudget } from "../keys/budget.tsx";
+import { buildPost } from "../mail.ts";
+import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
-import { accountAsked, adminPage, nameOf, note, notFound, Question } from "./frame.tsx";
+import { accountAsked, adminPage, accountName, note, notFound, Question } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
@@ -23,22 +24,30 @@ type Change = { quota: number | null } | { add: number };
 function changeAsked(how: string, amount: string): Change | undefined {
   if (how === "unlimited") return { quota: null };
   const [, minus = "", digits = ""] = /^([-−]?)(\d.*)$/.exec(amount) ?? [];
-  const millionths = digits === "" ? undefined : quotaOf(digits);
+  const millionths = digits === "" ? undefined : parseQuota(digits);
   if (millionths === undefined || millionths === null) return undefined;
   if (how === "add") return { add: minus ? -millionths : millionths };
   return how === "set" && !minus ? { quota: millionths } : undefined;
 }
 
 async function setQuota(c: ConsoleContext, account: Account) {
-  const { say } = c.var;
-  const field = await fieldsOf(c);
+  const { t } = c.var;
+  const field = await readForm(c);
   const change = changeAsked(field("how"), field("amount"));
-  if (!change) return accountPage(c, account, say("bad_quota"));
+  if (!change) return accountPage(c, account, { quota: t("bad_quota") });
   if ((await c.env.API.changeQuota(account.id, account.id, change)) === "below_use") {
-    const { used, reserved } = await balanceOf(c, account.id);
-    return accountPage(c, account, say("admin_below_use", { amount: amountOf(c, used + reserved) }));
+    const { used, reserved } = await readBalance(c, account.id);
+    return accountPage(c, account, { quota: t("admin_below_use", { amount: formatAmount(c, used + reserved) }) });
   }
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
+  return c.redirect(`/console/admin/accounts/${account.id}`, 303);
+}
+
+async function setBudget(c: ConsoleContext, account: Account) {
+  const budget = readBudget(c, await readForm(c));
+  if (typeof budget === "string") return accountPage(c, account, { budget });
+  await changeBudget(c, account.id, account.id, budget);
+  note(c, "budget_changed", account.id, budget ? { budget: budget.amount, window: budget.window } : { budget: "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
 
@@ -59,15 +68,15 @@ const effects: Record<Action, (db: Env["DB"], id: string) => Promise<void>> = {
 };
 
 async function runAction(c: ConsoleContext, account: Account, name: Action) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { title, text, yes, outcome, destroys } = actions[name];
   const back = `/console/admin/accounts/${account.id}`;
-  if (account.id === c.get("account").id) return adminPage(c, nameOf(account), <Problem text={say("admin_not_oneself")} />, 403);
+  if (account.id === c.get("account").id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
   if (c.req.method !== "POST")
     return adminPage(
       c,
-      say(title, { name: nameOf(account) }),
-      <Question say={say} text={say(text)} yes={say(yes)} back={back} destroys={destroys} />,
+      t(title, { name: accountName(account) }),
+      <Question t={t} text={t(text)} yes={t(yes)} back={back} destroys={destroys} />,
     );
   await effects[name](c.env.DB, account.id);
   note(c, outcome, account.id);
@@ -75,24 +84,24 @@ async function runAction(c: ConsoleContext, account: Account, name: Action) {
 }
 
 async function inviteInto(c: ConsoleContext, account: Account) {
-  const { say } = c.var;
-  if (signup(c.env) === "closed" || (await personOf(c.env.DB, account.id)) !== null)
-    return adminPage(c, nameOf(account), <Problem text={say("admin_no_invitation")} />, 400);
+  const { t } = c.var;
+  if (signup(c.env) === "closed" || (await findPerson(c.env.DB, account.id)) !== null)
+    return adminPage(c, accountName(account), <Problem text={t("admin_no_invitation")} />, 400);
   const { token, expiresAt } = await invite(c.env.DB, account.id);
   const { origin } = new URL(c.req.url);
   const link = `${origin}/console/sign-up?invitation=${token}`;
-  const post = postOf(c.env, origin);
-  await post?.({ to: account.email, subject: say("mail_invite_subject"), text: say("mail_invite", { host: new URL(origin).host, link }) });
+  const post = buildPost(c.env, origin);
+  await post?.({ to: account.email, subject: t("mail_invite_subject"), text: t("mail_invite", { host: new URL(origin).host, link }) });
   note(c, "invited", account.id, { mailed: post !== undefined });
   return adminPage(
     c,
-    say("admin_invitation_for", { name: nameOf(account) }),
+    t("admin_invitation_for", { name: accountName(account) }),
     <>
       <div class="note good">
         <Icon name="ok" />
         <div class="stack tight">
           <p role="status">
-            {say(post ? "admin_invitation_mailed" : "admin_invitation_shown", { email: account.email })} {say("expires")}:{" "}
+            {t(post ? "admin_invitation_mailed" : "admin_invitation_shown", { email: account.email })} {t("expires")}:{" "}
             <DateTime ms={expiresAt} />
           </p>
           <div class="secret">
@@ -103,7 +112,7 @@ async function inviteInto(c: ConsoleContext, account: Account) {
       </div>
       <p class="gap0">
         <a class="btn primary" href={`/console/admin/accounts/${account.id}`} role="button">
-          {say("admin_done")}
+          {t("admin_done")}
         </a>
       </p>
     </>,
@@ -111,15 +120,15 @@ async function inviteInto(c: ConsoleContext, account: Account) {
 }
 
 async function removeKey(c: ConsoleContext, account: Account) {
-  const { say } = c.var;
+  const { t } = c.var;
   const key = (await listKeys(c.env.DB, account.id)).find(({ id }) => id === c.req.param("key"));
   if (!key) return notFound(c);
   const back = `/console/admin/accounts/${account.id}`;
   if (c.req.method !== "POST")
     return adminPage(
       c,
-      say("delete_key", { name: key.name }),
-      <Question say={say} text={`${nameOf(account)}: ${say("delete_warning")}`} yes={say("delete")} back={back} destroys />,
+      t("delete_key", { name: key.name }),
+      <Question t={t} text={`${accountName(account)}: ${t("delete_warning")}`} yes={t("delete")} back={back} destroys />,
     );
   await deleteKey(c.env.DB, key.id);
   note(c, "key_deleted", account.id, { key: key.id });
@@ -134,6 +143,7 @@ const of = (act: (c: ConsoleContext, account: Account) => Promise<Response>) => 
 
 export const accountActions = new Hono<ConsoleEnvironment>()
   .post("/quota", of(setQuota))
+  .post("/budget", of(setBudget))
   .post("/invite", of(inviteInto))
   .on(["GET", "POST"], "/keys/:key", of(removeKey))
   .on(["GET", "POST"], "/:action", (c) => {

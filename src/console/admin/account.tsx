@@ -6,56 +6,57 @@ import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { remaining } from "../../db/ledger.ts";
 import { known } from "../../known.ts";
-import { balanceOf, walletsOf } from "../ledger.ts";
+import { readBalance, readBalances } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
-import { personOf } from "../members.ts";
-import { accountAsked, adminPage, askAs, nameOf, notFound } from "./frame.tsx";
+import { findPerson } from "../members.ts";
+import { accountAsked, adminPage, askAs, accountName, notFound } from "./frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
+import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
 import { Facts, Stats, Table } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
-/** The account's page; `problem` is the reason why its quota was not changed. */
-export async function accountPage(c: ConsoleContext, account: Account, problem?: string) {
-  const { say } = c.var;
+/** The account's page; `problems` are the reasons why its quota or its budget was not changed. */
+export async function accountPage(c: ConsoleContext, account: Account, problems: { quota?: string; budget?: string } = {}) {
+  const { t } = c.var;
   const { DB } = c.env;
-  const balance = await balanceOf(c, account.id);
-  const person = await personOf(DB, account.id);
+  const balance = await readBalance(c, account.id);
+  const person = await findPerson(DB, account.id);
   const isOwn = account.id === c.get("account").id;
   const path = `/console/admin/accounts/${account.id}`;
   return adminPage(
     c,
-    nameOf(account),
+    accountName(account),
     <>
       <div class="row actions">
         {isOwn ? (
-          <p class="muted">{say("admin_not_oneself")}</p>
+          <p class="muted">{t("admin_not_oneself")}</p>
         ) : (
           <>
             <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class={account.disabled ? "btn" : "btn danger"}>
-              {say(account.disabled ? "admin_enable" : "admin_disable")}
+              {t(account.disabled ? "admin_enable" : "admin_disable")}
             </a>
             <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="btn">
-              {say(account.admin ? "admin_dismiss" : "admin_appoint")}
+              {t(account.admin ? "admin_dismiss" : "admin_appoint")}
             </a>
           </>
         )}
         {person === null && signup(c.env) !== "closed" && (
           <form method="post" action={`${path}/invite`}>
-            <button class="btn">{say("admin_invite")}</button>
+            <button class="btn">{t("admin_invite")}</button>
           </form>
         )}
       </div>
       <Stats
         of={[
-          [say("remaining"), <Money millionths={remaining(balance)} />],
-          [say("quota"), <Money millionths={balance.quota} />],
-          [say("used"), <Money millionths={balance.used} />],
-          [say("reserved"), <Money millionths={balance.reserved} />],
+          [t("remaining"), <Money millionths={remaining(balance)} />],
+          [t("quota"), <Money millionths={balance.quota} />],
+          [t("used"), <Money millionths={balance.used} />],
+          [t("reserved"), <Money millionths={balance.reserved} />],
         ]}
       />
       <div class="duo gap">
@@ -63,93 +64,99 @@ export async function accountPage(c: ConsoleContext, account: Account, problem?:
           <div class="card">
             <Facts
               of={[
-                [say("admin_account"), <code class="id">{account.id}</code>],
-                [say("created"), <DateTime ms={account.createdAt} />],
-                [say("status"), say(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
-                [say("admin_role"), say(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
-                [say("admin_person"), person === null ? say("admin_nobody_signs_in") : say("admin_signs_in", { email: person })],
+                [t("admin_account"), <code class="id">{account.id}</code>],
+                [t("created"), <DateTime ms={account.createdAt} />],
+                [t("status"), t(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
+                [t("admin_role"), t(account.admin ? "admin_is_admin" : "admin_is_no_admin")],
+                balance.budget !== null && [t("budget"), budgetLeft(c, balance.budget)],
+                balance.budget !== null && [t("budget_renews"), <DateTime ms={balance.budget.until} />],
+                [t("admin_person"), person === null ? t("admin_nobody_signs_in") : t("admin_signs_in", { email: person })],
               ]}
             />
           </div>
         </section>
         <section>
-          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={problem} />
+          <QuotaForm path={path} unit={balanceUnit(c.env)} problem={problems.quota} />
+        </section>
+        <section>
+          <form method="post" action={`${path}/budget`} class="card stack">
+            <h2>{t("admin_change_budget")}</h2>
+            <Problem text={problems.budget} />
+            <BudgetFields c={c} budget={balance.budget} />
+            <p>
+              <button class="btn">{t("admin_change_budget")}</button>
+            </p>
+          </form>
         </section>
       </div>
       <section>
         <div class="sub">
-          <h2>{say("api_keys")}</h2>
+          <h2>{t("api_keys")}</h2>
         </div>
-        {await keysOf(c, account)}
+        {await readKeys(c, account)}
       </section>
       <section>
         <div class="sub">
-          <h2>{say("latest_tasks")}</h2>
+          <h2>{t("latest_tasks")}</h2>
         </div>
-        {await tasksOf(c, account)}
+        {await readLatestTasks(c, account)}
       </section>
     </>,
-    problem === undefined ? 200 : 400,
+    Object.keys(problems).length === 0 ? 200 : 400,
   );
 }
 
 const QuotaForm = ({ path, unit, problem }: { path: string; unit: string; problem: string | undefined }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <form method="post" action={`${path}/quota`} class="card stack">
-      <h2>{say("admin_change_quota")}</h2>
+      <h2>{t("admin_change_quota")}</h2>
       <Problem text={problem} />
       <fieldset class="field">
-        <legend>{say("admin_how")}</legend>
+        <legend>{t("admin_how")}</legend>
         <div>
           <label class="check">
             <input type="radio" name="how" value="add" checked />
-            {say("admin_add")}
+            {t("admin_add")}
           </label>
           <label class="check">
             <input type="radio" name="how" value="set" />
-            {say("admin_set")}
+            {t("admin_set")}
           </label>
           <label class="check">
             <input type="radio" name="how" value="unlimited" />
-            {say("admin_without_limit")}
+            {t("admin_without_limit")}
           </label>
         </div>
       </fieldset>
-      <TextField
-        name="amount"
-        label={say("admin_quota_in", { unit })}
-        inputmode="decimal"
-        autocomplete="off"
-        hint={say("admin_amount_hint")}
-      />
+      <TextField name="amount" label={t("admin_quota_in", { unit })} inputmode="decimal" autocomplete="off" hint={t("admin_amount_hint")} />
       <p>
-        <button class="btn primary">{say("admin_change_quota")}</button>
+        <button class="btn primary">{t("admin_change_quota")}</button>
       </p>
     </form>
   );
 };
 
-async function keysOf(c: ConsoleContext, account: Account) {
-  const { say } = c.var;
+async function readKeys(c: ConsoleContext, account: Account) {
+  const { t } = c.var;
   const keys = await listKeys(c.env.DB, account.id);
-  const wallets = await walletsOf(
+  const wallets = await readBalances(
     c,
     account.id,
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId) }));
-  if (rows.length === 0) return <p class="muted">{say("admin_no_keys")}</p>;
+  if (rows.length === 0) return <p class="muted">{t("admin_no_keys")}</p>;
   return (
     <Table
-      label={say("api_keys")}
+      label={t("api_keys")}
       columns={[
-        say("key_name"),
-        say("prefix"),
-        { name: say("quota"), isNumber: true },
-        { name: say("used"), isNumber: true },
-        { name: say("created"), isExtra: true },
-        { name: say("expires"), isExtra: true },
+        t("key_name"),
+        t("prefix"),
+        { name: t("quota"), isNumber: true },
+        { name: t("used"), isNumber: true },
+        { name: t("created"), isExtra: true },
+        { name: t("expires"), isExtra: true },
         { name: "", isNumber: true },
       ]}
     >
@@ -170,14 +177,14 @@ async function keysOf(c: ConsoleContext, account: Account) {
           <td class="hide-s">
             <DateTime ms={key.createdAt} />
           </td>
-          <td class="hide-s">{key.expiresAt === null ? say("never") : <DateTime ms={key.expiresAt} />}</td>
+          <td class="hide-s">{key.expiresAt === null ? t("never") : <DateTime ms={key.expiresAt} />}</td>
           <td class="num">
             <a
               class="btn ghost sm danger"
               href={`/console/admin/accounts/${account.id}/keys/${key.id}`}
-              aria-label={say("delete_key", { name: key.name })}
+              aria-label={t("delete_key", { name: key.name })}
             >
-              {say("delete")}
+              {t("delete")}
             </a>
           </td>
         </tr>
@@ -186,12 +193,12 @@ async function keysOf(c: ConsoleContext, account: Account) {
   );
 }
 
-async function tasksOf(c: ConsoleContext, account: Account) {
-  const { say } = c.var;
+async function readLatestTasks(c: ConsoleContext, account: Account) {
+  const { t } = c.var;
   const response = await askAs(c, account.id, "/v1/tasks?limit=10");
-  if (!response.ok) return <Problem text={say("failed")} />;
+  if (!response.ok) return <Problem text={t("failed")} />;
   const { data: tasks } = await readTasks(response);
-  if (tasks.length === 0) return <p class="muted">{say("admin_no_tasks")}</p>;
+  if (tasks.length === 0) return <p class="muted">{t("admin_no_tasks")}</p>;
   return <TaskTable tasks={tasks} path={`/console/admin/accounts/${account.id}/tasks`} />;
 }
 

@@ -3,9 +3,9 @@
 import { Hono } from "hono";
 import { insertAccount, searchAccounts } from "../../db/accounts.ts";
 import { openWallet, remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../ledger.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf } from "../frame.tsx";
-import { quotaOf } from "../amounts.ts";
+import { readBalance } from "../ledger.ts";
+import { type ConsoleContext, type ConsoleEnvironment, readForm } from "../frame.tsx";
+import { parseQuota } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -26,14 +26,14 @@ interface Refused {
 }
 
 async function list(c: ConsoleContext, refused?: Refused) {
-  const { say } = c.var;
+  const { t } = c.var;
   const text = (c.req.query("q") ?? "").trim();
   const found = await searchAccounts(c.env.DB, text, { limit: pageSize + 1, after: c.req.query("after") });
-  const rows = await Promise.all(found.slice(0, pageSize).map(async (account) => ({ account, balance: await balanceOf(c, account.id) })));
+  const rows = await Promise.all(found.slice(0, pageSize).map(async (account) => ({ account, balance: await readBalance(c, account.id) })));
   const next = new URLSearchParams({ ...(text && { q: text }), after: rows.at(-1)?.account.id ?? "" });
   return adminPage(
     c,
-    say("admin_accounts"),
+    t("admin_accounts"),
     <>
       <search>
         <form class="row sub">
@@ -45,25 +45,25 @@ async function list(c: ConsoleContext, refused?: Refused) {
               name="q"
               value={text}
               maxlength={254}
-              aria-label={say("admin_search")}
-              placeholder={say("admin_search_hint")}
+              aria-label={t("admin_search")}
+              placeholder={t("admin_search_hint")}
             />
           </div>
-          <button class="btn">{say("admin_find")}</button>
+          <button class="btn">{t("admin_find")}</button>
         </form>
       </search>
       {rows.length === 0 ? (
-        <p role="status">{say("admin_no_accounts")}</p>
+        <p role="status">{t("admin_no_accounts")}</p>
       ) : (
         <Table
-          label={say("admin_accounts")}
+          label={t("admin_accounts")}
           columns={[
-            say("admin_account"),
-            { name: say("quota"), isNumber: true, isExtra: true },
-            { name: say("used"), isNumber: true, isExtra: true },
-            { name: say("reserved"), isNumber: true, isExtra: true },
-            { name: say("remaining"), isNumber: true },
-            say("status"),
+            t("admin_account"),
+            { name: t("quota"), isNumber: true, isExtra: true },
+            { name: t("used"), isNumber: true, isExtra: true },
+            { name: t("reserved"), isNumber: true, isExtra: true },
+            { name: t("remaining"), isNumber: true },
+            t("status"),
           ]}
         >
           {rows.map(({ account, balance }) => (
@@ -86,8 +86,8 @@ async function list(c: ConsoleContext, refused?: Refused) {
                 <Money millionths={remaining(balance)} />
               </td>
               <td>
-                {account.disabled ? <Pill icon="ban" text={say("admin_disabled")} /> : say("admin_enabled")}
-                {account.admin === 1 && ` · ${say("admin")}`}
+                {account.disabled ? <Pill icon="ban" text={t("admin_disabled")} /> : t("admin_enabled")}
+                {account.admin === 1 && ` · ${t("admin")}`}
               </td>
             </tr>
           ))}
@@ -96,30 +96,30 @@ async function list(c: ConsoleContext, refused?: Refused) {
       {found.length > pageSize && (
         <p class="pager">
           <a class="btn sm push" href={`/console/admin/accounts?${next}`} rel="next">
-            {say("admin_next")}
+            {t("admin_next")}
           </a>
         </p>
       )}
       <section>
         <div class="sub">
-          <h2>{say("admin_open_account")}</h2>
+          <h2>{t("admin_open_account")}</h2>
         </div>
         <form method="post" action="/console/admin/accounts" class="stack narrow">
           <Problem text={refused?.problem} />
-          <TextField name="email" type="email" label={say("email")} maxlength={254} value={refused?.email} autocomplete="off" required />
-          <TextField name="name" label={say("name")} maxlength={200} value={refused?.name} autocomplete="off" />
+          <TextField name="email" type="email" label={t("email")} maxlength={254} value={refused?.email} autocomplete="off" required />
+          <TextField name="name" label={t("name")} maxlength={200} value={refused?.name} autocomplete="off" />
           <TextField
             name="quota"
-            label={say("admin_quota_in", { unit: balanceUnit(c.env) })}
+            label={t("admin_quota_in", { unit: balanceUnit(c.env) })}
             inputmode="decimal"
             value={refused?.quota ?? "0"}
           />
           <label class="check">
             <input type="checkbox" name="unlimited" value="yes" />
-            {say("admin_without_limit")}
+            {t("admin_without_limit")}
           </label>
           <p>
-            <button class="btn primary">{say("admin_open_account")}</button>
+            <button class="btn primary">{t("admin_open_account")}</button>
           </p>
         </form>
       </section>
@@ -129,18 +129,18 @@ async function list(c: ConsoleContext, refused?: Refused) {
 }
 
 async function create(c: ConsoleContext) {
-  const { say } = c.var;
-  const field = await fieldsOf(c);
+  const { t } = c.var;
+  const field = await readForm(c);
   const [email, name, quotaText] = [field("email"), field("name"), field("quota")];
   // No limit needs the checkbox and an empty field: an empty field alone may be a mistake.
-  const quota = field("unlimited") === "yes" ? null : quotaText === "" ? undefined : quotaOf(quotaText);
+  const quota = field("unlimited") === "yes" ? null : quotaText === "" ? undefined : parseQuota(quotaText);
   const refuse = (problem: string) => list(c, { problem, email, name, quota: quotaText });
-  if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email)) return refuse(say("admin_bad_email"));
-  if (name.length > 200) return refuse(say("bad_name"));
-  if (quota === undefined) return refuse(say("bad_quota"));
+  if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email)) return refuse(t("admin_bad_email"));
+  if (name.length > 200) return refuse(t("bad_name"));
+  if (quota === undefined) return refuse(t("bad_quota"));
   const { account, statement } = insertAccount(c.env.DB, email, name || null);
   const [created] = await c.env.DB.batch([statement, openWallet(c.env.DB, account.id, quota)]);
-  if (created?.results.length === 0) return refuse(say("admin_email_taken"));
+  if (created?.results.length === 0) return refuse(t("admin_email_taken"));
   note(c, "account_opened", account.id);
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }

@@ -5,7 +5,7 @@ import type { Child } from "hono/jsx";
 import { type Account, accountById } from "../../db/accounts.ts";
 import { log } from "../../log.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, nothingHere } from "../frame.tsx";
-import type { Say } from "../messages.ts";
+import type { Translate } from "../messages.ts";
 
 /** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => (c.get("account").admin === 1 ? next() : notFound(c));
@@ -24,15 +24,15 @@ const isIn = (path: string, part: string) => path === part || (part !== "/consol
 
 /** An admin page with the navigation of the admin pages. */
 export function adminPage(c: ConsoleContext, title: string, children: Child, status: 200 | 400 | 403 | 404 | 500 = 200) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
     title,
     <>
-      <nav aria-label={say("admin")} class="tabs under">
+      <nav aria-label={t("admin")} class="tabs under">
         {parts.map(([path, name]) => (
           <a href={path} aria-current={isIn(c.req.path, path) ? "page" : undefined}>
-            {say(name)}
+            {t(name)}
           </a>
         ))}
       </nav>
@@ -43,7 +43,7 @@ export function adminPage(c: ConsoleContext, title: string, children: Child, sta
 }
 
 interface QuestionProps {
-  say: Say;
+  t: Translate;
   text: string;
   yes: string;
   back: string;
@@ -53,13 +53,13 @@ interface QuestionProps {
 }
 
 /** A confirmation that names its object, with a confirm and a cancel button. */
-export const Question = ({ say, text, yes, back, problem, destroys = false }: QuestionProps) => (
+export const Question = ({ t, text, yes, back, problem, destroys = false }: QuestionProps) => (
   <form method="post" class="stack narrow">
     {problem}
     <p>{text}</p>
     <p class="row">
       <a href={back} role="button" class="btn">
-        {say("admin_back")}
+        {t("admin_back")}
       </a>
       <button class={destroys ? "btn danger" : "btn primary"}>{yes}</button>
     </p>
@@ -71,7 +71,7 @@ export const accountAsked = async (c: ConsoleContext): Promise<Account | undefin
   (await accountById(c.env.DB, c.req.param("id") ?? "")) ?? undefined;
 
 /** The account's name in a single line. */
-export const nameOf = ({ name, email }: Account) => (name ? `${name} (${email})` : email);
+export const accountName = ({ name, email }: Account) => (name ? `${name} (${email})` : email);
 
 /** Logs an admin's action on an account. */
 export const note = (c: ConsoleContext, outcome: string, accountId: string, more: Record<string, string | number | boolean> = {}) =>

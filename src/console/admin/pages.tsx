@@ -1,6 +1,6 @@
 /** The admin start page with key numbers, and the audit. The other sections are mounted here. */
 
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Hono } from "hono";
@@ -11,6 +11,7 @@ import { accountActions } from "./account-actions.tsx";
 import { account } from "./account.tsx";
 import { accounts } from "./accounts.tsx";
 import { adminOnly, adminPage } from "./frame.tsx";
+import { AlertSection, ReconcileForm, reconcile, shownAlerts } from "./operations.tsx";
 import { providers } from "./providers.tsx";
 import { isLate } from "./task-state.ts";
 import { task } from "./task.tsx";
@@ -21,55 +22,67 @@ const dayMs = 86_400_000;
 const most = 200;
 
 async function glance(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const now = Date.now();
-  const [open, upstreams] = await Promise.all([openTasks(c, { since: now - dayMs, limit: most }), c.env.API.upstreams()]);
-  const count = open.length === most ? say("admin_at_least", { count: most }) : open.length;
+  const [open, upstreams, alerts] = await Promise.all([
+    openTasks(c, { since: now - dayMs, limit: most }),
+    c.env.API.upstreams(),
+    shownAlerts(c),
+  ]);
+  const count = open.length === most ? t("admin_at_least", { count: most }) : open.length;
   return adminPage(
     c,
-    say("admin"),
+    t("admin"),
     <>
       <Stats
         of={[
-          [say("admin_open_day"), count],
-          [say("admin_past_deadline"), open.filter((row) => isLate(row, now)).length],
-          [say("admin_held_by_them"), <Money millionths={open.reduce((sum, { held }) => sum + held, 0)} />],
-          [say("admin_providers_on"), upstreams.providers.filter(({ on }) => on).length],
+          [t("admin_open_day"), count],
+          [t("admin_past_deadline"), open.filter((row) => isLate(row, now)).length],
+          [t("admin_held_by_them"), <Money millionths={open.reduce((sum, { held }) => sum + held, 0)} />],
+          [t("admin_providers_on"), upstreams.providers.filter(({ on }) => on).length],
         ]}
       />
+      <AlertSection c={c} alerts={alerts} />
       <section class="card stack">
-        <h2>{say("admin_books")}</h2>
+        <h2>{t("admin_books")}</h2>
         <p id="books-hint" class="muted">
-          {say("admin_books_hint")}
+          {t("admin_books_hint")}
         </p>
         <form action="/console/admin/audit">
           <button class="btn" aria-describedby="books-hint">
-            {say("admin_check_books")}
+            {t("admin_check_books")}
           </button>
         </form>
+      </section>
+      <section class="card stack">
+        <h2>{t("admin_reconcile")}</h2>
+        <p id="reconcile-hint" class="muted">
+          {t("admin_reconcile_hint")}
+        </p>
+        <ReconcileForm c={c} />
       </section>
     </>,
   );
 }
 
 async function books(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const found = await audit(c.env.DB, (accountId) => c.env.API.auditWallet(accountId));
   return adminPage(
     c,
-    say("admin_books"),
+    t("admin_books"),
     <>
       <Stats
         of={[
-          [say("admin_accounts"), found.accounts],
-          [say("admin_open_all"), found.tasksOpen],
-          [say("reserved"), <Money millionths={found.reserved} />],
+          [t("admin_accounts"), found.accounts],
+          [t("admin_open_all"), found.tasksOpen],
+          [t("reserved"), <Money millionths={found.reserved} />],
         ]}
       />
       <section>
         {found.drift.length === 0 ? (
           <Note tone="good" role="status">
-            {say("admin_books_agree")}
+            {t("admin_books_agree")}
           </Note>
         ) : (
           <Drift c={c} rows={found.drift} />
@@ -80,20 +93,20 @@ async function books(c: ConsoleContext) {
 }
 
 const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <>
       <Note tone="bad" role="alert">
-        {say("admin_books_differ", { count: rows.length })}
+        {t("admin_books_differ", { count: rows.length })}
       </Note>
       <Table
-        label={say("admin_books")}
+        label={t("admin_books")}
         columns={[
-          say("admin_wallet"),
-          say("reserved"),
-          say("admin_by_ledger", { what: say("reserved") }),
-          say("used"),
-          say("admin_by_ledger", { what: say("used") }),
+          t("admin_wallet"),
+          t("reserved"),
+          t("admin_by_ledger", { what: t("reserved") }),
+          t("used"),
+          t("admin_by_ledger", { what: t("used") }),
         ]}
       >
         {rows.map((row) => (
@@ -101,10 +114,10 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
             <th scope="row">
               <code>{row.id}</code>
             </th>
-            <td>{amountOf(c, row.reserved)}</td>
-            <td>{amountOf(c, row.ledgerReserved)}</td>
-            <td>{amountOf(c, row.used)}</td>
-            <td>{amountOf(c, row.ledgerUsed)}</td>
+            <td>{formatAmount(c, row.reserved)}</td>
+            <td>{formatAmount(c, row.ledgerReserved)}</td>
+            <td>{formatAmount(c, row.used)}</td>
+            <td>{formatAmount(c, row.ledgerUsed)}</td>
           </tr>
         ))}
       </Table>
@@ -116,6 +129,7 @@ export const admin = new Hono<ConsoleEnvironment>()
   .use(signedIn, adminOnly)
   .get("/", glance)
   .get("/audit", books)
+  .post("/reconcile", reconcile)
   .route("/accounts", accounts)
   .route("/accounts/:id/tasks", task)
   .route("/accounts/:id", account)

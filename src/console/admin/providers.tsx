@@ -1,6 +1,6 @@
 /** Providers, and each model's routes in order, as configured and with their current state. */
 
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
@@ -24,27 +24,27 @@ function standing({ providers, routes }: Upstreams, model: string, route: Route)
 }
 
 async function list(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const upstreams = await c.env.API.upstreams();
   const isUsable = (model: string) =>
     configuredRoutes(model, upstreams.routes).some((route) => ["used", "last"].includes(standing(upstreams, model, route)));
   return adminPage(
     c,
-    say("admin_providers"),
+    t("admin_providers"),
     <>
-      <Table label={say("admin_providers")} columns={[say("admin_provider"), say("admin_switched"), say("admin_here")]}>
+      <Table label={t("admin_providers")} columns={[t("admin_provider"), t("admin_switched"), t("admin_here")]}>
         {upstreams.providers.map((provider) => (
           <tr>
             <th scope="row">{provider.name}</th>
-            <td>{provider.on ? <Pill icon="ok" tone="good" text={say("admin_on")} /> : <span class="muted">{say("admin_off")}</span>}</td>
-            <td>{provider.on ? say(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
+            <td>{provider.on ? <Pill icon="ok" tone="good" text={t("admin_on")} /> : <span class="muted">{t("admin_off")}</span>}</td>
+            <td>{provider.on ? t(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
           </tr>
         ))}
       </Table>
-      <p class="hint gap0">{say("admin_here_hint")}</p>
+      <p class="hint gap0">{t("admin_here_hint")}</p>
       <section>
         <div class="sub">
-          <h2>{say("admin_routes")}</h2>
+          <h2>{t("admin_routes")}</h2>
         </div>
         <div class="cols even">
           {allModels().map((model) => (
@@ -52,18 +52,18 @@ async function list(c: ConsoleContext) {
               <h3>{model.id}</h3>
               <p class="meta num">
                 {Object.entries(shownPrice(effectivePrice(model, upstreams.prices)))
-                  .map(([name, units]) => `${say(`admin_price_${name as PriceName}`)} ${amountOf(c, Math.round(units * 1e6))}`)
+                  .map(([name, units]) => `${t(`admin_price_${name as PriceName}`)} ${formatAmount(c, Math.round(units * 1e6))}`)
                   .join(" · ")}
               </p>
               {!isUsable(model.id) && (
                 <Note tone="warn" role="alert">
-                  {say("admin_not_served")}
+                  {t("admin_not_served")}
                 </Note>
               )}
               <ol class="t13">
                 {configuredRoutes(model.id, upstreams.routes).map((route) => (
                   <li>
-                    {route.provider} · <code>{route.model}</code> · {say(`admin_route_${standing(upstreams, model.id, route)}`)}
+                    {route.provider} · <code>{route.model}</code> · {t(`admin_route_${standing(upstreams, model.id, route)}`)}
                   </li>
                 ))}
               </ol>

@@ -18,7 +18,7 @@ export const isLate = ({ kind, at }: Pick<OpenTask, "kind" | "at">, now: number)
   now > at + 1000 * deadlineSeconds[kind as Kind] + graceMs;
 
 /** The state of a task that has been open since `at`. */
-export function stateOf(task: Task | null, at: number, now: number): State {
+export function toState(task: Task | null, at: number, now: number): State {
   if (!task) return now - at < newMs ? "running" : "gone";
   if (!isFinal(task) && now > task.deadline + graceMs) return "late";
   if (now > wakeAt(task) + graceMs) return "overdue";

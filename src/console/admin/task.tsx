@@ -5,7 +5,7 @@ import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
-import { isStuck, stateOf } from "./task-state.ts";
+import { isStuck, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
@@ -14,24 +14,24 @@ import { Facts } from "../parts/table.tsx";
 
 /** The account and the task in the path. */
 const asked = (c: ConsoleContext) => ({ accountId: c.req.param("id") ?? "", taskId: c.req.param("task") ?? "" });
-const pathOf = (c: ConsoleContext) => `/console/admin/accounts/${asked(c).accountId}/tasks/${asked(c).taskId}`;
+const taskPath = (c: ConsoleContext) => `/console/admin/accounts/${asked(c).accountId}/tasks/${asked(c).taskId}`;
 
 async function show(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { accountId, taskId } = asked(c);
   const task = await c.env.API.record(accountId, taskId);
   if (!task) return notFound(c);
-  const state = stateOf(task, task.createdAt, Date.now());
+  const state = toState(task, task.createdAt, Date.now());
   return adminPage(
     c,
-    say("task"),
+    t("task"),
     <>
       <p>
         <code class="id">{task.id}</code>
       </p>
       {isStuck(state) && (
         <Note tone="warn" role="alert">
-          {say(`admin_state_${state}`)}
+          {t(`admin_state_${state}`)}
         </Note>
       )}
       <div class="card gap0">
@@ -39,26 +39,26 @@ async function show(c: ConsoleContext) {
       </div>
       <section>
         <div class="sub">
-          <h2>{say("admin_routes")}</h2>
+          <h2>{t("admin_routes")}</h2>
         </div>
         <ol class="listed">
           {task.submission.routes.map((route, at) => (
             <li>
-              {route.provider} · <code>{route.model}</code> · {fateOf(c, task, at)}
+              {route.provider} · <code>{route.model}</code> · {describeFate(c, task, at)}
             </li>
           ))}
         </ol>
       </section>
       <p id="again-hint" class="hint gap0">
-        {say("admin_again_hint")}
+        {t("admin_again_hint")}
       </p>
       <p class="row gap0">
-        <a href={pathOf(c)} role="button" class="btn" aria-describedby="again-hint">
-          {say("admin_look_again")}
+        <a href={taskPath(c)} role="button" class="btn" aria-describedby="again-hint">
+          {t("admin_look_again")}
         </a>
         {!isFinal(task) && (
-          <a href={`${pathOf(c)}/cancel`} role="button" class="btn danger">
-            {say("admin_end_task")}
+          <a href={`${taskPath(c)}/cancel`} role="button" class="btn danger">
+            {t("admin_end_task")}
           </a>
         )}
       </p>
@@ -69,54 +69,54 @@ async function show(c: ConsoleContext) {
 type Fact = readonly [string, Child] | false;
 
 function facts(c: ConsoleContext, task: Task): Fact[] {
-  const { say } = c.var;
+  const { t } = c.var;
   const { submission, step } = task;
   const rows: Fact[] = [
     [
-      say("admin_account"),
+      t("admin_account"),
       <a href={`/console/admin/accounts/${submission.accountId}`}>
         <code>{submission.accountId}</code>
       </a>,
     ],
-    [say("model"), `${submission.model} · ${submission.kind}`],
-    [say("status"), <StatusPill task={task} />],
-    task.error !== undefined && [say("admin_reason"), <code>{task.error}</code>],
-    [say("created"), <DateTime ms={task.createdAt} />],
-    [say("admin_deadline"), <DateTime ms={task.deadline} />],
-    [say("admin_step"), say(`admin_step_${step.do}`)],
-    [say("admin_step_at"), <DateTime ms={step.at} />],
-    [say("admin_faults"), task.faults],
-    [say("reserved"), <Money millionths={submission.price} />],
+    [t("model"), `${submission.model} · ${submission.kind}`],
+    [t("status"), <StatusPill task={task} />],
+    task.error !== undefined && [t("admin_reason"), <code>{task.error}</code>],
+    [t("created"), <DateTime ms={task.createdAt} />],
+    [t("admin_deadline"), <DateTime ms={task.deadline} />],
+    [t("admin_step"), t(`admin_step_${step.do}`)],
+    [t("admin_step_at"), <DateTime ms={step.at} />],
+    [t("admin_faults"), task.faults],
+    [t("reserved"), <Money millionths={submission.price} />],
   ];
-  if (task.charged !== undefined) rows.push([say("admin_charged"), <Money millionths={task.charged} />]);
+  if (task.charged !== undefined) rows.push([t("admin_charged"), <Money millionths={task.charged} />]);
   return rows;
 }
 
 /** The outcome of a route: attempts are stored in the order of the routes. */
-function fateOf(c: ConsoleContext, task: Task, at: number): string {
-  const { say } = c.var;
+function describeFate(c: ConsoleContext, task: Task, at: number): string {
+  const { t } = c.var;
   const { attempts, route } = task;
   const attempt = attempts[at];
   if (attempt) return attempt.outcome;
-  if (at !== route) return say("admin_route_next");
-  return statusWord(say, shownStatus(task));
+  if (at !== route) return t("admin_route_next");
+  return statusWord(t, shownStatus(task));
 }
 
 async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 400 | 404 = 200) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { taskId } = asked(c);
   return adminPage(
     c,
-    say("admin_end_ask"),
+    t("admin_end_ask"),
     <>
       <p>
         <code class="id">{taskId}</code>
       </p>
       <Question
-        say={say}
-        text={say("admin_end_warning")}
-        yes={say("admin_end_task")}
-        back={pathOf(c)}
+        t={t}
+        text={t("admin_end_warning")}
+        yes={t("admin_end_task")}
+        back={taskPath(c)}
         destroys
         problem={<Problem text={problem} />}
       />
@@ -127,14 +127,14 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
 
 /** Cancels like the owner would: only the task object decides, and returns the money in any case. */
 async function cancel(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const { accountId, taskId } = asked(c);
   const { status } = await askAs(c, accountId, `/v1/tasks/${encodeURIComponent(taskId)}/cancel`, { method: "POST" });
   if (status === 404) return notFound(c);
-  if (status === 409) return confirmation(c, say("admin_ended_already"), 400);
+  if (status === 409) return confirmation(c, t("admin_ended_already"), 400);
   if (status !== 200) throw new Error(`cancelling answered ${status}`);
   note(c, "task_cancelled", accountId, { task: taskId });
-  return c.redirect(pathOf(c), 303);
+  return c.redirect(taskPath(c), 303);
 }
 
 export const task = new Hono<ConsoleEnvironment>()

@@ -7,7 +7,7 @@ import type { OpenTask, Place } from "../../db/ledger-reports.ts";
 import { openTasks } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
-import { isStuck, type State, stateOf } from "./task-state.ts";
+import { isStuck, type State, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -19,18 +19,11 @@ const spans = ["1", "7", "90"] as const;
 type Row = OpenTask & { state: State };
 
 const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <Table
-      label={say("task")}
-      columns={[
-        say("task"),
-        say("status"),
-        say("model"),
-        { name: say("reserved"), isNumber: true },
-        say("admin_since"),
-        say("admin_account"),
-      ]}
+      label={t("task")}
+      columns={[t("task"), t("status"), t("model"), { name: t("reserved"), isNumber: true }, t("admin_since"), t("admin_account")]}
     >
       {rows.map((row) => (
         <tr>
@@ -39,7 +32,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
               <code title={row.taskId}>{cutId(row.taskId)}</code>
             </a>
           </th>
-          <td>{say(`admin_state_${row.state}`)}</td>
+          <td>{t(`admin_state_${row.state}`)}</td>
           <td>{row.model}</td>
           <td class="num">
             <Money millionths={row.held} />
@@ -59,49 +52,49 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
 };
 
 /** `{milliseconds}_{task}`, as the link to the next page has it. */
-function placeOf(text = ""): Place | undefined {
+function parsePlace(text = ""): Place | undefined {
   const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
   return at && taskId ? { at: Number(at), taskId } : undefined;
 }
 
 async function list(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const now = Date.now();
   const days = spans.find((span) => span === c.req.query("days")) ?? "1";
-  const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: placeOf(c.req.query("after")) });
+  const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: parsePlace(c.req.query("after")) });
   // Reading a record wakes its object, which sets a lost alarm again.
   const rows = await Promise.all(
     found
       .slice(0, pageSize)
-      .map(async (row) => ({ ...row, state: stateOf(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
+      .map(async (row) => ({ ...row, state: toState(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
   );
   const stuck = rows.filter(({ state }) => isStuck(state));
   const others = rows.filter(({ state }) => !isStuck(state));
   return adminPage(
     c,
-    say("admin_open_tasks"),
+    t("admin_open_tasks"),
     <>
-      <p class="muted">{say("admin_open_hint")}</p>
+      <p class="muted">{t("admin_open_hint")}</p>
       <form class="row gap0">
         <label class="row">
-          {say("admin_span")}
+          {t("admin_span")}
           <select name="days" class="in auto">
             {spans.map((span) => (
               <option value={span} selected={span === days}>
-                {say(`admin_days_${span}`)}
+                {t(`admin_days_${span}`)}
               </option>
             ))}
           </select>
         </label>
-        <button class="btn">{say("admin_look_again")}</button>
+        <button class="btn">{t("admin_look_again")}</button>
       </form>
       <section>
         <div class="sub">
-          <h2>{say("admin_stuck")}</h2>
+          <h2>{t("admin_stuck")}</h2>
         </div>
         {stuck.length === 0 ? (
           <p class="muted" role="status">
-            {say("admin_none_stuck")}
+            {t("admin_none_stuck")}
           </p>
         ) : (
           <Rows c={c} rows={stuck} />
@@ -109,9 +102,9 @@ async function list(c: ConsoleContext) {
       </section>
       <section>
         <div class="sub">
-          <h2>{say("admin_running")}</h2>
+          <h2>{t("admin_running")}</h2>
         </div>
-        {others.length === 0 ? <p class="muted">{say("admin_none_running")}</p> : <Rows c={c} rows={others} />}
+        {others.length === 0 ? <p class="muted">{t("admin_none_running")}</p> : <Rows c={c} rows={others} />}
       </section>
       {found.length > pageSize && (
         <p class="pager">
@@ -120,7 +113,7 @@ async function list(c: ConsoleContext) {
             href={`/console/admin/tasks?${new URLSearchParams({ days, after: `${rows.at(-1)?.at}_${rows.at(-1)?.taskId}` })}`}
             rel="next"
           >
-            {say("admin_next")}
+            {t("admin_next")}
           </a>
         </p>
       )}

@@ -56,6 +56,14 @@ function tell(root) {
   }
 }
 
+const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+/** Shows clock times in the user's time zone. @param {ParentNode} root */
+function localize(root) {
+  for (const time of root.querySelectorAll("time[data-clock]"))
+    if (time instanceof HTMLTimeElement) time.textContent = clock.format(Date.parse(time.dateTime));
+}
+
 /** @param {number} at */
 const dateOf = (at) =>
   new Intl.DateTimeFormat(locale, {
@@ -68,6 +76,7 @@ const dateOf = (at) =>
 function prepare(root) {
   reveal(root);
   tell(root);
+  localize(root);
 }
 
 prepare(document);
@@ -80,7 +89,8 @@ document.addEventListener("htmx:after:swap", () => {
 /** A submitted form shows its progress on the button; returning to the page by "back" resets it. */
 document.addEventListener("submit", (event) => {
   const { submitter, defaultPrevented } = event;
-  if (defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
+  // A download leaves the page as it is.
+  if (defaultPrevented || !(submitter instanceof HTMLButtonElement) || submitter.hasAttribute("data-stay")) return;
   // Runs after the browser has collected the form's values: a disabled button would send none.
   setTimeout(() => {
     if (!event.defaultPrevented) submitter.setAttribute("aria-busy", "true");

@@ -1,62 +1,79 @@
-// Script of the playground: shows images that are chosen or dropped, and prevents sending a form twice.
+// Script of the playground: Ctrl+Enter runs, a run shows its result, and parts that refresh themselves wait while nobody looks.
 
-/** @param {EventTarget | null} target */
-const dropOf = (target) => (target instanceof Element ? target.closest("[data-drop]") : null);
+const form = () => document.querySelector("#form");
 
-/** @param {Element} place @returns {HTMLInputElement | null} */
-const inputOf = (place) => place.querySelector("input[type=file]");
-
-/** Shows a file input's images, reports invalid ones, and names them in the code examples below. @param {HTMLInputElement} input */
-function show(input) {
-  const files = [...(input.files ?? [])];
-  const { maxBytes, tooLarge, most, tooMany } = input.dataset;
-  const isTooLarge = files.some((file) => file.size > Number(maxBytes));
-  const isTooMany = files.length > Number(most);
-  input.setCustomValidity(isTooLarge ? (tooLarge ?? "") : isTooMany ? (tooMany ?? "") : "");
-  input.reportValidity();
-  const place = input.parentElement;
-  const names = place?.querySelector("input[type=hidden]");
-  if (names instanceof HTMLInputElement) names.value = files.map((file) => file.name).join("\n");
-  const previews = place?.querySelector(".previews");
-  for (const image of previews?.querySelectorAll("img") ?? []) URL.revokeObjectURL(image.src);
-  previews?.replaceChildren(
-    ...files.map((file) => {
-      const image = new Image();
-      image.src = URL.createObjectURL(file);
-      image.alt = file.name;
-      return image;
-    }),
-  );
+/** @param {string} name */
+function openPane(name) {
+  const tab = document.querySelector(`#tab-${name}`);
+  if (tab instanceof HTMLInputElement) tab.checked = true;
 }
 
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !(event.target instanceof Element)) return;
+  if (!event.target.closest("#play")) return;
+  event.preventDefault();
+  const button = document.querySelector('#send, #run button[value="run"]');
+  if (button instanceof HTMLButtonElement) button.click();
+});
+
+// Enter in a line of text sends no form: only the button that names the price does.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.form === form()) event.preventDefault();
+});
+
+/** Shows the result of what is run, on phones also by scrolling there. @param {Event} event */
+function showResult({ detail }) {
+  const { ctx } = detail;
+  if (ctx.sourceElement?.id !== "form" || ctx.request?.submitter?.value !== "run") return;
+  if (ctx.hx?.retarget !== undefined) return;
+  for (const told of document.querySelectorAll("#form :is([data-focus], .err:not(#tray-problem))")) told.remove();
+  for (const field of document.querySelectorAll("#form [aria-invalid]")) field.removeAttribute("aria-invalid");
+  openPane("result");
+  const out = document.querySelector("#out");
+  if (out && out.getBoundingClientRect().top > innerHeight / 2) out.scrollIntoView({ block: "start" });
+}
+
+/** The focus moves to what is wrong with the form. @param {Event} event */
+function focusProblem({ detail }) {
+  const problem = document.querySelector("#form [data-focus]");
+  if (detail.ctx.hx?.retarget === "#form" && problem instanceof HTMLElement) problem.focus();
+}
+
+document.addEventListener("htmx:after:swap", (event) => {
+  showResult(event);
+  focusProblem(event);
+});
+
+// An earlier run is shown as a result, whatever pane is open.
+document.addEventListener("click", ({ target }) => {
+  if (target instanceof Element && target.closest("#strip a")) openPane("result");
+});
+
+// A page that nobody sees does not ask for progress; it asks as soon as it is seen again.
+document.addEventListener("htmx:config:request", (event) => {
+  if (document.hidden && event.detail.ctx.sourceElement.id === "result") event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => {
+  const result = document.querySelector("#result[hx-trigger]");
+  if (!document.hidden && result) result.dispatchEvent(new Event("every"));
+});
+
+/** A comparison has at most four models. @param {HTMLElement} list */
+function limitChoices(list) {
+  const boxes = [...list.querySelectorAll("input")];
+  const isFull = boxes.filter((box) => box.checked).length >= Number(list.dataset["most"]);
+  for (const box of boxes) box.disabled = isFull && !box.checked;
+}
 document.addEventListener("change", ({ target }) => {
-  if (target instanceof HTMLInputElement && target.type === "file" && dropOf(target)) show(target);
+  const list = target instanceof Element ? target.closest("fieldset[data-most]") : null;
+  if (list instanceof HTMLElement) limitChoices(list);
 });
 
-for (const name of ["dragenter", "dragover", "dragleave", "drop"])
-  document.addEventListener(name, (event) => {
-    const place = dropOf(event.target);
-    if (!place) return;
-    event.preventDefault();
-    place.classList.toggle("over", name === "dragenter" || name === "dragover");
-  });
-
-document.addEventListener("drop", (event) => {
-  const place = dropOf(event.target);
-  const input = place && inputOf(place);
-  if (!input || !event.dataTransfer?.files.length) return;
-  const files = new DataTransfer();
-  for (const file of [...(input.multiple ? (input.files ?? []) : []), ...event.dataTransfer.files])
-    if (file.type.startsWith("image/")) files.items.add(file);
-  input.files = files.files;
-  for (const kind of ["input", "change"]) input.dispatchEvent(new Event(kind, { bubbles: true }));
-});
-
-/** A second click during a chat would pay for a second answer. After stopping it, the user may send it again. */
+/** A second click of a page without htmx would send a form twice. */
 const secondClickMs = 10_000;
 let sentAt = -Infinity;
 document.addEventListener("submit", (event) => {
-  if (!(event.target instanceof HTMLFormElement) || !("once" in event.target.dataset)) return;
+  if (!(event.target instanceof HTMLFormElement) || !("once" in event.target.dataset) || event.defaultPrevented) return;
   if (event.timeStamp - sentAt < secondClickMs) event.preventDefault();
   else sentAt = event.timeStamp;
 });

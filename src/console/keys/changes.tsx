@@ -1,13 +1,16 @@
-/** Changes of an API key: name and quota, rotation, deletion. */
+/** Changes of an API key: what its form has, rotation, deletion. */
 
 import { type Context, Hono } from "hono";
-import { changeKey, deleteKey, rotateKey } from "../../db/api-keys.ts";
-import { balanceOf } from "../ledger.ts";
+import { changeKey, deleteKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
+import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
-import { type ConsoleContext, type ConsoleEnvironment, fieldsOf, page, nothingHere } from "../frame.tsx";
-import { type Key, keysOf, NameAndQuota, nameAndQuota, shownOnce } from "./shared.tsx";
-import { readScope, ScopeFields } from "./scope.tsx";
+import { type ConsoleContext, type ConsoleEnvironment, readForm, page, nothingHere } from "../frame.tsx";
+import { budgetLeft, changeBudget } from "./budget.tsx";
+import { KeyFields, readKey } from "./form.tsx";
+import { type Key, readAccountKeys, shownOnce } from "./shared.tsx";
+import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Facts } from "../parts/table.tsx";
 
 /** How long a rotated key may keep working, in milliseconds. */
 const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
@@ -15,21 +18,35 @@ type Overlap = keyof typeof overlaps;
 
 const Back = ({ c }: { c: ConsoleContext }) => (
   <a href="/console/keys" role="button" class="btn">
-    {c.var.say("cancel")}
+    {c.var.t("cancel")}
   </a>
 );
 
 async function changePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { quota } = await balanceOf(c, key.accountId, key.walletId);
+  const { quota, budget } = await readBalance(c, key.accountId, key.walletId);
   return page(
     c,
-    c.var.say("change_key", { name: key.name }),
+    c.var.t("change_key", { name: key.name }),
     <form method="post" class="stack narrow">
       <Problem text={problem} />
-      <NameAndQuota c={c} name={key.name} quota={quota === null ? "" : decimal(quota)} />
-      <ScopeFields c={c} scope={key.scope} />
+      {budget && (
+        <Facts
+          of={[
+            [c.var.t("budget"), budgetLeft(c, budget)],
+            [c.var.t("budget_renews"), <DateTime ms={budget.until} />],
+          ]}
+        />
+      )}
+      <KeyFields
+        c={c}
+        name={key.name}
+        quota={quota === null ? "" : decimal(quota)}
+        budget={budget}
+        scope={key.scope}
+        expiresAt={key.isReplaced ? undefined : key.expiresAt}
+      />
       <p class="row">
-        <button class="btn primary">{c.var.say("change")}</button>
+        <button class="btn primary">{c.var.t("change")}</button>
         <Back c={c} />
       </p>
     </form>,
@@ -39,38 +56,38 @@ async function changePage(c: ConsoleContext, key: Key, problem?: string) {
 }
 
 async function change(c: ConsoleContext, key: Key) {
-  const field = await fieldsOf(c);
-  const given = nameAndQuota(c, field);
+  const field = await readForm(c);
+  const given = readKey(c, field, key.expiresAt);
   if (typeof given === "string") return changePage(c, key, given);
-  const scope = readScope(c, field);
-  if (typeof scope === "string") return changePage(c, key, scope);
   if ((await c.env.API.changeQuota(key.accountId, key.walletId, { quota: given.quota })) === "below_use")
-    return changePage(c, key, c.var.say("quota_below_use"));
-  await changeKey(c.env.DB, key, given.name, scope);
+    return changePage(c, key, c.var.t("quota_below_use"));
+  await changeBudget(c, key.accountId, key.walletId, given.budget);
+  await changeKey(c.env.DB, key, given.name, given.scope);
+  if (!key.isReplaced && given.expiresAt !== key.expiresAt) await setExpiry(c.env.DB, key, given.expiresAt);
   return c.redirect("/console/keys", 303);
 }
 
 function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
-    say("rotate_key", { name: key.name }),
+    t("rotate_key", { name: key.name }),
     <form method="post" class="stack narrow">
       <Problem text={problem} />
-      <p>{say("rotate_note")}</p>
+      <p>{t("rotate_note")}</p>
       <fieldset class="field">
-        <legend>{say("overlap", { prefix: `${key.prefix}…` })}</legend>
+        <legend>{t("overlap", { prefix: `${key.prefix}…` })}</legend>
         <div>
           {(Object.keys(overlaps) as Overlap[]).map((overlap) => (
             <label class="check">
               <input type="radio" name="overlap" value={overlap} checked={overlap === "day"} />
-              {say(`overlap_${overlap}`)}
+              {t(`overlap_${overlap}`)}
             </label>
           ))}
         </div>
       </fieldset>
       <p class="row">
-        <button class="btn primary">{say("rotate")}</button>
+        <button class="btn primary">{t("rotate")}</button>
         <Back c={c} />
       </p>
     </form>,
@@ -80,25 +97,25 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
 }
 
 async function rotate(c: ConsoleContext, key: Key) {
-  const overlap = (await fieldsOf(c))("overlap");
-  if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.say("bad_overlap"));
+  const overlap = (await readForm(c))("overlap");
+  if (!Object.hasOwn(overlaps, overlap)) return rotatePage(c, key, c.var.t("bad_overlap"));
   const made = await rotateKey(c.env.DB, key.accountId, key.id, overlaps[overlap as Overlap]);
-  return made === undefined ? rotatePage(c, key, c.var.say("not_rotatable")) : shownOnce(c, key.name, made);
+  return made === undefined ? rotatePage(c, key, c.var.t("not_rotatable")) : shownOnce(c, key.name, made);
 }
 
 function deletePage(c: ConsoleContext, key: Key) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
-    say("delete_key", { name: key.name }),
+    t("delete_key", { name: key.name }),
     <form method="post" class="stack narrow">
       <p>
         <code>{key.prefix}…</code>
       </p>
-      <p>{say("delete_warning")}</p>
+      <p>{t("delete_warning")}</p>
       <p class="row">
         <Back c={c} />
-        <button class="btn danger">{say("delete")}</button>
+        <button class="btn danger">{t("delete")}</button>
       </p>
     </form>,
     200,
@@ -108,7 +125,7 @@ function deletePage(c: ConsoleContext, key: Key) {
 
 /** A page about a key of the account: 404 for another account's key. */
 const ofKey = (answer: (c: ConsoleContext, key: Key) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
-  const key = (await keysOf(c)).find(({ id }) => id === c.req.param("id"));
+  const key = (await readAccountKeys(c)).find(({ id }) => id === c.req.param("id"));
   return key ? answer(c, key) : nothingHere(c);
 };
 

@@ -42,29 +42,29 @@ const Boxes = ({
 
 /** The fields of a key's scope; folded while the key has none. */
 export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyScope }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <details class="more" open={Boolean(scope.kinds ?? scope.models ?? scope.maxOpenTasks)}>
-      <summary>{say("scope")}</summary>
+      <summary>{t("scope")}</summary>
       <div class="stack">
         <Boxes
-          legend={say("scope_kinds")}
-          hint={say("scope_all")}
-          choices={kinds.map((kind) => ({ name: `kind-${kind}`, value: kind, text: say(`kind_${kind}`) }))}
+          legend={t("scope_kinds")}
+          hint={t("scope_all")}
+          choices={kinds.map((kind) => ({ name: `kind-${kind}`, value: kind, text: t(`kind_${kind}`) }))}
           chosen={scope.kinds}
         />
         <Boxes
-          legend={say("scope_models")}
-          hint={say("scope_all")}
+          legend={t("scope_models")}
+          hint={t("scope_all")}
           choices={allModels().map(({ id }) => ({ name: `model-${id}`, value: id, text: id }))}
           chosen={scope.models}
         />
         <TextField
           name="open"
-          label={say("scope_open")}
+          label={t("scope_open")}
           inputmode="numeric"
           value={scope.maxOpenTasks === undefined ? "" : String(scope.maxOpenTasks)}
-          hint={say("scope_open_hint")}
+          hint={t("scope_open_hint")}
         />
       </div>
     </details>
@@ -74,7 +74,7 @@ export const ScopeFields = ({ c, scope = {} }: { c: ConsoleContext; scope?: KeyS
 /** What the fields say, or what is wrong with them. */
 export function readScope(c: ConsoleContext, field: (name: string) => string): KeyScope | string {
   const open = field("open");
-  if (open !== "" && !/^[1-9]\d{0,5}$/.test(open)) return c.var.say("bad_open");
+  if (open !== "" && !/^[1-9]\d{0,5}$/.test(open)) return c.var.t("bad_open");
   const chosen = (prefix: string, values: readonly string[]) => {
     const found = values.filter((value) => field(prefix + value) !== "");
     return found.length > 0 ? found : undefined;

@@ -1,25 +1,22 @@
-/** What the pages of API keys share: the user's keys, their fields, and the only page that shows a secret. */
+/** What the pages of API keys share: the user's keys, and the only page that shows a secret. */
 
 import { type ApiKey, listKeys } from "../../db/api-keys.ts";
-import { quotaOf } from "../amounts.ts";
 import { type ConsoleContext, page } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";
-import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { balanceUnit } from "../settings.ts";
 
 /** A key that a user created, and whether it was replaced by a newer one. */
 export type Key = ApiKey & { isReplaced: boolean };
 
 /** The account's keys without the console's own key, whose secret no user has. */
-export async function keysOf(c: ConsoleContext): Promise<Key[]> {
+export async function readAccountKeys(c: ConsoleContext): Promise<Key[]> {
   const keys = (await listKeys(c.env.DB, c.get("account").id)).filter(({ id }) => id !== c.get("caller").keyId);
   return keys.map((key, at) => ({ ...key, isReplaced: keys.slice(at + 1).some(({ walletId }) => walletId === key.walletId) }));
 }
 
 /** The secret of a new key. No other page shows it. */
 export function shownOnce(c: ConsoleContext, title: string, key: string) {
-  const { say } = c.var;
+  const { t } = c.var;
   return page(
     c,
     title,
@@ -27,7 +24,7 @@ export function shownOnce(c: ConsoleContext, title: string, key: string) {
       <div class="note good">
         <Icon name="ok" />
         <div class="stack tight">
-          <p role="status">{say("key_created")}</p>
+          <p role="status">{t("key_created")}</p>
           <div class="secret">
             <code id="key">{key}</code>
             <Copy of="key" />
@@ -36,34 +33,11 @@ export function shownOnce(c: ConsoleContext, title: string, key: string) {
       </div>
       <p class="gap0">
         <a href="/console/keys" class="btn primary" role="button">
-          {say("done")}
+          {t("done")}
         </a>
       </p>
     </>,
     200,
     { width: "slim" },
   );
-}
-
-/** The fields for creating and changing a key. */
-export const NameAndQuota = ({ c, name, quota }: { c: ConsoleContext; name?: string; quota?: string }) => (
-  <>
-    <TextField name="name" label={c.var.say("key_name")} maxlength={200} value={name} required />
-    <TextField
-      name="quota"
-      label={c.var.say("quota")}
-      opt={balanceUnit(c.env)}
-      inputmode="decimal"
-      value={quota}
-      hint={c.var.say("quota_hint", { unit: balanceUnit(c.env) })}
-    />
-  </>
-);
-
-/** The values of those fields, or the error. */
-export function nameAndQuota(c: ConsoleContext, field: (name: string) => string): { name: string; quota: number | null } | string {
-  const name = field("name");
-  const quota = quotaOf(field("quota"));
-  if (name === "" || name.length > 200) return c.var.say("bad_name");
-  return quota === undefined ? c.var.say("bad_quota") : { name, quota };
 }

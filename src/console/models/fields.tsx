@@ -1,14 +1,14 @@
 /** A table of a request's fields: allowed values and defaults. */
 
 import type { Action } from "../../catalog/models.ts";
-import { hintOf, labelOf } from "../messages/playground-fields.ts";
+import { fieldHint, fieldLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Table } from "../parts/table.tsx";
 import type { Field } from "../playground/fields.ts";
 
 /** The allowed values of a field. */
 const Allowed = ({ field }: { field: Field }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   const number = (value: number) => value.toLocaleString(language);
   switch (field.as) {
     case "choice":
@@ -17,15 +17,17 @@ const Allowed = ({ field }: { field: Field }) => {
       return <>true, false</>;
     case "number": {
       const { minimum, maximum } = field;
-      if (minimum === undefined && maximum === undefined) return <>{say("field_number")}</>;
+      if (minimum === undefined && maximum === undefined) return <>{t("field_number")}</>;
       return <>{`${minimum === undefined ? "" : number(minimum)}–${maximum === undefined ? "" : number(maximum)}`}</>;
     }
     case "text":
-      return <>{field.most === undefined ? say("field_text") : say("field_text_most", { most: number(field.most) })}</>;
+      return <>{field.most === undefined ? t("field_text") : t("field_text_most", { most: number(field.most) })}</>;
     case "images":
-      return <>{say("field_images", { most: field.most })}</>;
+      return <>{t("field_images", { most: field.most })}</>;
+    case "pictures":
+      return <>{t("field_images", { most: field.most })}</>;
     case "roles":
-      return <>{`${say("field_images", { most: field.most })}: ${field.roles.join(", ")}`}</>;
+      return <>{`${t("field_images", { most: field.most })}: ${field.roles.join(", ")}`}</>;
     case "messages":
       return <>{field.roles.join(", ")}</>;
     case "json":
@@ -40,12 +42,9 @@ const fallback = ({ fallback: value }: Field): string => {
 };
 
 export const FieldTable = ({ action, fields, label }: { action: Action; fields: Field[]; label: string }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   return (
-    <Table
-      label={label}
-      columns={[say("field_name"), say("field_allowed"), say("field_default"), { name: say("field_meaning"), isExtra: true }]}
-    >
+    <Table label={label} columns={[t("field_name"), t("field_allowed"), t("field_default"), { name: t("field_meaning"), isExtra: true }]}>
       {fields.map((field) => (
         <tr>
           <th scope="row">
@@ -54,10 +53,10 @@ export const FieldTable = ({ action, fields, label }: { action: Action; fields: 
           <td class="wrap">
             <Allowed field={field} />
           </td>
-          <td>{field.isRequired ? <strong>{say("field_required")}</strong> : <code>{fallback(field)}</code>}</td>
+          <td>{field.isRequired ? <strong>{t("field_required")}</strong> : <code>{fallback(field)}</code>}</td>
           <td class="hide-s wrap">
-            {labelOf(language, field.name)}
-            {hintOf(language, field.name, action) !== undefined && <span class="hint"> {hintOf(language, field.name, action)}</span>}
+            {fieldLabel(language, field.name)}
+            {fieldHint(language, field.name, action) !== undefined && <span class="hint"> {fieldHint(language, field.name, action)}</span>}
           </td>
         </tr>
       ))}

@@ -6,12 +6,12 @@ import { type ConsoleContext, type ConsoleEnvironment, nothingHere, page, signed
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Facts } from "../parts/table.tsx";
-import { bodyOf } from "../playground/body.ts";
-import { type Choice, choicesOf, groups, requestOf } from "../playground/choices.ts";
+import { buildBody } from "../playground/body.ts";
+import { type Choice, readChoices, groups, toRequest } from "../playground/choices.ts";
 import { carriedOver } from "../playground/fields.ts";
-import { snippetsOf } from "../playground/snippets.ts";
+import { buildSnippets } from "../playground/snippets.ts";
 import { FieldTable } from "./fields.tsx";
-import { pricesOf } from "./prices.ts";
+import { listPrices } from "./prices.ts";
 
 const kinds = ["image", "video", "chat"] as const;
 const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
@@ -20,7 +20,7 @@ const icons = { image: "image", video: "film", chat: "chat", character: "face", 
 export const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
 
 const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choices: Choice[] }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   const { typicalSeconds = 0 } = modelNamed(choice.model) ?? {};
   return (
     <li class="card stack tight">
@@ -30,25 +30,25 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
             {choice.model}
           </a>
         </h3>
-        <span class="meta">{say("about_seconds", { seconds: typicalSeconds })}</span>
+        <span class="meta">{t("about_seconds", { seconds: typicalSeconds })}</span>
       </div>
       <p class="meta num">
-        {pricesOf(c, choice)
+        {listPrices(c, choice)
           .map(([name, amount]) => `${name} ${amount}`)
           .join(" · ")}
       </p>
       <div class="row between">
         <span class="meta">
           {otherActions(choices, choice.model)
-            .map(({ action }) => say(`model_group_${action}`))
+            .map(({ action }) => t(`model_group_${action}`))
             .join(" · ")}
         </span>
         <a
           class="btn sm"
           href={`/console/playground?model=${encodeURIComponent(choice.id)}`}
-          aria-label={say("try_model", { model: choice.model })}
+          aria-label={t("try_model", { model: choice.model })}
         >
-          {say("try")}
+          {t("try")}
         </a>
       </div>
     </li>
@@ -56,18 +56,18 @@ const Card = ({ c, choice, choices }: { c: ConsoleContext; choice: Choice; choic
 };
 
 async function list(c: ConsoleContext) {
-  const { say } = c.var;
-  const choices = await choicesOf(c);
+  const { t } = c.var;
+  const choices = await readChoices(c);
   return page(
     c,
-    say("models"),
+    t("models"),
     <>
       {kinds.map((kind) => {
         const members = choices.filter(({ action }) => action === kind);
         return members.length === 0 ? null : (
           <section>
             <div class="sub">
-              <h2>{say(`model_group_${kind}`)}</h2>
+              <h2>{t(`model_group_${kind}`)}</h2>
             </div>
             <ul class="cols even">
               {members.map((choice) => (
@@ -77,10 +77,10 @@ async function list(c: ConsoleContext) {
           </section>
         );
       })}
-      {choices.length === 0 && <p class="muted">{say("no_models")}</p>}
+      {choices.length === 0 && <p class="muted">{t("no_models")}</p>}
     </>,
     200,
-    { lead: say("models_lead") },
+    { lead: t("models_lead") },
   );
 }
 
@@ -89,36 +89,36 @@ const sample = (c: ConsoleContext, choice: Choice) =>
   carriedOver(
     choice.fields,
     new Map([
-      ["prompt", [c.var.say("example_lighthouse")]],
+      ["prompt", [c.var.t("example_lighthouse")]],
       ["from_task", ["task_…"]],
       ["timestamps", ["1,3"]],
 
       ["messages.0.role", ["user"]],
-      ["messages.0.content", [c.var.say("example_question")]],
+      ["messages.0.content", [c.var.t("example_question")]],
     ]),
   );
 
 /** What a model does: its path, its fields and the programs that ask for it. */
 export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
-  const { say } = c.var;
-  const request = requestOf(choice, bodyOf(choice.fields, sample(c, choice), new Map()));
-  const code = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
+  const { t } = c.var;
+  const request = toRequest(choice, buildBody(choice.fields, sample(c, choice), new Map()));
+  const code = buildSnippets({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
   const id = choice.action;
   return (
     <section class="stack">
       <div class="sub">
         <Icon name={icons[choice.action]} />
-        <h2>{say(`model_group_${choice.action}`)}</h2>
+        <h2>{t(`model_group_${choice.action}`)}</h2>
         <code class="id">POST {request.path}</code>
         <a
           class="btn sm push"
           href={`/console/playground?model=${encodeURIComponent(choice.id)}`}
-          aria-label={say("try_model", { model: `${choice.model}, ${say(`model_group_${choice.action}`)}` })}
+          aria-label={t("try_model", { model: `${choice.model}, ${t(`model_group_${choice.action}`)}` })}
         >
-          {say("try")}
+          {t("try")}
         </a>
       </div>
-      <FieldTable action={choice.action} fields={choice.fields} label={say("fields_of", { action: say(`model_group_${choice.action}`) })} />
+      <FieldTable action={choice.action} fields={choice.fields} label={t("fields_of", { action: t(`model_group_${choice.action}`) })} />
       <Code
         name={id}
         tabs={[
@@ -132,9 +132,9 @@ export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice
 };
 
 async function one(c: ConsoleContext) {
-  const { say } = c.var;
+  const { t } = c.var;
   const name = c.req.param("model") ?? "";
-  const choices = await choicesOf(c);
+  const choices = await readChoices(c);
   const choice = choices.find(({ id, aliases }) => id === name || aliases.includes(name));
   if (!choice || !groups.includes(choice.action) || choice.id !== choice.model) return nothingHere(c);
   const { typicalSeconds = 0 } = modelNamed(choice.model) ?? {};
@@ -145,9 +145,9 @@ async function one(c: ConsoleContext) {
       <section class="card">
         <Facts
           of={[
-            [say("usual_time"), say("about_seconds", { seconds: typicalSeconds })],
-            ...pricesOf(c, choice),
-            choice.aliases.length > 0 && [say("other_names"), choice.aliases.join(", ")],
+            [t("usual_time"), t("about_seconds", { seconds: typicalSeconds })],
+            ...listPrices(c, choice),
+            choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
           ]}
         />
       </section>
@@ -159,7 +159,7 @@ async function one(c: ConsoleContext) {
     {
       actions: (
         <a class="btn primary" href={`/console/playground?model=${encodeURIComponent(choice.id)}`}>
-          {say("open_playground")}
+          {t("open_playground")}
         </a>
       ),
     },

@@ -1,11 +1,11 @@
 /** What a model costs, as pages show it. */
 
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import type { ConsoleContext } from "../frame.tsx";
 import type { Choice } from "../playground/choices.ts";
 
 type PriceName = "image" | "image_hd" | "second" | "second_1080p" | "character" | "input_million_tokens" | "output_million_tokens";
 
 /** Prices with what each is for: `["an image", "$0.03"]`. */
-export const pricesOf = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>
-  Object.entries(price).map(([name, units]) => [c.var.say(`model_price_${name as PriceName}`), amountOf(c, Math.round(units * 1e6))]);
+export const listPrices = (c: ConsoleContext, { price }: Choice): (readonly [name: string, amount: string])[] =>
+  Object.entries(price).map(([name, units]) => [c.var.t(`model_price_${name as PriceName}`), formatAmount(c, Math.round(units * 1e6))]);

@@ -4,7 +4,7 @@ import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { snippetsOf } from "../playground/snippets.ts";
+import { buildSnippets } from "../playground/snippets.ts";
 
 /** The examples, by the keys of their prompts, each with a suitable model. */
 const examples = [
@@ -45,33 +45,33 @@ interface StepsProps {
 
 /** The three steps. They disappear when all are done. */
 export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <section class="card flush">
       <ol class="steps">
         <Step
           number={1}
           isDone
-          title={say("step_account")}
+          title={t("step_account")}
           hint={
             <>
-              {say("step_account_hint")} <Money millionths={left} />
+              {t("step_account_hint")} <Money millionths={left} />
             </>
           }
         />
         <Step
           number={2}
           isDone={hasMade}
-          title={say("step_make")}
-          hint={say("step_make_hint")}
-          link={{ href: "/console/playground", text: say("open_playground"), isNext: true }}
+          title={t("step_make")}
+          hint={t("step_make_hint")}
+          link={{ href: "/console/playground", text: t("open_playground"), isNext: true }}
         />
         <Step
           number={3}
           isDone={isKeyed}
-          title={say("step_call")}
-          hint={say("step_call_hint")}
-          link={{ href: "/console/keys", text: say("create_key"), isNext: hasMade }}
+          title={t("step_call")}
+          hint={t("step_call_hint")}
+          link={{ href: "/console/keys", text: t("create_key"), isNext: hasMade }}
         />
       </ol>
     </section>
@@ -80,28 +80,28 @@ export const FirstSteps = ({ left, isKeyed, hasMade }: StepsProps) => {
 
 /** The whole page of an account without tasks. `base` is the gateway's URL. */
 export const FirstThings = ({ base, left, isKeyed }: { base: string; left: number | null; isKeyed: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const program = {
     base,
     path: "/v1/images/generations",
     isChat: false,
-    body: { model: "imgA-4", prompt: say("example_lighthouse") },
+    body: { model: "imgA-4", prompt: t("example_lighthouse") },
   };
-  const { curl, javascript, python } = snippetsOf(program);
+  const { curl, javascript, python } = buildSnippets(program);
   return (
     <>
       <FirstSteps left={left} isKeyed={isKeyed} hasMade={false} />
       <section>
         <div class="sub">
-          <h2>{say("start_from_example")}</h2>
+          <h2>{t("start_from_example")}</h2>
         </div>
         <ul class="cols two">
           {examples.map(({ prompt, model, icon }) => (
             <li>
-              <a class="card hit example" href={`/console/playground?${new URLSearchParams({ model, prompt: say(prompt) })}`}>
+              <a class="card hit example" href={`/console/playground?${new URLSearchParams({ model, prompt: t(prompt) })}`}>
                 <Icon name={icon} />
                 <span>
-                  {say(prompt)}
+                  {t(prompt)}
                   <span class="meta">{model}</span>
                 </span>
               </a>
@@ -111,7 +111,7 @@ export const FirstThings = ({ base, left, isKeyed }: { base: string; left: numbe
       </section>
       <section>
         <div class="sub">
-          <h2>{say("first_request")}</h2>
+          <h2>{t("first_request")}</h2>
         </div>
         <Code
           name="first"

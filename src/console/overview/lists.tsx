@@ -7,16 +7,17 @@ import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
-import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
-import { isGone } from "../tasks/answers.ts";
+import { taskPrompt, type TaskData } from "../answers.ts";
+import type { Preview } from "../tasks/previews.ts";
+import { TileFace } from "../tasks/tile.tsx";
 import { live } from "../tasks/live.ts";
 
-const pageOf = ({ id }: TaskData) => `/console/tasks/${id}`;
+const taskPath = ({ id }: TaskData) => `/console/tasks/${id}`;
 
 /** The title of a task in one line: its prompt, else its kind. */
 const useTitle = (task: TaskData): string => {
-  const { say } = useAround();
-  return promptOf(task) || `${say(`kind_${task.metadata.kind}`)} · ${task.model}`;
+  const { t } = useAround();
+  return taskPrompt(task) || `${t(`kind_${task.metadata.kind}`)} · ${task.model}`;
 };
 
 const Title = ({ task }: { task: TaskData }) => <>{useTitle(task)}</>;
@@ -29,7 +30,7 @@ const RunningTask = ({ task }: { task: TaskData }) => {
         <Icon name={task.metadata.kind === "image" ? "image" : "film"} />
       </span>
       <div class="stack tight">
-        <a class="plain clip" href={pageOf(task)}>
+        <a class="plain clip" href={taskPath(task)}>
           {title}
         </a>
         <progress max={100} value={task.progress} aria-label={title} />
@@ -41,18 +42,18 @@ const RunningTask = ({ task }: { task: TaskData }) => {
 
 /** Queued and running tasks; refreshes itself until there are none. */
 export const Running = ({ tasks }: { tasks: TaskData[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <section class="card" {...(tasks.length > 0 ? live("/console/running", "running", "every 3s") : { id: "running" })}>
       <header>
-        <h2>{say("running_now")}</h2>
+        <h2>{t("running_now")}</h2>
         {tasks.length > 0 && <span class="tag num">{tasks.length}</span>}
         <a class="push t13" href="/console/tasks">
-          {say("all_tasks")}
+          {t("all_tasks")}
         </a>
       </header>
       {tasks.length === 0 ? (
-        <p class="muted">{say("nothing_runs")}</p>
+        <p class="muted">{t("nothing_runs")}</p>
       ) : (
         <ul class="stack">
           {tasks.slice(0, 4).map((task) => (
@@ -64,50 +65,26 @@ export const Running = ({ tasks }: { tasks: TaskData[] }) => {
   );
 };
 
-/** The first image, or the video, of a task. A video without a thumbnail shows its first frame. */
-const Preview = ({ task }: { task: TaskData }) => {
-  const video = videoOf(task);
-  const image = video ? video.thumbnail : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
-  const title = useTitle(task);
-  if (image !== undefined) return <img src={image} alt={title} loading="lazy" />;
-  return <video src={`${video?.url[0]}#t=0.1`} preload="metadata" muted playsinline aria-label={title} />;
-};
-
-/** The number of images, or the duration of a video. */
-const Badge = ({ task }: { task: TaskData }) => {
-  const count = imagesOf(task).length;
-  const video = videoOf(task);
-  if (video)
-    return (
-      <span class="badge num">
-        <Icon name="film" />
-        {video.duration} s
-      </span>
-    );
-  return count > 1 ? <span class="badge num">×{count}</span> : null;
-};
-
 /** The latest outputs, while their files exist. */
-export const Recent = ({ tasks }: { tasks: TaskData[] }) => {
-  const { say } = useAround();
-  const shown = tasks.filter((task) => task.result !== undefined && !isGone(task));
+export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<string, Preview> }) => {
+  const { t } = useAround();
+  const shown = tasks.filter(({ id }) => previews.has(id));
   return (
     <section>
       <div class="sub">
-        <h2>{say("recent")}</h2>
+        <h2>{t("recent")}</h2>
         <a class="push t13" href="/console/tasks">
-          {say("open_gallery")}
+          {t("open_gallery")}
         </a>
       </div>
       {shown.length === 0 ? (
-        <p class="muted">{say("nothing_recent")}</p>
+        <p class="muted">{t("nothing_recent")}</p>
       ) : (
         <ul class="tiles r8">
           {shown.map((task) => (
             <li>
-              <a href={pageOf(task)}>
-                <Preview task={task} />
-                <Badge task={task} />
+              <a href={taskPath(task)}>
+                <TileFace task={task} preview={previews.get(task.id)} />
               </a>
             </li>
           ))}
@@ -118,20 +95,20 @@ export const Recent = ({ tasks }: { tasks: TaskData[] }) => {
 };
 
 export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   const percent = (part: number) => part.toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
   const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
   return (
     <div>
       <div class="sub">
-        <h2>{say("models_this_month")}</h2>
+        <h2>{t("models_this_month")}</h2>
       </div>
       {uses.length === 0 ? (
-        <p class="muted">{say("nothing_this_month")}</p>
+        <p class="muted">{t("nothing_this_month")}</p>
       ) : (
         <Table
-          label={say("models_this_month")}
-          columns={[say("model"), number(say("runs")), number(say("completed_part"), true), number(say("spent"))]}
+          label={t("models_this_month")}
+          columns={[t("model"), number(t("runs")), number(t("completed_part"), true), number(t("spent"))]}
         >
           {uses.map(({ model, runs, completed, charged }) => (
             <tr>
@@ -150,20 +127,20 @@ export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
 };
 
 export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div>
       <div class="sub">
-        <h2>{say("latest_failures")}</h2>
+        <h2>{t("latest_failures")}</h2>
       </div>
       {tasks.length === 0 ? (
-        <p class="muted">{say("no_failures")}</p>
+        <p class="muted">{t("no_failures")}</p>
       ) : (
-        <Table label={say("latest_failures")} columns={[say("task"), say("status"), { name: say("created"), isNumber: true }]}>
+        <Table label={t("latest_failures")} columns={[t("task"), t("status"), { name: t("created"), isNumber: true }]}>
           {tasks.map((task) => (
             <tr>
               <th scope="row" class="cut">
-                <a class="plain" href={pageOf(task)}>
+                <a class="plain" href={taskPath(task)}>
                   <Title task={task} />
                 </a>
               </th>

@@ -10,7 +10,7 @@ const width = 100;
 
 /** A line over `days` days from `since` (milliseconds, start of a day). Its numbers are on the usage page. */
 export const Spark = ({ spent, since, days }: { spent: Spent[]; since: number; days: number }) => {
-  const { language, say } = useAround();
+  const { language, t } = useAround();
   const amounts = Array.from({ length: days }, (_, at) =>
     spent.reduce((sum, { day, charged }) => sum + (day === since + at * dayMs ? charged : 0), 0),
   );
@@ -26,7 +26,7 @@ export const Spark = ({ spent, since, days }: { spent: Spent[]; since: number; d
       </svg>
       <div class="row meta num between">
         <span>{dateText(language, since)}</span>
-        <span>{say("today")}</span>
+        <span>{t("today")}</span>
       </div>
     </div>
   );

@@ -12,9 +12,9 @@ export interface CodeTab {
 
 /** `name` distinguishes several such boxes of a page. */
 export const Code = ({ name, tabs }: { name: string; tabs: CodeTab[] }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
-    <div class="code" role="group" aria-label={say("code_of", { languages: tabs.map(({ title }) => title).join(", ") })}>
+    <div class="code" role="group" aria-label={t("code_of", { languages: tabs.map(({ title }) => title).join(", ") })}>
       {tabs.map(({ id, title, code }, at) => (
         <>
           <label class="lang">
@@ -22,7 +22,7 @@ export const Code = ({ name, tabs }: { name: string; tabs: CodeTab[] }) => {
             {title}
           </label>
           <div class="panel">
-            <Copy of={id} label={`${say("copy")}: ${title}`} />
+            <Copy of={id} label={`${t("copy")}: ${title}`} />
             <pre tabindex={0} aria-label={title}>
               <code id={id}>{code}</code>
             </pre>

@@ -1,15 +1,15 @@
 /** The language and the balance unit of a page, for its components. */
 
 import { createContext, useContext } from "hono/jsx";
-import { type Language, type Say, speakerOf } from "../messages.ts";
+import { type Language, type Translate, translator } from "../messages.ts";
 
 interface Around {
   language: Language;
-  say: Say;
+  t: Translate;
   /** The unit of balances: a currency code, or any word. */
   unit: string;
 }
 
-export const AroundContext = createContext<Around>({ language: "en", say: speakerOf("en"), unit: "USD" });
+export const AroundContext = createContext<Around>({ language: "en", t: translator("en"), unit: "USD" });
 
 export const useAround = (): Around => useContext(AroundContext);

@@ -3,13 +3,20 @@
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 
-/** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough. */
-export const Copy = ({ of, label }: { of: string; label?: string }) => {
-  const { say } = useAround();
+/** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` it is not written. */
+export const Copy = ({ of, label, isIcon = false }: { of: string; label?: string; isIcon?: boolean }) => {
+  const { t } = useAround();
   return (
-    <button type="button" class="btn sm" hidden data-copy={of} data-copied={say("copied")} aria-label={label}>
+    <button
+      type="button"
+      class={isIcon ? "btn ghost icon sm" : "btn sm"}
+      hidden
+      data-copy={of}
+      data-copied={t("copied")}
+      aria-label={label}
+    >
       <Icon name="copy" />
-      {say("copy")}
+      {!isIcon && t("copy")}
     </button>
   );
 };

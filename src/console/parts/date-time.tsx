@@ -5,7 +5,7 @@ import { useAround } from "./context.ts";
 
 const dayMs = 86_400_000;
 /** Date formats with the day before the month. */
-const localeOf = (language: Language) => (language === "en" ? "en-GB" : language);
+const toLocale = (language: Language) => (language === "en" ? "en-GB" : language);
 
 /** `2026-11-22 01:02:03 UTC` */
 const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
@@ -13,7 +13,7 @@ const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).rep
 /** `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. */
 function relativeTime(language: Language, ms: number, now: number): string {
   const away = ms - now;
-  const locale = localeOf(language);
+  const locale = toLocale(language);
   if (Math.abs(away) < dayMs) {
     const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
     const minutes = Math.trunc(away / 60_000);
@@ -26,7 +26,7 @@ function relativeTime(language: Language, ms: number, now: number): string {
 /** `3 Oct`, or `3 Oct 2025` if it is another year. UTC. */
 export function dateText(language: Language, ms: number, now = Date.now()): string {
   const isThisYear = new Date(ms).getUTCFullYear() === new Date(now).getUTCFullYear();
-  return new Intl.DateTimeFormat(localeOf(language), {
+  return new Intl.DateTimeFormat(toLocale(language), {
     day: "numeric",
     month: "short",
     ...(!isThisYear && { year: "numeric" }),
@@ -45,5 +45,12 @@ export const DateTime = ({ ms }: { ms: number }) => (
 export const ClockTime = ({ ms }: { ms: number }) => (
   <time datetime={new Date(ms).toISOString()} title={exactTime(ms)}>
     {exactTime(ms)}
+  </time>
+);
+
+/** A clock time without its day, for timelines; the pages' script shows it in the user's time zone. */
+export const TimeOfDay = ({ ms }: { ms: number }) => (
+  <time datetime={new Date(ms).toISOString()} title={exactTime(ms)} data-clock>
+    {new Date(ms).toISOString().slice(11, 19)}
   </time>
 );

@@ -74,7 +74,7 @@ export const NewPassword = ({ label, name = "password", error }: { label: string
     autocomplete="new-password"
     minlength={minPasswordLength}
     maxlength={maxPasswordLength}
-    hint={useAround().say("password_minimum", { minimum: minPasswordLength })}
+    hint={useAround().t("password_minimum", { minimum: minPasswordLength })}
     error={error}
     required
   />

@@ -1,10 +1,10 @@
 /** Icons from the sprite. */
 
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 
 /** An icon of 16 pixels, beside a word with the same meaning. */
 export const Icon = ({ name }: { name: string }) => (
   <svg class="i" aria-hidden="true">
-    <use href={`${pathOf("icons.svg")}#${name}`} />
+    <use href={`${hashedPath("icons.svg")}#${name}`} />
   </svg>
 );

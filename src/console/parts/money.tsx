@@ -5,8 +5,8 @@ import { useAround } from "./context.ts";
 
 /** An amount in millionths; null is no limit. The exact amount is in `title` and, for programs, in `value`. */
 export const Money = ({ millionths }: { millionths: number | null }) => {
-  const { language, say, unit } = useAround();
-  if (millionths === null) return <>{say("unlimited")}</>;
+  const { language, t, unit } = useAround();
+  if (millionths === null) return <>{t("unlimited")}</>;
   const sign = millionths < 0 ? "-" : "";
   return (
     <data class="num" value={`${sign}${decimal(Math.abs(millionths))}`} title={exactAmount(language, unit, millionths)}>

@@ -1,6 +1,6 @@
 /** The status of a task as a pill: icon, word and colour. */
 
-import type { Say } from "../messages.ts";
+import type { Translate } from "../messages.ts";
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 
@@ -18,7 +18,7 @@ export function shownStatus({ status, error }: HasStatus): ShownStatus {
   return status === "failed" && code === "cancelled" ? "cancelled" : status;
 }
 
-export const statusWord = (say: Say, status: ShownStatus) => say(status === "failed" ? "failed_status" : status);
+export const statusWord = (t: Translate, status: ShownStatus) => t(status === "failed" ? "failed_status" : status);
 
 const looks = {
   queued: { icon: "clock", tone: "" },
@@ -37,7 +37,7 @@ export const Pill = ({ icon, tone = "", text }: { icon: string; tone?: "" | "run
 );
 
 export const StatusPill = ({ task }: { task: HasStatus }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const status = shownStatus(task);
-  return <Pill {...looks[status]} text={statusWord(say, status)} />;
+  return <Pill {...looks[status]} text={statusWord(t, status)} />;
 };

@@ -21,7 +21,7 @@ interface TableProps {
   foot?: Child;
 }
 
-const classOf = ({ isNumber, isExtra }: Column) => [isNumber && "num", isExtra && "hide-s"].filter(Boolean).join(" ") || undefined;
+const columnClass = ({ isNumber, isExtra }: Column) => [isNumber && "num", isExtra && "hide-s"].filter(Boolean).join(" ") || undefined;
 
 /** A table that scrolls by itself if it is too wide, also by keyboard. */
 export const Table = ({ label, columns, class: name, id, children, foot }: TableProps) => (
@@ -34,9 +34,9 @@ export const Table = ({ label, columns, class: name, id, children, foot }: Table
               .map((column) => (typeof column === "string" ? { name: column } : column))
               .map((column) =>
                 column.name === "" ? (
-                  <td class={classOf(column)} />
+                  <td class={columnClass(column)} />
                 ) : (
-                  <th scope="col" class={classOf(column)}>
+                  <th scope="col" class={columnClass(column)}>
                     {column.name}
                   </th>
                 ),

@@ -9,10 +9,10 @@ import { useAround } from "./context.ts";
 
 /** Tasks by their ids, because the reader may not see prompts. `path` is the path of their pages. */
 export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) => {
-  const { say } = useAround();
-  const columns = [say("task"), { name: say("model"), isExtra: true }, say("status"), { name: say("created"), isNumber: true }];
+  const { t } = useAround();
+  const columns = [t("task"), { name: t("model"), isExtra: true }, t("status"), { name: t("created"), isNumber: true }];
   return (
-    <Table label={say("latest_tasks")} columns={columns}>
+    <Table label={t("latest_tasks")} columns={columns}>
       {tasks.map((task) => (
         <tr>
           <th scope="row">

@@ -7,17 +7,18 @@ import { priceFromShown, taskPrice } from "../../catalog/prices.ts";
 import { isDeeperThan, maxDepth } from "../../media/json-depth.ts";
 import type { Choice } from "./choices.ts";
 import type { Field, Typed } from "./fields.ts";
-import type { ImageFile } from "./image-file.ts";
+import { ImageFile } from "./image-file.ts";
 
 export type Images = Map<string, ImageFile[]>;
 
 /** The body without `model`. Image files stay in it as `ImageFile`. */
-export function bodyOf(fields: Field[], typed: Typed, images: Images): Record<string, unknown> {
+export function buildBody(fields: Field[], typed: Typed, images: Images): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const field of fields) {
-    const value = valueOf(field, typed, images);
+    const value = buildValue(field, typed, images);
     if (value === undefined) continue;
-    const { group, key } = field;
+    const { group } = field;
+    const key = field.as === "pictures" ? (field.roles.length > 0 ? "image_with_roles" : "images") : field.key;
     if (group === undefined) body[key] = value;
     else body[group] = { ...(body[group] as object | undefined), [key]: value };
   }
@@ -25,7 +26,7 @@ export function bodyOf(fields: Field[], typed: Typed, images: Images): Record<st
 }
 
 /** The value of one field; undefined leaves it out. */
-function valueOf(field: Field, typed: Typed, images: Images): unknown {
+function buildValue(field: Field, typed: Typed, images: Images): unknown {
   const { name } = field;
   // Browsers send lines of a text area with CR LF.
   const textAt = (at: string) => (typed.get(at)?.[0] ?? "").replaceAll("\r\n", "\n");
@@ -41,7 +42,7 @@ function valueOf(field: Field, typed: Typed, images: Images): unknown {
     case "text":
       return text === "" ? undefined : text;
     case "json":
-      return text.trim() === "" ? undefined : jsonOf(text);
+      return text.trim() === "" ? undefined : parseJson(text);
     case "images": {
       const addresses = textAt(`${name}.url`).split("\n");
       const all = [...addresses.map((line) => line.trim()).filter(Boolean), ...(images.get(name) ?? [])];
@@ -54,23 +55,61 @@ function valueOf(field: Field, typed: Typed, images: Images): unknown {
       })).filter(({ url }) => url !== "");
       return rows.length === 0 ? undefined : rows;
     }
+    case "pictures": {
+      const list = picturesIn(typed, images).map(({ at, url, task, role }) => ({
+        url: images.get(`pictures.${at}`)?.[0] ?? (url === "" ? new ImageFile(`${task.replace("/", "-")}.png`) : url),
+        role: role === "" ? (field.roles[0] ?? "") : role,
+      }));
+      if (list.length === 0) return undefined;
+      return field.roles.length > 0 ? list : list.map((one) => one.url);
+    }
     case "messages":
       return messagesIn(name, typed).map(({ role, content }) => ({ role, content: content.replaceAll("\r\n", "\n") }));
   }
 }
 
+/** An image of the tray: a file, a URL, or an image of a task (`task_…/0`). */
+export interface Picture {
+  /** Its number in the form. */
+  at: number;
+  url: string;
+  task: string;
+  role: string;
+  /** The name of its file; empty if it is not a file. */
+  file: string;
+}
+
+/** The images of the tray, in the form's order. */
+export function picturesIn(typed: Typed, images: Images): Picture[] {
+  const numbers = [...typed.keys(), ...images.keys()].flatMap((name) => /^pictures\.(\d{1,3})(?:\.|$)/.exec(name)?.[1] ?? []);
+  const all = [...new Set(numbers.map(Number))].toSorted((one, other) => one - other);
+  return all
+    .map((at) => {
+      const text = (name: string) => typed.get(`pictures.${at}.${name}`)?.[0]?.trim() ?? "";
+      const file = images.get(`pictures.${at}`)?.[0]?.name ?? "";
+      return { at, url: text("url"), task: text("task"), role: text("role"), file };
+    })
+    .filter(({ url, task, file }) => url !== "" || task !== "" || file !== "");
+}
+
+export interface Message {
+  role: string;
+  content: string;
+  /** What an answer took and cost, as it was shown; empty for other messages. */
+  used: string;
+}
+
 /** The messages of a conversation that are not empty. */
-export function messagesIn(name: string, typed: Typed): { role: string; content: string }[] {
+export function messagesIn(name: string, typed: Typed): Message[] {
   const messages = [];
   for (let at = 0; typed.has(`${name}.${at}.role`); at++) {
-    const [role = ""] = typed.get(`${name}.${at}.role`) ?? [];
-    const [content = ""] = typed.get(`${name}.${at}.content`) ?? [];
-    messages.push({ role, content });
+    const text = (part: string) => typed.get(`${name}.${at}.${part}`)?.[0] ?? "";
+    messages.push({ role: text("role"), content: text("content"), used: text("used") });
   }
   return messages.filter(({ content }) => content.trim() !== "");
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return isDeeperThan(value, maxDepth) ? text : value;
@@ -80,7 +119,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** Millionths that a submission will reserve; null if the typed values do not determine it. */
-export function holdOf({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
+export function computeHold({ model, action, fields, price: shown }: Choice, body: Record<string, unknown>): number | null {
   const price = priceFromShown(shown);
   if (action === "chat") {
     const { violations, output } = parseBody({ ...body, model }, "chat");

@@ -3,7 +3,7 @@
 import type { Action } from "../../catalog/models.ts";
 import { askGateway, type ConsoleContext } from "../frame.tsx";
 import { readModels } from "../answers.ts";
-import { type Field, fieldsOf } from "./fields.ts";
+import { type Field, toFields } from "./fields.ts";
 
 export interface Choice {
   /** `vidA-2`, and `vidA-2:character` for another action of a model. */
@@ -22,24 +22,24 @@ const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_
 /** The groups of the list, in its order. */
 export const groups: readonly Action[] = ["chat", "image", "video", "character", "remix"];
 
-export async function choicesOf(c: ConsoleContext): Promise<Choice[]> {
+export async function readChoices(c: ConsoleContext): Promise<Choice[]> {
   const answer = await askGateway(c, "/v1/models");
   if (!answer.ok) throw new Error(`the models were refused: ${answer.status}`);
   return (await readModels(answer)).flatMap(({ id, kind, aliases, parameters, actions, price }): Choice[] => [
-    { id, model: id, aliases, action: kind, fields: fieldsOf(parameters), price },
+    { id, model: id, aliases, action: kind, fields: toFields(parameters), price },
     ...Object.entries(actions ?? {}).map(([action, schema]) => ({
       id: `${id}:${action}`,
       model: id,
       aliases: [],
       action: action as Action,
-      fields: [...(action === "remix" ? [source] : []), ...fieldsOf(schema)],
+      fields: [...(action === "remix" ? [source] : []), ...toFields(schema)],
       price,
     })),
   ]);
 }
 
 /** The path of a request, and the rest of its body. */
-export function requestOf({ model, action }: Choice, body: Record<string, unknown>): { path: string; body: Record<string, unknown> } {
+export function toRequest({ model, action }: Choice, body: Record<string, unknown>): { path: string; body: Record<string, unknown> } {
   const { video_id: video = "task_", ...rest } = body as { video_id?: string };
   const paths: Record<Action, string> = {
     chat: "/v1/chat/completions",

@@ -26,6 +26,8 @@ type Shape =
   | { as: "images"; most: number }
   /** Images with a role each. */
   | { as: "roles"; most: number; roles: string[] }
+  /** The form's tray: all images of a request, each with a role if there are roles. */
+  | { as: "pictures"; most: number; roles: string[] }
   /** Messages of a conversation. */
   | { as: "messages"; roles: string[] }
   /** Fields without a better control: JSON. */
@@ -49,17 +51,17 @@ export type Typed = Map<string, string[]>;
 const notAsked = new Set(["model", "stream", "stream_options"]);
 
 /** The fields of a body, in the schema's order. */
-export function fieldsOf(schema: Schema, group?: string): Field[] {
+export function toFields(schema: Schema, group?: string): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
     const name = group === undefined ? key : `${group}.${key}`;
     if (notAsked.has(name)) return [];
-    if (property.properties && property.additionalProperties === undefined) return fieldsOf(property, name);
+    if (property.properties && property.additionalProperties === undefined) return toFields(property, name);
     const isRequired = schema.required?.includes(key) ?? false;
-    return [{ ...shapeOf(property), name, key, group, isRequired, fallback: property.default }];
+    return [{ ...toShape(property), name, key, group, isRequired, fallback: property.default }];
   });
 }
 
-function shapeOf(schema: Schema): Shape {
+function toShape(schema: Schema): Shape {
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
   if (options) return { as: "choice", options };
   switch (schema.type) {
@@ -71,52 +73,78 @@ function shapeOf(schema: Schema): Shape {
     case "string":
       return { as: "text", most: schema.maxLength, pattern: schema.pattern, isUrl: schema.format === "uri" };
     case "array":
-      return listOf(schema.items ?? {}, schema.maxItems ?? 1);
+      return toListShape(schema.items ?? {}, schema.maxItems ?? 1);
     default:
       return { as: "json" };
   }
 }
 
 /** The catalog's lists of texts are images, its lists of objects are images with roles or a conversation. */
-function listOf({ type, properties }: Schema, most: number): Shape {
+function toListShape({ type, properties }: Schema, most: number): Shape {
   if (type === "string") return { as: "images", most };
   const roles = properties?.["role"]?.enum?.map(String);
   if (roles && properties?.["url"]) return { as: "roles", most, roles };
   return roles && properties?.["content"] ? { as: "messages", roles } : { as: "json" };
 }
 
-/** The field of an error's `param`: `images[1]` belongs to `images`. */
-export const fieldAt = (fields: Field[], param: string) =>
-  fields.find(({ name }) => param === name || param.startsWith(`${name}[`) || param.startsWith(`${name}.`));
+/** The fields of a form: one tray for all images takes the place of the schema's two lists. */
+export function formFields(fields: Field[]): Field[] {
+  const lists = fields.filter(({ as }) => as === "images" || as === "roles");
+  const [first] = lists;
+  if (!first) return fields;
+  const roles = lists.flatMap((field) => (field.as === "roles" ? field.roles : []));
+  const most = Math.max(...lists.map((field) => ("most" in field ? (field.most ?? 0) : 0)));
+  const tray: Field = { as: "pictures", name: "pictures", key: "pictures", most, roles, isRequired: false };
+  return fields.flatMap((field) => (field === first ? [tray] : lists.includes(field) ? [] : [field]));
+}
+
+/** True if an error's `param` belongs to a field: `images[1]` belongs to the tray. */
+const holdsParam = ({ name, as }: Field, param: string) =>
+  as === "pictures"
+    ? /^image(s|_with_roles)\b/.test(param)
+    : param === name || param.startsWith(`${name}[`) || param.startsWith(`${name}.`);
+
+/** The field of an error's `param`. */
+export const fieldAt = (fields: Field[], param: string) => fields.find((field) => holdsParam(field, param));
 
 /** The form's values for a task's recorded parameters, with defaults for the others. */
-export function typedOf(fields: Field[], parameters: Record<string, unknown> = {}): Typed {
+export function toTyped(fields: Field[], parameters: Record<string, unknown> = {}): Typed {
   const typed: Typed = new Map();
   for (const field of fields) {
-    const value = parameters[field.key] ?? field.fallback;
-    for (const [name, text] of value === undefined ? [] : textsOf(field, value)) typed.set(name, [text]);
+    const value = field.as === "pictures" ? readPictures(field, parameters) : (parameters[field.key] ?? field.fallback);
+    for (const [name, text] of value === undefined ? [] : toTexts(field, value)) typed.set(name, [text === "auto" ? "" : text]);
   }
   return typed;
 }
 
+/** The images of a record, with their roles as the gateway resolves them. */
+function readPictures({ roles }: Field & { as: "pictures" }, { images = [], image_with_roles: listed = [] }: Record<string, unknown>) {
+  const plain = (images as string[]).map((url, _, { length }) => ({ url, role: length === 1 ? "first_frame" : "reference" }));
+  const all = [...plain, ...(listed as { url: string; role: string }[])];
+  return all.map(({ url, role }) => ({ url, role: roles.includes(role) ? role : "" }));
+}
+
 /** Strings unchanged, everything else as JSON. */
-const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+export const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Uploaded images are not in a record: only those with a URL are restored. */
 const isAddress = (text: unknown): text is string => typeof text === "string" && /^https?:/i.test(text);
 
-function textsOf(field: Field, value: unknown): [name: string, text: string][] {
+function toTexts(field: Field, value: unknown): [name: string, text: string][] {
   const { name, as } = field;
   switch (as) {
     case "flag":
       return value === true ? [[name, "on"]] : [];
     case "images":
       return [[`${name}.url`, (value as unknown[]).filter(isAddress).join("\n")]];
+    case "pictures":
     case "roles":
-      return (value as { url: string; role: string }[]).flatMap(({ url, role }, at): [string, string][] => [
-        [`${name}.${at}.url`, isAddress(url) ? url : ""],
-        [`${name}.${at}.role`, role],
-      ]);
+      return (value as { url: string; role: string }[])
+        .filter(({ url }) => isAddress(url))
+        .flatMap(({ url, role }, at): [string, string][] => [
+          [`${name}.${at}.url`, url],
+          [`${name}.${at}.role`, role],
+        ]);
     case "messages":
       return (value as { role: string; content: string }[]).flatMap(({ role, content }, at): [string, string][] => [
         [`${name}.${at}.role`, role],
@@ -130,13 +158,26 @@ function textsOf(field: Field, value: unknown): [name: string, text: string][] {
   }
 }
 
+/** True for the ratio of a video that may follow its first frame: the field is then left out. */
+export const mayFollowImage = ({ name }: Field, fields: Field[]) =>
+  name === "size" && fields.some((field) => field.as === "pictures" && field.roles.length > 0);
+
+const unset = ({ fallback }: Field) => (fallback === undefined ? [] : [plain(fallback)]);
+
+/** False for a choice that a field does not offer, and for a number out of its range. */
+function fits(field: Field, text: string | undefined): boolean {
+  if (field.as === "choice") return field.options.some((option) => String(option) === text);
+  if (field.as !== "number" || text === undefined || !Number.isFinite(Number(text))) return true;
+  return Number(text) >= (field.minimum ?? -Infinity) && Number(text) <= (field.maximum ?? Infinity);
+}
+
 /** The values of another model's form that fit into this one; defaults for the rest, also where the other form had its default. */
 export function carriedOver(fields: Field[], typed: Typed, others: Field[] = []): Typed {
-  const untouched = typedOf(others);
+  const untouched = toTyped(others);
   const changed = [...typed].filter(([name, [text]]) => text !== untouched.get(name)?.[0]);
-  const carried: Typed = new Map([...typedOf(fields), ...changed]);
-  for (const { name, fallback, ...field } of fields)
-    if (field.as === "choice" && !field.options.some((option) => String(option) === carried.get(name)?.[0]))
-      carried.set(name, fallback === undefined ? [] : [plain(fallback)]);
+  const carried: Typed = new Map([...toTyped(fields), ...changed]);
+  for (const field of fields)
+    if (!fits(field, carried.get(field.name)?.[0]) && !(carried.get(field.name)?.[0] === "" && mayFollowImage(field, fields)))
+      carried.set(field.name, unset(field));
   return carried;
 }

@@ -1,260 +1,230 @@
-/** The form's controls: one for each kind of field, with its errors beside it. */
+/** The left pane: the model, its fields, and the bar with the price on the button that spends it. */
 
-import type { Child } from "hono/jsx";
-import type { Action } from "../../catalog/models.ts";
-import { Icon } from "../parts/icon.tsx";
-import { hintOf, labelOf, wordOf } from "../messages/playground-fields.ts";
-import type { Language, Say } from "../messages.ts";
+import { FieldProblems, Note, Problem } from "../parts/note.tsx";
+import { Money } from "../parts/money.tsx";
+import { useAround } from "../parts/context.ts";
+import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
 import { messagesIn } from "./body.ts";
-import type { Field, Typed } from "./fields.ts";
-import { maxImageBytes } from "./images.ts";
+import { Labelled, shortLabel } from "./controls.tsx";
+import { type Field, plain, type Typed } from "./fields.ts";
+import { Compare, Picker } from "./picker.tsx";
+import type { FormState } from "./segments.tsx";
+import type { View } from "./view.ts";
 
-export interface FormState {
-  action: Action;
-  fields: Field[];
-  typed: Typed;
-  /** The API's errors by field name. */
-  problems: Map<string, string[]>;
-  language: Language;
-  say: Say;
+/** The fields in sight, in this order; all others are folded. */
+const inSight = [
+  "video_id",
+  "url",
+  "from_task",
+  "timestamps",
+  "messages",
+  "prompt",
+  "pictures",
+  "metadata.first_frame_image",
+  "metadata.last_frame_image",
+  "duration",
+  "size",
+  "n",
+  "quality",
+  "metadata.resolution",
+  "max_completion_tokens",
+];
+/** Fields that share a line. */
+const paired = new Set(["n", "quality"]);
+
+/** Names of the form's own inputs, which are no values of a field. */
+const own = new Set(["model", "shown", "key", "do", "kind", "with", "run"]);
+
+/** Values of other models' fields: they are there again when their model is chosen again. */
+function Kept({ fields, typed }: { fields: Field[]; typed: Typed }) {
+  const isShown = (name: string) =>
+    own.has(name) || name.startsWith("pictures.") || fields.some((field) => name === field.name || name.startsWith(`${field.name}.`));
+  return (
+    <>{[...typed].map(([name, [text = ""]]) => (isShown(name) || text === "" ? null : <input type="hidden" name={name} value={text} />))}</>
+  );
 }
 
-/** Long texts get a text area, short ones a line. */
-const longText = 200;
-const pictureTypes = "image/png,image/jpeg,image/webp";
-
-const one = (typed: Typed, name: string) => typed.get(name)?.[0];
-
-/** The ids that describe a control to screen readers. */
-const described = (name: string, { problems, language, action }: FormState) => {
-  const ids = [hintOf(language, name, action) && `hint-${name}`, problems.has(name) && `problem-${name}`].filter(Boolean);
-  return {
-    ...(ids.length > 0 && { "aria-describedby": ids.join(" ") }),
-    ...(problems.has(name) && { "aria-invalid": "true" as const }),
-  };
+/** What the model is told before the conversation. */
+const System = ({ typed }: { typed: Typed }) => {
+  const { t } = useAround();
+  return (
+    <div class="field" data-field="messages">
+      <label for="f-system">{t("system_message")}</label>
+      <input type="hidden" name="messages.0.role" value="system" />
+      <textarea class="in" id="f-system" name="messages.0.content" rows={3} placeholder={t("system_placeholder")}>
+        {readSystem(typed)}
+      </textarea>
+    </div>
+  );
 };
 
-function FieldHelp({ name, state: { problems, language, action } }: { name: string; state: FormState }) {
-  const hint = hintOf(language, name, action);
-  const problem = problems.get(name);
+/** The instructions at the start of the messages. */
+const readSystem = (typed: Typed): string => {
+  const [first] = messagesIn("messages", typed);
+  return first && ["system", "developer"].includes(first.role) ? first.content : "";
+};
+
+function Fields({ state }: { state: FormState }) {
+  const { t } = useAround();
+  const { fields, typed, problems } = state;
+  // A chat gives one answer: its number is not worth a place in sight.
+  const names = state.action === "chat" ? inSight.filter((name) => name !== "n") : inSight;
+  const shown = names.flatMap((name) => fields.filter((field) => field.name === name));
+  const folded = fields.filter(({ name }) => !names.includes(name));
+  const pair = shown.filter(({ name }) => paired.has(name));
+  const isSet = ({ name, fallback }: Field) => {
+    const text = typed.get(name)?.[0] ?? "";
+    return problems.has(name) || (text !== "" && text !== plain(fallback ?? ""));
+  };
   return (
     <>
-      {hint !== undefined && (
-        <p class="hint" id={`hint-${name}`}>
-          {hint}
-        </p>
+      {shown.map((field) =>
+        field.as === "messages" ? (
+          <System typed={typed} />
+        ) : field === pair[0] && pair.length > 1 ? (
+          <div class="cols two">
+            {pair.map((one) => (
+              <Labelled field={one} state={state} />
+            ))}
+          </div>
+        ) : pair.length > 1 && pair.includes(field) ? null : (
+          <Labelled field={field} state={state} />
+        ),
       )}
-      {problem && (
-        <p id={`problem-${name}`} class="err">
-          <Icon name="warn" />
-          {problem.join(" · ")}
-        </p>
+      {folded.length > 0 && (
+        <details class="more" open={folded.some(isSet)}>
+          <summary>{t("advanced")}</summary>
+          <div class="stack">
+            {folded.map((field) => (
+              <Labelled field={field} state={state} />
+            ))}
+          </div>
+        </details>
       )}
     </>
   );
 }
 
-const Options = ({ options, chosen, language }: { options: (string | number)[]; chosen: string | undefined; language: Language }) => (
-  <>
-    {options.map((option) => (
-      <option value={String(option)} selected={String(option) === chosen}>
-        {wordOf(language, String(option))}
-      </option>
-    ))}
-  </>
-);
-
-/** The script of this page shows chosen files; images may be dropped on the whole area. */
-const ImageInput = ({ name, most, label, say }: { name: string; most: number; label: string; say: Say }) => (
-  <div class="drop" data-drop={say("drop_here")}>
-    <input
-      type="file"
-      name={name}
-      accept={pictureTypes}
-      multiple={most > 1}
-      aria-label={label}
-      data-most={most}
-      data-max-bytes={maxImageBytes}
-      data-too-large={say("image_too_large")}
-      data-too-many={say("too_many_images", { most })}
-    />
-    <input type="hidden" name={`${name}.names`} />
-    <div class="previews"></div>
-  </div>
-);
-
-function Control({ field, state }: { field: Field; state: FormState }): Child {
-  const { typed, language, say } = state;
-  const { name, isRequired: required } = field;
-  const common = { name, required, ...described(name, state) };
-  switch (field.as) {
-    case "choice":
-      return (
-        <select class="in" {...common}>
-          {field.fallback === undefined && <option value="">{say("not_set")}</option>}
-          <Options options={field.options} chosen={one(typed, name)} language={language} />
-        </select>
-      );
-    case "flag":
-      return <input {...common} class="switch" type="checkbox" role="switch" required={false} checked={typed.has(name)} />;
-    case "number":
-      return (
-        <input
-          {...common}
-          class="in"
-          type="number"
-          min={field.minimum}
-          max={field.maximum}
-          step={field.isWhole ? 1 : "any"}
-          value={one(typed, name)}
-        />
-      );
-    case "text":
-      if ((field.most ?? 0) >= longText)
-        return (
-          <textarea {...common} class="in" maxlength={field.most} rows={4}>
-            {one(typed, name)}
-          </textarea>
-        );
-      return (
-        <input
-          {...common}
-          class="in"
-          type={field.isUrl ? "url" : "text"}
-          maxlength={field.most}
-          pattern={field.pattern}
-          value={one(typed, name)}
-          list={["video_id", "from_task"].includes(name) ? "videos" : undefined}
-        />
-      );
-    case "json":
-      return (
-        <textarea {...common} class="in" rows={2} spellcheck={false}>
-          {one(typed, name)}
-        </textarea>
-      );
-    case "images":
-      return (
-        <>
-          <ImageInput name={name} most={field.most} label={labelOf(language, name)} say={say} />
-          <textarea
-            class="in"
-            name={`${name}.url`}
-            rows={2}
-            aria-label={say("addresses", { field: labelOf(language, name) })}
-            placeholder={say("addresses_hint")}
-            {...described(name, state)}
-          >
-            {one(typed, `${name}.url`)}
-          </textarea>
-        </>
-      );
-    case "roles":
-      return Array.from({ length: field.most }, (_, at) => (
-        <div class="turn">
-          <select class="in" name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })} {...described(name, state)}>
-            <Options
-              options={field.roles}
-              chosen={one(typed, `${name}.${at}.role`) ?? field.roles[Math.min(at, field.roles.length - 1)]}
-              language={language}
-            />
-          </select>
-          <div>
-            <ImageInput name={`${name}.${at}`} most={1} label={say("image_of", { number: at + 1 })} say={say} />
-            <input
-              class="in"
-              type="url"
-              name={`${name}.${at}.url`}
-              value={one(typed, `${name}.${at}.url`)}
-              aria-label={say("address_of", { number: at + 1 })}
-              placeholder={say("address_hint")}
-            />
-          </div>
-        </div>
-      ));
-    case "messages": {
-      const said = messagesIn(name, typed);
-      const rows = said.length === 0 ? [{ role: "system", content: "" }] : said;
-      return [...rows, { role: "user", content: "" }].map(({ role, content }, at) => (
-        <div class="turn">
-          <select class="in" name={`${name}.${at}.role`} aria-label={say("role_of", { number: at + 1 })}>
-            <Options options={field.roles} chosen={role} language={language} />
-          </select>
-          <textarea
-            class="in"
-            name={`${name}.${at}.content`}
-            rows={3}
-            aria-label={say("message_of", { number: at + 1 })}
-            {...described(name, state)}
-          >
-            {content}
-          </textarea>
-        </div>
-      ));
-    }
-  }
-}
-
-/** Fields with several controls are a named group, others a label around their control. */
-const isGroup = ({ as }: Field) => as === "images" || as === "roles" || as === "messages";
-
-function Labelled({ field, state }: { field: Field; state: FormState }) {
-  const { name, as } = field;
-  const label = labelOf(state.language, name);
-  if (isGroup(field))
-    return (
-      <fieldset class="field" data-field={name}>
-        <legend>{label}</legend>
-        <Control field={field} state={state} />
-        <FieldHelp name={name} state={state} />
-      </fieldset>
-    );
+/** What is left of the balance. */
+export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwapped?: boolean }) => {
+  const { t, language, unit } = useAround();
   return (
-    <div class="field" data-field={name}>
-      <label class={as === "flag" ? "check" : "stack tight"}>
-        {as === "flag" ? null : label}
-        <Control field={field} state={state} />
-        {as === "flag" ? label : null}
-      </label>
-      <FieldHelp name={name} state={state} />
+    <span id="balance-run" {...(isSwapped && { "hx-swap-oob": "true" })}>
+      {remaining !== null && t("balance_left", { amount: roundedAmount(language, unit, remaining) })}
+    </span>
+  );
+};
+
+/** The button with the price, and what it is made of. */
+export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean }) {
+  const { t, language, unit } = useAround();
+  const { choice, amount, remaining, others } = view;
+  const isChat = choice.action === "chat";
+  const price = amount === null ? undefined : roundedAmount(language, unit, amount);
+  const isTooDear = amount !== null && remaining !== null && amount > remaining;
+  return (
+    <div class="run" id="run" {...(isSwapped && { "hx-swap-oob": "outerMorph" })}>
+      <input type="hidden" name="key" value={view.key} autocomplete="off" />
+      {isTooDear && (
+        <Note tone="warn" role="alert">
+          {t("too_dear")}
+        </Note>
+      )}
+      {isChat ? (
+        <p class="meta num" id="price">
+          {amount === null ? (
+            t("price_unknown_chat")
+          ) : (
+            <data value={decimal(amount)} title={exactAmount(language, unit, amount)}>
+              {t("chat_at_most", { price: roundedAmount(language, unit, amount) })}
+            </data>
+          )}
+        </p>
+      ) : (
+        <>
+          <button class="btn primary full" name="do" value="run">
+            <span>
+              {t("run")}
+              {amount !== null && (
+                <>
+                  {" · "}
+                  <Money millionths={amount} />
+                </>
+              )}
+            </span>
+            <kbd>Ctrl ↵</kbd>
+          </button>
+          <p class="meta num" id="price">
+            {price === undefined
+              ? t("price_unknown")
+              : others.length > 0
+                ? t("price_of_compared", { count: others.length + 1 })
+                : t("price_note")}{" "}
+            <Left remaining={remaining} />
+          </p>
+        </>
+      )}
+      <noscript>
+        <button class="btn full" name="do" value="preview" formnovalidate>
+          {t("preview")}
+        </button>
+      </noscript>
     </div>
   );
 }
 
-/** Fields of the same object are grouped. */
-function Grouped({ fields, state }: { fields: Field[]; state: FormState }) {
-  const groups = new Set(fields.flatMap(({ group }) => group ?? []));
+/** The whole form. */
+export function PlaygroundForm({ view }: { view: View }) {
+  const { t, language } = useAround();
+  const { choices, choice, fields, typed, problems, problem, others, lostImages } = view;
+  const state: FormState = { action: choice.action, fields, typed, problems, videos: view.videos };
+  const listed = [...problems].map(([name, texts]) => ({
+    field: name === "messages" ? "say" : name,
+    label: shortLabel(language, name),
+    text: texts.join(" · "),
+  }));
+  const isChat = choice.action === "chat";
   return (
-    <>
-      {fields.map((field) => field.group === undefined && <Labelled field={field} state={state} />)}
-      {[...groups].map((group) => (
-        <fieldset class="stack">
-          <legend>{labelOf(state.language, group)}</legend>
-          {fields.map((field) => field.group === group && <Labelled field={field} state={state} />)}
-        </fieldset>
-      ))}
-    </>
-  );
-}
-
-/** More optional fields than these are folded, unless one of them is set or wrong. */
-const mostInSight = 4;
-
-/** All fields of a form. */
-export function Fields(state: FormState) {
-  const { fields, typed, problems, say } = state;
-  const isExtra = (field: Field) => !field.isRequired && field.fallback === undefined && field.group === undefined && !isGroup(field);
-  const extra = fields.filter(isExtra);
-  if (extra.length <= mostInSight) return <Grouped fields={fields} state={state} />;
-  return (
-    <>
-      <Grouped fields={fields.filter((field) => !isExtra(field))} state={state} />
-      <details class="more" open={extra.some(({ name }) => problems.has(name) || (one(typed, name) ?? "") !== "")}>
-        <summary>{say("more_options")}</summary>
-        <div class="stack">
-          <Grouped fields={extra} state={state} />
-        </div>
-      </details>
-    </>
+    <form
+      id="form"
+      method="post"
+      action="/console/playground"
+      enctype="multipart/form-data"
+      novalidate
+      data-once
+      data-shown={choice.id}
+      {...(!isChat && {
+        "hx-post": "/console/playground",
+        "hx-target": "#result",
+        "hx-swap": "outerHTML",
+        "hx-sync": "this:drop",
+        "hx-config": "timeout:300000",
+        "hx-indicator": "#run button[value=run]",
+      })}
+    >
+      <div class="scroll">
+        <div id="signed-out" />
+        <Problem text={problem} />
+        <FieldProblems problems={listed} />
+        {lostImages && (
+          <Note role="status" tone="warn">
+            {t("add_images_again")}
+          </Note>
+        )}
+        <input type="hidden" name="shown" value={choice.id} autocomplete="off" />
+        {/* Enter in a line of text presses a form's first button: this one. */}
+        <button class="vh" name="do" value="preview" tabindex={-1} aria-hidden="true" formnovalidate />
+        <Picker choices={choices} choice={choice} />
+        <Fields state={state} />
+        <Compare choices={choices} choice={choice} others={others} />
+        <Kept fields={fields} typed={typed} />
+        {!fields.some(({ as }) => as === "pictures") && (
+          <fieldset hidden disabled>
+            <ul id="tray" hx-preserve></ul>
+          </fieldset>
+        )}
+      </div>
+      <RunBar view={view} />
+    </form>
   );
 }

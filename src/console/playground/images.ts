@@ -20,13 +20,14 @@ export interface Form {
   images: Map<string, ImageFile[]>;
 }
 
-/** Fields with only the names of images: the preview during typing sends no files. */
-const namesEnding = ".names";
-/** More than a field allows; the page writes each of them into three code examples. */
-const mostNames = 50;
+/** Fields with only the name of an image: the preview during typing sends no files. */
+const nameEnding = ".name";
+/** More than a field allows; the page writes each of them into the code examples. */
+const maxNames = 50;
 
 /** Decodes the characters that browsers escape in a file's name. */
-const nameOf = (filename: string) => filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+const decodeName = (filename: string) =>
+  filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /** Reads a form. `too_large` and `broken` are the reasons of a failure. */
 export async function readForm(request: Request): Promise<Form | "too_large" | "broken"> {
@@ -48,22 +49,21 @@ export async function readForm(request: Request): Promise<Form | "too_large" | "
       for await (const part of parseMultipartStream(body, { boundary, maxFileSize: maxFormBytes, maxTotalSize: maxFormBytes })) {
         const { name = "", filename } = part;
         if (filename === undefined) add(form.typed, name, part.text);
-        else if (filename !== "") add(form.images, name, new ImageFile(nameOf(filename), part.content));
+        else if (filename !== "") add(form.images, name, new ImageFile(decodeName(filename), part.content));
       }
   } catch (error) {
     if (error instanceof NetError) return error.reason === "too_large" ? "too_large" : "broken";
     if (error instanceof MultipartParseError || error instanceof TypeError) return "broken"; // also bytes that are not text
     throw error;
   }
-  for (const [name, [names = ""]] of isMultipart ? [] : form.typed)
-    if (name.endsWith(namesEnding))
-      for (const line of names.split(/\r?\n/, mostNames).filter(Boolean))
-        add(form.images, name.slice(0, -namesEnding.length), new ImageFile(line));
+  if (!isMultipart)
+    for (const [name, [file = ""]] of [...form.typed].filter(([name]) => name.endsWith(nameEnding)).slice(0, maxNames))
+      if (file !== "") add(form.images, name.slice(0, -nameEnding.length), new ImageFile(file));
   return form;
 }
 
 /** JSON text of a body; images in it become data URIs while it is read. */
-export function jsonOf(body: object): string | ReadableStream<Uint8Array> {
+export function toJson(body: object): string | ReadableStream<Uint8Array> {
   const images: ImageFile[] = [];
   const mark = crypto.randomUUID();
   const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (images.push(value), mark) : value));
@@ -106,7 +106,7 @@ function* base64Of(chunks: Uint8Array[]): Generator<string> {
   yield rest.toBase64();
 }
 
-const turns = new Semaphore({ mostAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
+const turns = new Semaphore({ maxAtOnce: 1, longestMs: 120_000, longestWaitMs: 10_000 });
 
 /** Runs the work of a form, large forms one at a time: an isolate has 128 MB. Throws the error that `busy` creates if the wait is too long. */
 export function inTurn<T>(request: Request, work: () => Promise<T>, busy: () => Error): Promise<T> {

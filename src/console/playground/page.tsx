@@ -1,181 +1,140 @@
-/** The playground's page: the choice of a model, its form, its price, the same request as code. */
+/** The playground's page in two panes: the form, and beside it the result, the same request as code, and earlier runs. */
 
-import { remaining } from "../../db/ledger.ts";
-import { balanceOf } from "../ledger.ts";
+import type { Child } from "hono/jsx";
 import { type ConsoleContext, page } from "../frame.tsx";
-import { bodyOf, holdOf, type Images } from "./body.ts";
-import { type Choice, groups, requestOf } from "./choices.ts";
-import type { Typed } from "./fields.ts";
-import { Fields } from "./form.tsx";
-import { amountOf } from "../amounts.ts";
-import { snippetsOf } from "./snippets.ts";
-import { Copy } from "../parts/copy.tsx";
+import { AroundContext, useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Note, Problem } from "../parts/note.tsx";
-import { pathOf } from "../static-files.ts";
-import { Stats } from "../parts/table.tsx";
+import { balanceUnit } from "../settings.ts";
+import { hashedPath } from "../static-files.ts";
+import { CodePane, JsonPane } from "./code.tsx";
+import { type Answering, Composer, Conversation, parseTurns } from "./conversation.tsx";
+import { Nothing } from "./examples.tsx";
+import { Left, PlaygroundForm } from "./form.tsx";
+import { Runs, State } from "./result.tsx";
+import { Strip } from "./strip.tsx";
+import type { View } from "./view.ts";
 
-export interface Shown {
-  choices: Choice[];
-  choice: Choice;
-  typed: Typed;
-  images?: Images | undefined;
-  /** Of the whole form. */
-  problem?: string | undefined;
-  /** By field. */
-  problems?: Map<string, string[]>;
-  /** Images were lost on the way to this page. */
-  lostImages?: boolean;
-  answer?: { text: string; used: string } | undefined;
-  /** The account's videos, newest first, for forms that need one. */
-  videos?: string[];
-}
+export type PageStatus = Parameters<typeof page>[3];
 
-/** All typed values without files: sent for the preview during typing. */
-const texts = "textarea, select, input:not([type=file])";
-const code = { curl: "curl", javascript: "JavaScript", python: "Python" } as const;
-const codeIds = Object.keys(code).map((language) => `#code-${language}`);
+const panes = ["result", "code", "json"] as const;
 
-export async function playgroundPage(c: ConsoleContext, shown: Shown, status: Parameters<typeof page>[3] = 200) {
-  const { say, language } = c.var;
-  const { choices, choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), answer, videos = [] } = shown;
-  const left = remaining(await balanceOf(c, c.get("account").id));
-  const body = bodyOf(choice.fields, typed, images);
-  const request = requestOf(choice, body);
-  const snippets = snippetsOf({ base: new URL(c.req.url).origin, isChat: choice.action === "chat", ...request });
-  return page(
-    c,
-    say("playground"),
-    <>
-      <form method="get" action="/console/playground">
-        <label class="field">
-          {say("model")}
-          <select
-            class="in"
-            name="model"
-            hx-post="/console/playground"
-            hx-vals='{"do": "choose"}'
-            hx-include={`#request :is(textarea, select, input:not([type=file], [name=model]))`}
-            hx-target="#request"
-            hx-select="#request"
-            hx-select-oob={codeIds.join(",")}
-            hx-swap="outerHTML"
-          >
-            {groups.map((action) => {
-              const members = choices.filter((one) => one.action === action);
-              return members.length === 0 ? null : (
-                <optgroup label={say(`model_group_${action}`)}>
-                  {members.map(({ id, model }) => (
-                    <option value={id} selected={id === choice.id}>
-                      {model}
-                    </option>
-                  ))}
-                </optgroup>
-              );
-            })}
-          </select>
-        </label>
-        <noscript>
-          <button class="btn">{say("show_form")}</button>
-        </noscript>
-      </form>
-      {answer && (
-        <section id="answer" class="card">
-          <h2>{say("answer")}</h2>
-          <p class="said">{answer.text}</p>
-          <p>
-            <span class="meta">{answer.used}</span>
-          </p>
-        </section>
-      )}
-      <div id="work" class="gap">
-        <form class="stack narrow" id="request" method="post" action="/console/playground" enctype="multipart/form-data" data-once>
-          <Problem text={problem} />
-          {shown.lostImages && <p role="status">{say("add_images_again")}</p>}
-          <input type="hidden" name="model" value={choice.id} />
-          <input type="hidden" name="shown" value={choice.id} autocomplete="off" />
-          <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
-          <Fields action={choice.action} fields={choice.fields} typed={typed} problems={problems} language={language} say={say} />
-          {videos.length > 0 && (
-            <datalist id="videos">
-              {videos.map((id) => (
-                <option value={id} />
-              ))}
-            </datalist>
-          )}
-          <div aria-live="polite">
-            <Cost c={c} choice={choice} amount={holdOf(choice, body)} left={left} />
-          </div>
-          <p class="row">
-            <button class="btn primary" name="do" value="run">
-              {say("run")}
-            </button>
-            <button name="do" value="preview" class="btn" formnovalidate>
-              {say("preview")}
-            </button>
-          </p>
-        </form>
-      </div>
-      <div
-        hx-post="/console/playground"
-        hx-vals='{"do": "preview"}'
-        hx-trigger="input from:#work delay:400ms"
-        hx-include={`#request :is(${texts})`}
-        hx-target="#cost"
-        hx-select="#cost"
-        hx-select-oob={codeIds.join(",")}
-        hx-swap="outerHTML"
-        hx-sync="this:replace"
-      />
-      <section class="stack">
-        <h2>{say("same_as_code")}</h2>
-        <p class="muted">{say("code_hint")}</p>
-        {Object.entries(code).map(([name, title]) => (
-          <details class="more" name="code" open={name === "curl"}>
-            <summary>{title}</summary>
-            <div class="code">
-              <header>
-                <span class="grow0" />
-                <Copy of={`code-${name}`} />
-              </header>
-              <pre tabindex={0} aria-label={title}>
-                <code id={`code-${name}`}>{snippets[name as keyof typeof code]}</code>
-              </pre>
-            </div>
-          </details>
-        ))}
-      </section>
-      <script src={pathOf("playground.js")} type="module" />
-    </>,
-    status,
-  );
-}
-
-/** The price, beside the remaining balance. */
-function Cost({ c, choice, amount, left }: { c: ConsoleContext; choice: Choice; amount: number | null; left: number | null }) {
-  const { say } = c.var;
-  const units = (name: string) => amountOf(c, Math.round((choice.price[name] ?? 0) * 1e6));
+const Tabs = ({ children }: { children: Child }) => {
+  const { t } = useAround();
   return (
-    <div id="cost">
-      <Stats
-        of={[
-          [
-            say(choice.action === "chat" ? "price_at_most" : "price"),
-            amount === null ? say("price_unknown") : <Money millionths={amount} />,
-          ],
-          [say("remaining"), <Money millionths={left} />],
-        ]}
-      />
-      {choice.action === "chat" && (
-        <p>
-          <span class="meta">{say("by_tokens", { input: units("input_million_tokens"), output: units("output_million_tokens") })}</span>
-        </p>
-      )}
-      {amount !== null && left !== null && amount > left && (
-        <Note tone="warn" role="alert">
-          {say("too_dear")}
-        </Note>
-      )}
+    <div class="tabs">
+      <div role="radiogroup" aria-label={t("show")}>
+        {panes.map((name) => (
+          <label class="tab">
+            <input type="radio" name="pane" id={`tab-${name}`} checked={name === "result"} autocomplete="off" />
+            {t(`pane_${name}`)}
+          </label>
+        ))}
+      </div>
+      {children}
     </div>
   );
+};
+
+/** The way to an empty conversation with the same model. */
+export const NewChat = ({ view, isSwapped }: { view: View; isSwapped?: boolean }) => {
+  const { t } = useAround();
+  return (
+    <div class="row end" id="state" {...(isSwapped && { "hx-swap-oob": "true" })}>
+      <a class="btn ghost sm" href={`/console/playground?model=${encodeURIComponent(view.choice.id)}`}>
+        <Icon name="plus" />
+        {t("new_chat")}
+      </a>
+    </div>
+  );
+};
+
+/** What the result pane shows of this view. */
+const ResultPane = ({ view, answering }: { view: View; answering?: Answering | undefined }) =>
+  view.choice.action === "chat" ? (
+    <Conversation view={view} answering={answering} />
+  ) : view.runs.length > 0 ? (
+    <Runs tasks={view.runs} />
+  ) : (
+    <Nothing action={view.choice.action} />
+  );
+
+interface PanesProps {
+  view: View;
+  /** The gateway's URL. */
+  base: string;
+  answering?: Answering | undefined;
 }
+
+/** What is typed or chosen changes price and code; a chosen model has a request of its own. */
+const watched = ["input", "change"].map((event) => `${event} from:#play target:":not(#f-model, #tray-url)" delay:250ms`).join(", ");
+
+/** Both panes. */
+export const Panes = ({ view, base, answering }: PanesProps) => {
+  const { t } = useAround();
+  const isChat = view.choice.action === "chat";
+  return (
+    <div class={isChat ? "play chatting" : "play"} id="play">
+      <PlaygroundForm view={view} />
+      <section class="out" id="out" aria-label={t("pane_result")}>
+        <Tabs>{isChat ? parseTurns(view).length > 0 ? <NewChat view={view} /> : <div id="state" /> : <State tasks={view.runs} />}</Tabs>
+        <ResultPane view={view} answering={answering} />
+        <CodePane view={view} base={base} />
+        <JsonPane view={view} />
+        {isChat ? (
+          <Composer view={view} isAnswering={answering !== undefined && parseTurns(view).at(-1)?.role === "user"} />
+        ) : (
+          <Strip tasks={view.history} shown={view.runs} />
+        )}
+      </section>
+      <div
+        hidden
+        hx-post="/console/playground"
+        hx-vals='{"do": "preview"}'
+        hx-trigger={watched}
+        hx-include="#form :is(textarea, select, input:not([type=file])), [form=form]:is(input, textarea)"
+        hx-swap="none"
+        hx-sync="#play:queue last"
+      />
+    </div>
+  );
+};
+
+export const baseUrl = (c: ConsoleContext) => new URL(c.req.url).origin;
+
+export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus = 200, answering?: Answering) =>
+  page(
+    c,
+    c.var.t("playground"),
+    <>
+      <h1 class="vh">{c.var.t("playground")}</h1>
+      <Panes view={view} base={baseUrl(c)} answering={answering} />
+      <div class="sheet" id="pictures" popover="auto" role="dialog" aria-label={c.var.t("from_gallery")} />
+      <script src={hashedPath("playground.js")} type="module" />
+      <script src={hashedPath("tray.js")} type="module" />
+      <script src={hashedPath("chat.js")} type="module" />
+    </>,
+    status,
+    { width: "bare" },
+  );
+
+/** The balance in the sidebar, in the bar of phones and below the button. */
+export const Balance = ({ remaining }: { remaining: number | null }) => (
+  <>
+    {["balance-side", "balance-top"].map((id) => (
+      <span id={id} hx-swap-oob="true">
+        <Money millionths={remaining} />
+      </span>
+    ))}
+    <Left remaining={remaining} isSwapped />
+  </>
+);
+
+/** A part of the page as HTML. */
+export function partText(c: ConsoleContext, children: Child): string {
+  const { language, t } = c.var;
+  return String(<AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>{children}</AroundContext.Provider>);
+}
+
+/** Answers a request of the page's script with parts of the page. */
+export const part = (c: ConsoleContext, children: Child, status: 200 | 400 = 200) => c.html(partText(c, children), status);

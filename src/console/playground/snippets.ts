@@ -14,7 +14,7 @@ export interface Program {
 export type Language = "curl" | "javascript" | "python";
 
 /** The programs. They read the key from `API_KEY` and print the result as JSON, a chat's as text. */
-export const snippetsOf = (program: Program): Record<Language, string> => ({
+export const buildSnippets = (program: Program): Record<Language, string> => ({
   curl: curl(program),
   javascript: javascript(program),
   python: python(program),

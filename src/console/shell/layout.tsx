@@ -1,11 +1,11 @@
 /** The frame of every page: its head, and either the shell of signed-in users or the public layout. */
 
 import type { Child } from "hono/jsx";
-import type { Language, Say } from "../messages.ts";
+import type { Language, Translate } from "../messages.ts";
 import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { Languages, type Member, Sidebar } from "./sidebar.tsx";
 import type { Theme } from "./theme.ts";
 
@@ -17,6 +17,8 @@ export interface Arrangement {
   lead?: Child;
   /** `slim` for steps and single forms, `bare` without padding and title. */
   width?: "slim" | "wide" | "bare";
+  /** The title in the bar of phones, if it is shorter than the page's own. */
+  bar?: string;
   /** A message about the last action, shown for some seconds. */
   toast?: string | undefined;
 }
@@ -25,7 +27,7 @@ interface Page extends Arrangement {
   title: string;
   path: string;
   language: Language;
-  say: Say;
+  t: Translate;
   theme: Theme;
   /** The signed-in user. */
   member: Member | undefined;
@@ -39,12 +41,12 @@ const Head = ({ title }: { title: string }) => (
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
-    <title>{`${title} · ${useAround().say("brand")}`}</title>
-    <link rel="icon" href={pathOf("gate.svg")} />
-    <link rel="preload" href={pathOf("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
-    <link rel="stylesheet" href={pathOf("console.css")} />
-    <script src={pathOf("htmx.js")} defer />
-    <script src={pathOf("console.js")} type="module" />
+    <title>{`${title} · ${useAround().t("brand")}`}</title>
+    <link rel="icon" href={hashedPath("gate.svg")} />
+    <link rel="preload" href={hashedPath("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="stylesheet" href={hashedPath("console.css")} />
+    <script src={hashedPath("htmx.js")} defer />
+    <script src={hashedPath("console.js")} type="module" />
   </head>
 );
 
@@ -68,24 +70,26 @@ const Toasts = ({ toast }: { toast: string | undefined }) => (
 );
 
 const Shell = ({ member, ...page }: Page & { member: Member }) => {
-  const { title, say, path, theme, isAnswer, actions, lead, width, toast, children } = page;
+  const { title, t, path, theme, isAnswer, actions, lead, width, bar, toast, children } = page;
   return (
     <body class="app">
       <a class="skip" href="#main">
-        {say("skip")}
+        {t("skip")}
       </a>
       <Sidebar path={path} member={member} theme={theme} isAnswer={isAnswer} />
       <div>
         <header class="top">
-          <button class="btn ghost icon" popovertarget="side" aria-label={say("menu")} type="button">
+          <button class="btn ghost icon" popovertarget="side" aria-label={t("menu")} type="button">
             <Icon name="menu" />
           </button>
           <b class="clip" aria-hidden="true">
-            {title}
+            {bar ?? title}
           </b>
           <a class="btn ghost sm num" href="/console/usage">
-            <span class="vh">{say("balance")}</span>
-            <Money millionths={member.remaining} />
+            <span class="vh">{t("balance")}</span>
+            <span id="balance-top">
+              <Money millionths={member.remaining} />
+            </span>
           </a>
         </header>
         <main id="main">
@@ -105,13 +109,13 @@ const Shell = ({ member, ...page }: Page & { member: Member }) => {
 };
 
 /** For visitors: the page on the left, an image on the right. */
-const Gate = ({ title, lead, language, say, isAnswer, toast, children }: Page) => (
+const Gate = ({ title, lead, language, t, isAnswer, toast, children }: Page) => (
   <body>
     <main class="gate" id="main">
       <div>
         <a class="brand flat" href="/console">
           <Icon name="gate" />
-          {say("brand")}
+          {t("brand")}
         </a>
         <div class="stack">
           <div>
@@ -120,10 +124,10 @@ const Gate = ({ title, lead, language, say, isAnswer, toast, children }: Page) =
           </div>
           {children}
         </div>
-        <Languages class="row meta" language={language} say={say} isAnswer={isAnswer} />
+        <Languages class="row meta" language={language} t={t} isAnswer={isAnswer} />
       </div>
       <figure>
-        <img src={pathOf("art.svg")} alt="" />
+        <img src={hashedPath("art.svg")} alt="" />
       </figure>
     </main>
     <Toasts toast={toast} />
@@ -131,10 +135,10 @@ const Gate = ({ title, lead, language, say, isAnswer, toast, children }: Page) =
 );
 
 export const Layout = (page: Page) => {
-  const { language, say, theme, title, member } = page;
+  const { language, t, theme, title, member } = page;
   return (
     <html lang={language} data-theme={theme === "system" ? undefined : theme}>
-      <AroundContext.Provider value={{ language, say, unit: member?.unit ?? "USD" }}>
+      <AroundContext.Provider value={{ language, t, unit: member?.unit ?? "USD" }}>
         <Head title={title} />
         {member ? <Shell {...page} member={member} /> : <Gate {...page} />}
       </AroundContext.Provider>

@@ -1,7 +1,7 @@
 /** The sidebar: the navigation with the current page marked, and the account with its menu. On phones it is a drawer. */
 
 import { exactAmount } from "../amounts.ts";
-import type { Language, Say } from "../messages.ts";
+import type { Language, Translate } from "../messages.ts";
 import { languageNames } from "../messages.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -34,6 +34,7 @@ const groups = [
     places: [
       { path: "/console/models", name: "models", icon: "cube" },
       { path: "/console/keys", name: "api_keys", icon: "key" },
+      { path: "/console/webhooks", name: "webhooks", icon: "hook" },
       { path: "/docs", name: "docs", icon: "book" },
     ],
   },
@@ -51,14 +52,14 @@ const groups = [
 const isAt = (path: string, place: string) => path === place || (place !== "/console" && path.startsWith(`${place}/`));
 
 const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
     <div class="nav">
       {groups.map(({ name, places }) => (
         <>
           {name && (
             <p class="group" id={name}>
-              {say(name)}
+              {t(name)}
             </p>
           )}
           <ul aria-labelledby={name}>
@@ -68,7 +69,7 @@ const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
                 <li>
                   <a href={place.path} aria-current={isAt(path, place.path) ? "page" : undefined}>
                     <Icon name={place.icon} />
-                    {say(place.name)}
+                    {t(place.name)}
                   </a>
                 </li>
               ))}
@@ -81,14 +82,14 @@ const Places = ({ path, isAdmin }: { path: string; isAdmin: boolean }) => {
 
 interface ChoiceProps {
   language: Language;
-  say: Say;
+  t: Translate;
   /** True for an answer to a form, which cannot be reloaded. */
   isAnswer: boolean;
 }
 
 /** Links to the page in another language. */
-export const Languages = ({ language, say, isAnswer, class: name }: ChoiceProps & { class: string }) => (
-  <nav class={name} aria-label={say("language")}>
+export const Languages = ({ language, t, isAnswer, class: name }: ChoiceProps & { class: string }) => (
+  <nav class={name} aria-label={t("language")}>
     {Object.entries(languageNames).map(([code, own]) => (
       <a
         href={`/console/language?to=${code}`}
@@ -104,16 +105,16 @@ export const Languages = ({ language, say, isAnswer, class: name }: ChoiceProps 
 );
 
 const Themes = ({ theme, isAnswer }: { theme: Theme; isAnswer: boolean }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   return (
-    <nav class="seg sm full" aria-label={say("theme")}>
+    <nav class="seg sm full" aria-label={t("theme")}>
       {themes.map((name) => (
         <a
           href={`/console/theme?to=${name}`}
           aria-current={name === theme ? "true" : undefined}
           referrerpolicy={isAnswer ? "no-referrer" : undefined}
         >
-          {say(`theme_${name}`)}
+          {t(`theme_${name}`)}
         </a>
       ))}
     </nav>
@@ -128,14 +129,14 @@ interface SidebarProps {
 }
 
 export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
-  const { language, say, unit } = useAround();
+  const { language, t, unit } = useAround();
   const { email, isAdmin, remaining, reserved } = member;
   const exact = (millionths: number) => exactAmount(language, unit, millionths);
   return (
-    <nav class="side" id="side" popover="auto" aria-label={say("brand")}>
+    <nav class="side" id="side" popover="auto" aria-label={t("brand")}>
       <a class="brand" href="/console">
         <Icon name="gate" />
-        {say("brand")}
+        {t("brand")}
       </a>
       <Places path={path} isAdmin={isAdmin} />
       <button class="me" popovertarget="me-menu" type="button">
@@ -145,35 +146,38 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
         <span>
           <b class="clip">{email}</b>
           <span class="meta num">
-            <Money millionths={remaining} /> {say("left")}
+            <span id="balance-side">
+              <Money millionths={remaining} />
+            </span>{" "}
+            {t("left")}
           </span>
         </span>
-        <span class="vh">{say("account_menu")}</span>
+        <span class="vh">{t("account_menu")}</span>
         <Icon name="updown" />
       </button>
       <div class="menu" id="me-menu" popover="auto">
         <div class="pad">
           <strong>{email}</strong>
           <p class="meta num">
-            {say("exact_balance", { left: remaining === null ? say("unlimited") : exact(remaining), reserved: exact(reserved) })}
+            {t("exact_balance", { left: remaining === null ? t("unlimited") : exact(remaining), reserved: exact(reserved) })}
           </p>
         </div>
         <hr />
         <div class="pad stack tight">
-          <span class="meta">{say("theme")}</span>
+          <span class="meta">{t("theme")}</span>
           <Themes theme={theme} isAnswer={isAnswer} />
-          <span class="meta">{say("language")}</span>
-          <Languages class="seg sm full" language={language} say={say} isAnswer={isAnswer} />
+          <span class="meta">{t("language")}</span>
+          <Languages class="seg sm full" language={language} t={t} isAnswer={isAnswer} />
         </div>
         <hr />
         <a href="/console/account">
           <Icon name="user" />
-          {say("account")}
+          {t("account")}
         </a>
         <form method="post" action="/console/sign-out">
           <button>
             <Icon name="exit" />
-            {say("sign_out")}
+            {t("sign_out")}
           </button>
         </form>
       </div>

@@ -6,4 +6,4 @@ export type Theme = (typeof themes)[number];
 export const themeCookie = "gateway_theme";
 
 /** The theme of a cookie or query; any other text means the system's. */
-export const themeOf = (name: string | undefined): Theme => themes.find((theme) => theme === name) ?? "system";
+export const parseTheme = (name: string | undefined): Theme => themes.find((theme) => theme === name) ?? "system";

@@ -3,7 +3,7 @@
 import { modelNamed } from "../../catalog/models.ts";
 import { alert } from "../../log.ts";
 import type { ConsoleContext } from "../frame.tsx";
-import { type Choice, choicesOf } from "../playground/choices.ts";
+import { type Choice, readChoices } from "../playground/choices.ts";
 
 /** What routes are usable changes with a deployment alone. */
 const believedMs = 60_000;
@@ -15,7 +15,7 @@ export async function shownModels(c: ConsoleContext): Promise<Choice[]> {
   // The models are everybody's: this name stands in for a caller's where reads are counted.
   c.set("caller", { accountId: "visitors", keyId: "visitors" });
   try {
-    known = { choices: await choicesOf(c), until: Date.now() + believedMs };
+    known = { choices: await readChoices(c), until: Date.now() + believedMs };
     return known.choices;
   } catch (error) {
     alert("console", { outcome: "models_unknown" }, error);

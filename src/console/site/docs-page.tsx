@@ -22,15 +22,15 @@ interface Group {
 
 /** Every page of the documentation in its group, in order. */
 function groups(c: ConsoleContext): Group[] {
-  const { say } = c.var;
+  const { t } = c.var;
   return [
     ...contents.map(({ name, pages }) => ({
-      title: say(name),
+      title: t(name),
       places: pages.map((page) => ({ path: docPath(page), title: renderedPage(page).title })),
     })),
-    { title: say("models"), places: [{ path: "/docs/models", title: say("models") }] },
+    { title: t("models"), places: [{ path: "/docs/models", title: t("models") }] },
     {
-      title: say("docs_reference"),
+      title: t("docs_reference"),
       places: [
         { path: "/docs/reference", title: "API reference" },
         ...tags.map(({ name }) => ({ path: tagPath(name), title: tagTitle(name) })),
@@ -63,7 +63,7 @@ const Contents = ({ path, of }: { path: string; of: Group[] }) => (
 );
 
 const Pager = ({ c, previous, next }: { c: ConsoleContext; previous: Place | undefined; next: Place | undefined }) => (
-  <nav class="pager" aria-label={c.var.say("docs_pages")}>
+  <nav class="pager" aria-label={c.var.t("docs_pages")}>
     {previous ? (
       <a class="btn ghost" href={previous.path} rel="prev">
         <Icon name="left" />
@@ -94,7 +94,7 @@ interface DocsPage extends Omit<Doc, "html" | "name"> {
 /** Answers a page of the documentation. The text is English, whatever the language around it. */
 export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 200): Response | Promise<Response> {
   const { group, isTranslated, title, description, sections, markdown, children } = page;
-  const { say } = c.var;
+  const { t } = c.var;
   const path = c.req.path;
   const all = groups(c);
   const places = all.flatMap((one) => one.places);
@@ -105,16 +105,16 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
     ...(markdown !== undefined && { markdown }),
     children: (
       <div class="docs">
-        <nav class="nav" aria-label={say("docs_nav")}>
+        <nav class="nav" aria-label={t("docs_nav")}>
           <Contents path={path} of={all} />
         </nav>
         <main id="main">
           <details class="menu-s">
             <summary>
               <Icon name="menu" />
-              {say("docs_menu")}
+              {t("docs_menu")}
             </summary>
-            <nav class="nav" aria-label={say("docs_menu")}>
+            <nav class="nav" aria-label={t("docs_menu")}>
               <Contents path={path} of={all} />
             </nav>
           </details>
@@ -124,8 +124,8 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
           </article>
           <Pager c={c} previous={places[at - 1]} next={places[at + 1]} />
         </main>
-        <nav class="nav" aria-label={say("docs_toc")}>
-          {sections.length > 0 && <h2>{say("docs_toc")}</h2>}
+        <nav class="nav" aria-label={t("docs_toc")}>
+          {sections.length > 0 && <h2>{t("docs_toc")}</h2>}
           <ul>
             {sections.map(({ id, title }) => (
               <li>
@@ -136,7 +136,7 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 
           {markdown !== undefined && (
             <a class="quiet" href={markdown}>
               <Icon name="list" />
-              {say("docs_as_markdown")}
+              {t("docs_as_markdown")}
             </a>
           )}
         </nav>
@@ -153,7 +153,7 @@ const groupNames = new Map(contents.flatMap(({ name, pages }) => pages.map((page
 export function writtenPage(c: ConsoleContext, doc: Doc) {
   return docsPage(c, {
     ...doc,
-    group: c.var.say(known(groupNames, doc.name)),
+    group: c.var.t(known(groupNames, doc.name)),
     markdown: `/docs/${doc.name}.md`,
     children: <Html html={doc.html} />,
   });

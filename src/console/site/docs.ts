@@ -2,7 +2,7 @@
 
 import { known } from "../../known.ts";
 import type { ConsoleContext } from "../frame.tsx";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import rendered from "./docs.json";
 
 /** A page, rendered. */
@@ -20,7 +20,7 @@ const writtenBase = "https://gateway.example";
 /** Text of the repository with the address by which this gateway was reached. */
 export const withBase = (c: ConsoleContext, text: string) => text.replaceAll(writtenBase, new URL(c.req.url).origin);
 
-const atHome = (c: ConsoleContext, html: string) => withBase(c, html).replaceAll("{{icons}}", pathOf("icons.svg"));
+const atHome = (c: ConsoleContext, html: string) => withBase(c, html).replaceAll("{{icons}}", hashedPath("icons.svg"));
 
 /** The pages by their names. */
 export const docs: ReadonlyMap<string, Doc> = new Map(rendered.pages.map((page) => [page.name, page]));

@@ -1,11 +1,11 @@
 /** The landing page: one sentence, what was made, the request that makes it, and what it costs. */
 
 import type { ConsoleContext } from "../frame.tsx";
-import { amountOf } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { Choice } from "../playground/choices.ts";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { shownModels } from "./catalog.ts";
 import { landingSample } from "./docs.ts";
 import { Html } from "./html.tsx";
@@ -18,58 +18,58 @@ const tiles = ["t", "w", "t", "", "", "w", "", "", "", ""];
 
 const Lead = ({ c }: { c: ConsoleContext }) => (
   <section class="lead">
-    <h1>{c.var.say("site_title")}</h1>
-    <p>{c.var.say("site_lead")}</p>
+    <h1>{c.var.t("site_title")}</h1>
+    <p>{c.var.t("site_lead")}</p>
     <div class="row">
       <AccountButton c={c} />
       <a class="btn" href="/docs">
-        {c.var.say("read_docs")}
+        {c.var.t("read_docs")}
       </a>
     </div>
   </section>
 );
 
 const Wall = ({ c }: { c: ConsoleContext }) => (
-  <section class="band top0" aria-label={c.var.say("site_wall")}>
+  <section class="band top0" aria-label={c.var.t("site_wall")}>
     <ul class="samples">
       <li class="b">
         <Video c={c} />
       </li>
       {tiles.map((size, at) => (
         <li class={size}>
-          <img src={pathOf(`wall-${at + 1}.webp`)} alt="" loading="lazy" />
+          <img src={hashedPath(`wall-${at + 1}.webp`)} alt="" loading="lazy" />
         </li>
       ))}
     </ul>
-    <p class="meta pt">{c.var.say("site_sandbox")}</p>
+    <p class="meta pt">{c.var.t("site_sandbox")}</p>
   </section>
 );
 
 /** The price of this many images of a model; empty if the model is not available. */
-const costOf = (c: ConsoleContext, choices: Choice[], model: string, count: number) => {
+const formatCost = (c: ConsoleContext, choices: Choice[], model: string, count: number) => {
   const units = choices.find(({ id }) => id === model)?.price["image"];
-  return units === undefined ? "" : ` · ${amountOf(c, Math.round(units * count * 1e6))}`;
+  return units === undefined ? "" : ` · ${formatAmount(c, Math.round(units * count * 1e6))}`;
 };
 
 const Demo = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <section class="band">
-      <h2>{say("site_steps")}</h2>
-      <p>{say("site_steps_lead")}</p>
+      <h2>{t("site_steps")}</h2>
+      <p>{t("site_steps_lead")}</p>
       <div class="demo">
         <Html html={landingSample(c)} />
         <div class="stack tight">
           <ul>
             {[1, 2, 3, 4].map((at) => (
               <li>
-                <img src={pathOf(`lighthouse-${at}.webp`)} alt="A lighthouse at dawn" width={680} height={389} loading="lazy" />
+                <img src={hashedPath(`lighthouse-${at}.webp`)} alt="A lighthouse at dawn" width={680} height={389} loading="lazy" />
               </li>
             ))}
           </ul>
           <p class="row">
-            <Pill icon="ok" tone="good" text={say("completed")} />
-            <span class="meta num">{say("site_made_images") + costOf(c, choices, "imgA-4", 4)}</span>
+            <Pill icon="ok" tone="good" text={t("completed")} />
+            <span class="meta num">{t("site_made_images") + formatCost(c, choices, "imgA-4", 4)}</span>
           </p>
         </div>
       </div>
@@ -86,13 +86,13 @@ const reasons = [
 
 const Reasons = ({ c }: { c: ConsoleContext }) => (
   <section class="band">
-    <h2>{c.var.say("site_alone")}</h2>
+    <h2>{c.var.t("site_alone")}</h2>
     <div class="cols four pt">
       {reasons.map(([icon, name]) => (
         <div class="card">
           <Icon name={icon} />
-          <h3 class="pt">{c.var.say(name)}</h3>
-          <p class="muted">{c.var.say(`${name}_text`)}</p>
+          <h3 class="pt">{c.var.t(name)}</h3>
+          <p class="muted">{c.var.t(`${name}_text`)}</p>
         </div>
       ))}
     </div>
@@ -101,11 +101,11 @@ const Reasons = ({ c }: { c: ConsoleContext }) => (
 
 /** Answers the landing page. */
 export async function landing(c: ConsoleContext): Promise<Response> {
-  const { say } = c.var;
+  const { t } = c.var;
   const choices = await shownModels(c);
   return publicPage(c, {
-    title: say("site_title"),
-    description: say("site_description"),
+    title: t("site_title"),
+    description: t("site_description"),
     children: (
       <main id="main">
         <Lead c={c} />
@@ -114,8 +114,8 @@ export async function landing(c: ConsoleContext): Promise<Response> {
         <Reasons c={c} />
         {choices.length > 0 && (
           <section class="band" id="prices">
-            <h2>{say("prices")}</h2>
-            <p>{say("site_prices_lead")}</p>
+            <h2>{t("prices")}</h2>
+            <p>{t("site_prices_lead")}</p>
             <PriceTable c={c} choices={choices} />
           </section>
         )}

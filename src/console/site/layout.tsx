@@ -7,8 +7,8 @@ import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 import { Languages } from "../shell/sidebar.tsx";
-import { themeCookie, themeOf } from "../shell/theme.ts";
-import { pathOf } from "../static-files.ts";
+import { themeCookie, parseTheme } from "../shell/theme.ts";
+import { hashedPath } from "../static-files.ts";
 
 interface PublicPage {
   title: string;
@@ -28,28 +28,28 @@ const Head = ({ title, description, markdown, brand }: PublicPage & { brand: str
     <meta name="description" content={description} />
     <link rel="icon" href="/favicon.svg" />
     {markdown !== undefined && <link rel="alternate" type="text/markdown" href={markdown} />}
-    <link rel="preload" href={pathOf("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
-    <link rel="preload" href={pathOf("geist-mono.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
-    <link rel="stylesheet" href={pathOf("console.css")} />
-    <script src={pathOf("console.js")} type="module" />
+    <link rel="preload" href={hashedPath("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="preload" href={hashedPath("geist-mono.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
+    <link rel="stylesheet" href={hashedPath("console.css")} />
+    <script src={hashedPath("console.js")} type="module" />
   </head>
 );
 
 const Bar = ({ c }: { c: ConsoleContext }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <header class="pub">
       <a class="brand" href="/">
         <Icon name="gate" />
-        {say("brand")}
+        {t("brand")}
       </a>
-      <nav aria-label={say("site_nav")}>
-        <a href="/docs">{say("docs")}</a>
-        <a href="/docs/models">{say("models")}</a>
-        {c.req.path === "/" && <a href="#prices">{say("prices")}</a>}
+      <nav aria-label={t("site_nav")}>
+        <a href="/docs">{t("docs")}</a>
+        <a href="/docs/models">{t("models")}</a>
+        {c.req.path === "/" && <a href="#prices">{t("prices")}</a>}
       </nav>
       <a class="btn ghost push" href="/console/sign-in">
-        {say("sign_in")}
+        {t("sign_in")}
       </a>
       <AccountButton c={c} />
     </header>
@@ -59,30 +59,31 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
 /** Links to the console where sign-up is not open. */
 export const AccountButton = ({ c }: { c: ConsoleContext }) => (
   <a class="btn primary" href={signup(c.env) === "open" ? "/console/sign-up" : "/console"}>
-    {c.var.say(signup(c.env) === "open" ? "create_account" : "console_link")}
+    {c.var.t(signup(c.env) === "open" ? "create_account" : "console_link")}
   </a>
 );
 
 /** Answers a whole public page. It differs by language, theme and deployment, so browsers ask for it again. */
 export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 404 = 200): Response | Promise<Response> {
-  const { say, language } = c.var;
-  const theme = themeOf(getCookie(c, themeCookie));
+  const { t, language } = c.var;
+  const theme = parseTheme(getCookie(c, themeCookie));
   const html = (
     <html lang={language} data-theme={theme === "system" ? undefined : theme}>
-      <AroundContext.Provider value={{ language, say, unit: balanceUnit(c.env) }}>
-        <Head {...page} brand={say("brand")} />
+      <AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>
+        <Head {...page} brand={t("brand")} />
         <body>
           <a class="skip" href="#main">
-            {say("skip")}
+            {t("skip")}
           </a>
           <Bar c={c} />
           {page.children}
           <footer class="foot">
-            <span>{say("brand")}</span>
-            <a href="/docs">{say("docs")}</a>
-            <a href="/docs/reference">{say("docs_reference")}</a>
+            <span>{t("brand")}</span>
+            <a href="/docs">{t("docs")}</a>
+            <a href="/docs/reference">{t("docs_reference")}</a>
+            <a href="/status">{t("status_page")}</a>
             <a href="/llms.txt">llms.txt</a>
-            <Languages class="row push" language={language} say={say} isAnswer={false} />
+            <Languages class="row push" language={language} t={t} isAnswer={false} />
           </footer>
           <div class="toasts" aria-live="polite" />
         </body>

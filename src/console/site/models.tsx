@@ -2,10 +2,10 @@
 
 import type { ConsoleContext } from "../frame.tsx";
 import { ActionSection, otherActions } from "../models/page.tsx";
-import { pricesOf } from "../models/prices.ts";
+import { listPrices } from "../models/prices.ts";
 import { Facts } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 import { shownModels, typicalSeconds } from "./catalog.ts";
 import { docsPage } from "./docs-page.tsx";
 import { PriceTable } from "./price-table.tsx";
@@ -13,19 +13,19 @@ import { Video } from "./video.tsx";
 
 /** Answers the list of models. */
 export async function modelList(c: ConsoleContext): Promise<Response> {
-  const { say } = c.var;
+  const { t } = c.var;
   const choices = await shownModels(c);
   return docsPage(c, {
-    title: say("models"),
-    description: say("models_lead"),
-    group: say("models"),
+    title: t("models"),
+    description: t("models_lead"),
+    group: t("models"),
     isTranslated: true,
     sections: [],
     children: (
       <>
-        <h1>{say("models")}</h1>
-        <p>{say("models_lead")}</p>
-        {choices.length === 0 ? <p>{say("no_models")}</p> : <PriceTable c={c} choices={choices} />}
+        <h1>{t("models")}</h1>
+        <p>{t("models_lead")}</p>
+        {choices.length === 0 ? <p>{t("no_models")}</p> : <PriceTable c={c} choices={choices} />}
       </>
     ),
   });
@@ -43,31 +43,31 @@ const Sample = ({ c, choice }: { c: ConsoleContext; choice: Choice }) => {
   const image = images[choice.model];
   const shown =
     image !== undefined ? (
-      <img src={pathOf(image)} alt="" width={680} height={389} />
+      <img src={hashedPath(image)} alt="" width={680} height={389} />
     ) : choice.action === "video" ? (
       <Video c={c} />
     ) : undefined;
   return shown === undefined ? null : (
     <figure class="sample">
       {shown}
-      <figcaption class="meta">{c.var.say("site_sandbox")}</figcaption>
+      <figcaption class="meta">{c.var.t("site_sandbox")}</figcaption>
     </figure>
   );
 };
 
 /** Answers the page of one model, also by another of its names; undefined for a model that cannot be asked for. */
 export async function modelPage(c: ConsoleContext, name: string): Promise<Response | undefined> {
-  const { say } = c.var;
+  const { t } = c.var;
   const choices = await shownModels(c);
   const choice = choices.find(({ id, model, aliases }) => id === model && (id === name || aliases.includes(name)));
   if (!choice) return undefined;
   const actions = [choice, ...otherActions(choices, choice.model)];
   return docsPage(c, {
     title: choice.model,
-    description: `${choice.model}: ${pricesOf(c, choice)
+    description: `${choice.model}: ${listPrices(c, choice)
       .map(([what, amount]) => `${what} ${amount}`)
       .join(", ")}`,
-    group: say("models"),
+    group: t("models"),
     isTranslated: true,
     sections: [],
     children: (
@@ -77,9 +77,9 @@ export async function modelPage(c: ConsoleContext, name: string): Promise<Respon
         <div class="card">
           <Facts
             of={[
-              [say("usual_time"), say("about_seconds", { seconds: typicalSeconds(choice) })],
-              ...pricesOf(c, choice),
-              choice.aliases.length > 0 && [say("other_names"), choice.aliases.join(", ")],
+              [t("usual_time"), t("about_seconds", { seconds: typicalSeconds(choice) })],
+              ...listPrices(c, choice),
+              choice.aliases.length > 0 && [t("other_names"), choice.aliases.join(", ")],
             ]}
           />
         </div>

@@ -90,7 +90,7 @@ const asked: Place[] = Object.entries(document.paths).flatMap(([path, methods]) 
 const sent: Place[] = Object.entries(document.webhooks).map(([path, { post }]) => ({ method: "webhook", path, operation: post }));
 
 /** Every operation with a tag: what is asked first, then what is sent. */
-export const operationsOf = (tag: string): Place[] => [...asked, ...sent].filter(({ operation }) => operation.tags.includes(tag));
+export const operationsTagged = (tag: string): Place[] => [...asked, ...sent].filter(({ operation }) => operation.tags.includes(tag));
 
 /** A value, or what its reference names. */
 export function resolve<Value extends { $ref?: string }>(value: Value): Value {
@@ -100,7 +100,7 @@ export function resolve<Value extends { $ref?: string }>(value: Value): Value {
 }
 
 /** The last part of a reference: `VidCRequest`. */
-export const nameOf = ({ $ref }: Schema): string | undefined => $ref?.slice($ref.lastIndexOf("/") + 1);
+export const schemaName = ({ $ref }: Schema): string | undefined => $ref?.slice($ref.lastIndexOf("/") + 1);
 
 /** Alternatives of a schema that are objects of their own; none where it is one. */
 export const variants = (schema: Schema): Schema[] => {
@@ -119,7 +119,7 @@ export interface Field {
 const maxDepth = 3;
 
 /** The fields of an object, those of objects within it under dotted names. */
-export function fieldsOf(schema: Schema, prefix = "", depth = 0): Field[] {
+export function listFields(schema: Schema, prefix = "", depth = 0): Field[] {
   const { properties = {}, required = [] } = resolve(schema);
   return Object.entries(properties).flatMap(([key, property]) => {
     const name = prefix + key;
@@ -129,7 +129,7 @@ export function fieldsOf(schema: Schema, prefix = "", depth = 0): Field[] {
     const field = { name, schema: shown, isRequired: required.includes(key) };
     if (depth >= maxDepth) return [field];
     const inner = found.items ? resolve(found.items) : found;
-    const below = fieldsOf(inner, found.items ? `${name}[].` : `${name}.`, depth + 1);
+    const below = listFields(inner, found.items ? `${name}[].` : `${name}.`, depth + 1);
     return [field, ...below];
   });
 }
@@ -154,7 +154,7 @@ export function words(schema: Schema): string {
 }
 
 /** Examples of a body as JSON text, or as they are where they are text. */
-export const examplesOf = ({ examples = {} }: Content): string[] =>
+export const formatExamples = ({ examples = {} }: Content): string[] =>
   Object.values(examples)
     .map((example) => resolve(example).value)
     .filter((value) => value !== undefined)

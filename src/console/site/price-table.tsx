@@ -1,22 +1,22 @@
 /** Models and what they cost, in a table. */
 
 import type { ConsoleContext } from "../frame.tsx";
-import { pricesOf } from "../models/prices.ts";
+import { listPrices } from "../models/prices.ts";
 import { Table } from "../parts/table.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { typicalSeconds } from "./catalog.ts";
 
 /** Every model that can be asked for, with its prices. */
 export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <Table
-      label={say("prices")}
+      label={t("prices")}
       columns={[
-        say("model"),
-        { name: say("site_kind"), isExtra: true },
-        say("site_price"),
-        { name: say("typical_time"), isNumber: true, isExtra: true },
+        t("model"),
+        { name: t("site_kind"), isExtra: true },
+        t("site_price"),
+        { name: t("typical_time"), isNumber: true, isExtra: true },
       ]}
     >
       {choices
@@ -28,15 +28,15 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
                 {choice.model}
               </a>
             </th>
-            <td class="hide-s">{say(`model_group_${choice.action}`)}</td>
+            <td class="hide-s">{t(`model_group_${choice.action}`)}</td>
             <td class="wrap prices">
-              {pricesOf(c, choice).map(([name, amount]) => (
+              {listPrices(c, choice).map(([name, amount]) => (
                 <span class="num">
                   {amount} <span class="muted">{name}</span>
                 </span>
               ))}
             </td>
-            <td class="num hide-s">{say("about_seconds", { seconds: typicalSeconds(choice) })}</td>
+            <td class="num hide-s">{t("about_seconds", { seconds: typicalSeconds(choice) })}</td>
           </tr>
         ))}
     </Table>

@@ -55,14 +55,14 @@ const Body = ({ schema, label }: { schema: api.Schema; label: string }) => {
         {variants.map((variant) => (
           <details>
             <summary>
-              <code>{api.nameOf(variant) ?? api.words(variant)}</code>
+              <code>{api.schemaName(variant) ?? api.words(variant)}</code>
             </summary>
-            <Body schema={variant} label={`${label}, ${api.nameOf(variant) ?? ""}`} />
+            <Body schema={variant} label={`${label}, ${api.schemaName(variant) ?? ""}`} />
           </details>
         ))}
       </>
     );
-  const rows = api.fieldsOf(schema);
+  const rows = api.listFields(schema);
   return rows.length === 0 ? null : <Fields label={label} rows={rows} />;
 };
 
@@ -84,7 +84,7 @@ const Success = ({ status, answer, of }: { status: string; answer: api.Answer; o
     {Object.entries(answer.content ?? {}).map(([type, content]) => (
       <>
         <p class="meta">{type}</p>
-        {api.examplesOf(content).map((text) => (
+        {api.formatExamples(content).map((text) => (
           <Example text={text} />
         ))}
         {content.schema && (
@@ -146,7 +146,7 @@ const Operation = ({ method, path, operation }: api.Place) => {
       {Object.values(requestBody?.content ?? {}).map((content) => (
         <>
           <h3>Body</h3>
-          {api.examplesOf(content).map((text) => (
+          {api.formatExamples(content).map((text) => (
             <Example text={text} />
           ))}
           {content.schema && <Body schema={content.schema} label={`${summary}, body`} />}
@@ -166,11 +166,11 @@ const Operation = ({ method, path, operation }: api.Place) => {
 export function referencePage(c: ConsoleContext, tag: string): Response | Promise<Response> | undefined {
   const found = api.tags.find(({ name }) => name === tag);
   if (!found) return undefined;
-  const places = api.operationsOf(tag);
+  const places = api.operationsTagged(tag);
   return docsPage(c, {
     title: api.tagTitle(tag),
     description: found.description,
-    group: c.var.say("docs_reference"),
+    group: c.var.t("docs_reference"),
     sections: places.map(({ operation }) => ({ id: operation.operationId, title: operation.summary })),
     children: (
       <>
@@ -189,7 +189,7 @@ export const referenceIndex = (c: ConsoleContext): Response | Promise<Response> 
   docsPage(c, {
     title: "API reference",
     description: "Every path of the API, its fields, answers and errors.",
-    group: c.var.say("docs_reference"),
+    group: c.var.t("docs_reference"),
     sections: api.tags.map(({ name }) => ({ id: name, title: api.tagTitle(name) })),
     children: (
       <>
@@ -207,7 +207,7 @@ export const referenceIndex = (c: ConsoleContext): Response | Promise<Response> 
             </h2>
             <Html html={paragraphs(description)} />
             <ul class="operations">
-              {api.operationsOf(name).map(({ method, path, operation }) => (
+              {api.operationsTagged(name).map(({ method, path, operation }) => (
                 <li>
                   <a class="plain" href={`${api.tagPath(name)}#${operation.operationId}`}>
                     <Method method={method} />

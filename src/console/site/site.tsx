@@ -4,20 +4,21 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import gate from "../files/gate.svg";
 import { type ConsoleContext, type ConsoleEnvironment, languageCookie, recognize, startAuth } from "../frame.tsx";
-import { chooseLanguage, speakerOf } from "../messages.ts";
+import { chooseLanguage, translator } from "../messages.ts";
 import { describeApi } from "./description.ts";
 import { docNamed } from "./docs.ts";
 import { docsPage, writtenPage } from "./docs-page.tsx";
 import { landing } from "./landing.tsx";
 import { modelList, modelPage } from "./models.tsx";
 import { referenceIndex, referencePage } from "./reference.tsx";
+import { showStatus } from "./status.tsx";
 import { llmsText, markdownPage, robotsText } from "./plain.ts";
 
 /** The language. Pages differ by language, theme and deployment: browsers ask again each time. */
 const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const language = chooseLanguage(getCookie(c, languageCookie), c.req.header("accept-language"));
   c.set("language", language);
-  c.set("say", speakerOf(language));
+  c.set("t", translator(language));
   await next();
   c.header("cache-control", "no-cache");
   c.header("vary", "Accept, Accept-Language, Cookie");
@@ -37,12 +38,12 @@ const missing = (c: ConsoleContext) =>
   docsPage(
     c,
     {
-      title: c.var.say("not_found"),
-      description: c.var.say("not_found"),
-      group: c.var.say("docs"),
+      title: c.var.t("not_found"),
+      description: c.var.t("not_found"),
+      group: c.var.t("docs"),
       isTranslated: true,
       sections: [],
-      children: <h1>{c.var.say("not_found")}</h1>,
+      children: <h1>{c.var.t("not_found")}</h1>,
     },
     404,
   );
@@ -67,6 +68,7 @@ export const site = new Hono<ConsoleEnvironment>()
   .get("/robots.txt", robotsText)
   .get("/llms.txt", llmsText)
   .get("/openapi.json", (c) => describeApi(c.req.raw))
+  .get("/status", publicFrame, showStatus)
   .get("/docs/*", publicFrame)
   .get("/docs", written)
   .get("/docs/models", modelList)

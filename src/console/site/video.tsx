@@ -1,7 +1,7 @@
 /** The video that the sandbox made, with the player of the browser. */
 
 import type { ConsoleContext } from "../frame.tsx";
-import { pathOf } from "../static-files.ts";
+import { hashedPath } from "../static-files.ts";
 
 export const Video = ({ c }: { c: ConsoleContext }) => (
   <video
@@ -10,8 +10,8 @@ export const Video = ({ c }: { c: ConsoleContext }) => (
     playsinline
     width={854}
     height={480}
-    poster={pathOf("waves.webp")}
-    src={pathOf("waves.mp4")}
-    aria-label={c.var.say("site_video")}
+    poster={hashedPath("waves.webp")}
+    src={hashedPath("waves.mp4")}
+    aria-label={c.var.t("site_video")}
   />
 );

@@ -16,6 +16,7 @@ import narrow from "./narrow.css";
 import overlays from "./overlays.css";
 import phone from "./phone.css";
 import playground from "./playground.css";
+import results from "./results.css";
 import publicPages from "./public.css";
 import shell from "./shell.css";
 import status from "./status.css";
@@ -25,7 +26,7 @@ import task from "./task.css";
 import tokens from "./tokens.css";
 
 const parts = [common, shell, buttons, fields, choices, status, surfaces, lists, overlays, codeTabs, phone];
-const pages = [playground, chat, gallery, task, charts, steps, publicPages, docs, helpers, narrow];
+const pages = [playground, results, chat, gallery, task, charts, steps, publicPages, docs, helpers, narrow];
 
 /** The whole stylesheet. `pathOf` gives the path of a served file: fonts are `url("name")` in it. */
 export const style = (pathOf: (name: string) => string): string =>

@@ -1,12 +1,23 @@
 /** Tasks in the gateway API's answers, and its refusals. */
 
 import { askGateway, type ConsoleContext } from "../frame.tsx";
-import { type ModelEntry, readError, readModels, type TaskData } from "../answers.ts";
+import { taskCharacter, type ModelEntry, taskPrompt, readError, readModels, type TaskData } from "../answers.ts";
+import type { Translate } from "../messages.ts";
 
 export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
 
 /** True if its files have expired. */
 export const isGone = ({ expires_at }: TaskData) => expires_at !== undefined && 1000 * expires_at <= Date.now();
+
+const longestTitle = /^[^]{0,120}/u;
+
+/** The title of a task in one line: its prompt, else its character, else its kind. */
+export function taskTitle(task: TaskData, t: Translate): string {
+  const character = taskCharacter(task);
+  const text = taskPrompt(task) || (character ? `@${character.username}` : t(`kind_${task.metadata.kind}`));
+  const [title = text] = longestTitle.exec(text) ?? [];
+  return title.length < text.length ? `${title}…` : title;
+}
 
 /** The available models. */
 export async function usableModels(c: ConsoleContext): Promise<ModelEntry[]> {
@@ -21,7 +32,7 @@ export interface Refusal {
 }
 
 /** Reads an error answer. All violations are shown, not only the first. */
-export async function refusalOf(answer: Response): Promise<Refusal> {
+export async function readRefusal(answer: Response): Promise<Refusal> {
   const { message, details = [] } = await readError(answer);
   const text = details.length > 1 ? details.map(({ param, message }) => `${param}: ${message}`).join("; ") : message;
   const { status } = answer;

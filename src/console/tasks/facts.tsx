@@ -1,131 +1,185 @@
-/** Tables of a task's facts: its parameters, cost and times. */
+/** What stands beside a task's result: its details, its timeline, its receipt. */
 
 import type { Child } from "hono/jsx";
-import type { Task } from "../../tasks/record.ts";
-import type { ConsoleContext } from "../frame.tsx";
+import { isFinal, type Task } from "../../tasks/record.ts";
 import type { TaskData } from "../answers.ts";
-import { isGone } from "./answers.ts";
+import { formatAmount } from "../amounts.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import { fieldLabel } from "../messages/playground-fields.ts";
+import { useAround } from "../parts/context.ts";
+import { Copy } from "../parts/copy.tsx";
+import { ClockTime, TimeOfDay } from "../parts/date-time.tsx";
+import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
-import { ClockTime } from "../parts/date-time.tsx";
+import { shownStatus, statusWord } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
-
-type Row = readonly [name: Child, value: Child] | false | undefined;
-
-const FactsSection = ({ title, rows, isReceipt = false }: { title: string; rows: Row[]; isReceipt?: boolean }) => (
-  <section>
-    <div class="sub">
-      <h2>{title}</h2>
-    </div>
-    <Facts of={rows} isReceipt={isReceipt} />
-  </section>
-);
+import { isGone } from "./answers.ts";
 
 const TaskLink = ({ id }: { id: string }) => (
-  <a href={`/console/tasks/${id}`}>
-    <code>{id}</code>
+  <a href={`/console/tasks/${id}`} title={id}>
+    <code class="id">{cutId(id)}</code>
   </a>
 );
 
 /** A parameter's value: URLs are links, other tasks link to their pages, inline images are only mentioned. */
-function Value({ name, value, inline }: { name: string; value: unknown; inline: string }): Child {
-  if (Array.isArray(value))
-    return (
-      <ul>
-        {value.map((item: unknown) => (
-          <li>
-            <Value name={name} value={item} inline={inline} />
-          </li>
-        ))}
-      </ul>
-    );
+const Value = ({ name, value }: { name: string; value: unknown }): Child => {
+  const { t } = useAround();
+  if (Array.isArray(value)) return value.map((item: unknown, at) => [at > 0 && <br />, <Value name={name} value={item} />]);
   if (typeof value === "object" && value !== null) {
     const { url, role } = value as { url: string; role: string };
     return (
       <>
-        {role}: <Value name={name} value={url} inline={inline} />
+        {role}: <Value name={name} value={url} />
       </>
     );
   }
+  if (typeof value === "boolean") return t(value ? "yes" : "no");
   const text = String(value);
   if (name === "from_task") return <TaskLink id={text} />;
-  if (name.startsWith("image") && text === "inline") return inline;
-  return name !== "prompt" && /^https?:\/\//.test(text) ? (
-    <a href={text} rel="noreferrer">
-      {text}
+  if (name.startsWith("image") && text === "inline") return t("inline_image");
+  return /^https?:\/\//.test(text) ? (
+    <a href={text} rel="noreferrer" title={text}>
+      {URL.parse(text)?.host ?? text}
     </a>
   ) : (
     text
   );
-}
+};
 
-export function Parameters({ c, task, record }: { c: ConsoleContext; task: TaskData; record: Task }) {
-  const { say } = c.var;
-  const { kind: _kind, reserved: _reserved, source_task: source, ...parameters } = task.metadata;
+/** `keyName` is the name of the key with which it was submitted, if that still exists. */
+export const Details = ({ task, record, keyName }: { task: TaskData; record: Task; keyName: string | undefined }) => {
+  const { t, language } = useAround();
+  const { kind, reserved: _reserved, prompt: _prompt, source_task: source, ...parameters } = task.metadata;
   const { characters } = record.submission;
+  const { expiresAt } = record;
   return (
-    <FactsSection
-      title={say("parameters")}
-      rows={[
-        [say("model"), task.model],
-        source !== undefined && [say("remix_of"), <TaskLink id={source} />],
-        characters.length > 0 && [
-          say("characters"),
-          characters.map(({ id, username }) => (
+    <section>
+      <h2>{t("task_details")}</h2>
+      <Facts
+        of={[
+          [t("model"), task.model],
+          [t("kind"), t(`kind_${kind}`)],
+          source !== undefined && [t("remix_of"), <TaskLink id={source} />],
+          characters.length > 0 && [
+            t("characters"),
+            characters.map(({ id, username }) => [<a href={`/console/characters#${id}`}>@{username}</a>, " "]),
+          ],
+          ...Object.entries(parameters).map(([name, value]) => [fieldLabel(language, name), <Value name={name} value={value} />] as const),
+          record.result?.kind === "video" && [t("pixels"), `${record.result.width} × ${record.result.height}`],
+          keyName !== undefined && [t("task_key"), keyName],
+          [
+            t("task"),
             <>
-              <a href={`/console/characters#${id}`}>@{username}</a>{" "}
-            </>
-          )),
-        ],
-        ...Object.entries(parameters).map(
-          ([name, value]) => [<code>{name}</code>, <Value name={name} value={value} inline={say("inline_image")} />] as const,
-        ),
-      ]}
-    />
-  );
-}
-
-export function Cost({ c, cost: { held, charged } }: { c: ConsoleContext; cost: { held: number; charged: number | null } }) {
-  const { say } = c.var;
-  const amount = (millionths: number) => <Money millionths={millionths} />;
-  return (
-    <FactsSection
-      title={say("cost")}
-      rows={[
-        [say("cost_reserved"), amount(held)],
-        [say("cost_returned"), charged === null ? say("not_yet") : amount(held - charged)],
-        [say("cost_charged"), charged === null ? say("not_yet") : amount(charged)],
-      ]}
-      isReceipt
-    />
-  );
-}
-
-export function Times({ c, task, record }: { c: ConsoleContext; task: TaskData; record: Task }) {
-  const { say } = c.var;
-  const { createdAt, startedAt, finalAt, expiresAt } = record;
-  return (
-    <FactsSection
-      title={say("times")}
-      rows={[
-        [say("submitted_at"), <ClockTime ms={createdAt} />],
-        startedAt !== undefined && [say("started_at"), <ClockTime ms={startedAt} />],
-        finalAt !== undefined && [
-          say("ended_at"),
-          <>
-            <ClockTime ms={finalAt} /> ({say("after_seconds", { seconds: Math.max(1, Math.round((finalAt - createdAt) / 1000)) })})
-          </>,
-        ],
-        expiresAt !== undefined && [
-          say(isGone(task) ? "files_expired_at" : "files_expire_at"),
-          isGone(task) ? (
-            <ClockTime ms={expiresAt} />
-          ) : (
-            <span data-countdown={new Date(expiresAt).toISOString()}>
+              <code class="id" title={task.id}>
+                {cutId(task.id)}
+              </code>
+              <span id="task-id" hidden>
+                {task.id}
+              </span>{" "}
+              <Copy of="task-id" label={`${t("copy")}: ${t("task")}`} isIcon />
+            </>,
+          ],
+          expiresAt !== undefined && [
+            t(isGone(task) ? "files_expired_at" : "files_expire_at"),
+            isGone(task) ? (
               <ClockTime ms={expiresAt} />
-            </span>
-          ),
-        ],
-      ]}
-    />
+            ) : (
+              <span data-countdown={new Date(expiresAt).toISOString()}>
+                <TimeOfDay ms={expiresAt} />
+              </span>
+            ),
+          ],
+        ]}
+      />
+    </section>
   );
+};
+
+interface Moment {
+  at: number;
+  tone: "good" | "bad" | "warn" | "run" | "";
+  text: string;
+  hint?: string | undefined;
 }
+
+/** What happened to the task so far, and what is happening. */
+function listMoments(
+  task: TaskData,
+  { createdAt, startedAt, finalAt, step, callback }: Task,
+  t: ReturnType<typeof useAround>["t"],
+): Moment[] {
+  const status = shownStatus(task);
+  const seconds = Math.max(1, Math.round(((finalAt ?? 0) - createdAt) / 1000));
+  const tone = ({ completed: "good", failed: "bad" } as const)[status as "completed"] ?? "";
+  const last = callback?.attempts.at(-1);
+  return [
+    { at: createdAt, tone: "good", text: t("submitted_at") },
+    ...(startedAt === undefined ? [] : [{ at: startedAt, tone: "good" as const, text: t("started_at") }]),
+    ...(finalAt === undefined
+      ? [{ at: Date.now(), tone: "run" as const, text: t(startedAt === undefined ? "waits_in_queue" : "being_made") }]
+      : [{ at: finalAt, tone, text: `${t("ended_at")}: ${statusWord(t, status)}`, hint: t("after_seconds", { seconds }) }]),
+    ...(finalAt !== undefined && status !== "completed" && step.do !== "settle"
+      ? [{ at: finalAt, tone: "good" as const, text: t("money_returned") }]
+      : []),
+    ...(callback?.state === "delivered" && last ? [{ at: last.at, tone: "good" as const, text: t("callback_delivered") }] : []),
+  ];
+}
+
+export const Timeline = ({ task, record }: { task: TaskData; record: Task }) => {
+  const { t } = useAround();
+  return (
+    <section>
+      <h2>{t("task_timeline")}</h2>
+      <div class="pt">
+        <ol class="time">
+          {listMoments(task, record, t).map(({ at, tone, text, hint }) => (
+            <li data-s={tone}>
+              <span>{text}</span>
+              <span class="meta num">{tone === "run" ? t("task_now") : <TimeOfDay ms={at} />}</span>
+              {hint !== undefined && <p class="meta">{hint}</p>}
+            </li>
+          ))}
+        </ol>
+      </div>
+    </section>
+  );
+};
+
+interface ReceiptProps {
+  c: ConsoleContext;
+  record: Task;
+  /** In millionths; what is charged is null until the task is settled. */
+  cost: { held: number; charged: number | null };
+}
+
+export const Receipt = ({ c, record, cost: { held, charged } }: ReceiptProps) => {
+  const { t } = useAround();
+  const { price, imagePrice, parameters, kind } = record.submission;
+  const seconds = kind === "video" || kind === "remix" ? parameters.duration : undefined;
+  const [count, each] = imagePrice === undefined ? [seconds, seconds && price / seconds] : [price / imagePrice, imagePrice];
+  return (
+    <section>
+      <h2>{t("task_receipt")}</h2>
+      <Facts
+        isReceipt
+        of={[
+          count !== undefined &&
+            each !== undefined && [
+              `${count}${imagePrice === undefined ? " s" : ""} × ${formatAmount(c, Math.round(each))}`,
+              <Money millionths={price} />,
+            ],
+          [t("cost_reserved"), <Money millionths={held} />],
+          [t("cost_returned"), charged === null ? t("not_yet") : <Money millionths={held - charged} />],
+          [t("cost_charged"), charged === null ? t("not_yet") : <Money millionths={charged} />],
+        ]}
+      />
+      {isFinal(record) && (
+        <p class="gap0">
+          <a class="t13" href={`/console/tasks/${record.id}/receipt`} download={`${record.id}-receipt.json`}>
+            {t("signed_receipt")}
+          </a>
+        </p>
+      )}
+    </section>
+  );
+};

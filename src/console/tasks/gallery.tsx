@@ -1,165 +1,220 @@
-/** The account's tasks as cards: filtered, in pages, refreshed while one of them runs. */
+/** The account's tasks as tiles: filtered, searched, chosen, in pages, refreshed while one of them runs. */
 
 import { allModels } from "../../catalog/models.ts";
-import { askGateway, type ConsoleContext, page } from "../frame.tsx";
-import type { Say } from "../messages.ts";
-import { characterOf, imagesOf, promptOf, readTasks, type TaskData, videoOf } from "../answers.ts";
-import { isGone, isOpen, refusalOf } from "./answers.ts";
+import { type ConsoleContext, page } from "../frame.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Note, Problem } from "../parts/note.tsx";
+import { statusWord } from "../parts/status.tsx";
+import { useAround } from "../parts/context.ts";
+import { hashedPath } from "../static-files.ts";
+import { isOpen } from "./answers.ts";
 import { live } from "./live.ts";
-import { DateTime } from "../parts/date-time.tsx";
-import { Problem } from "../parts/note.tsx";
-import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
+import { readPreviews } from "./previews.ts";
+import { type Filters, findTasks, buildQuery } from "./search.ts";
+import { Tile } from "./tile.tsx";
 
-const kinds = ["image", "video", "character", "remix"] as const;
+const kinds = [
+  { value: "image", icon: "image", name: "kinds_image" },
+  { value: "video", icon: "film", name: "kinds_video" },
+  { value: "character", icon: "face", name: "kinds_character" },
+  { value: "remix", icon: "remix", name: "kinds_remix" },
+] as const;
 const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 
-/** The progress as a bar with its number. */
-export const Progress = ({ task, say }: { task: TaskData; say: Say }) => (
-  <>
-    <progress value={task.progress} max={100} aria-label={say("task_progress")} /> <span class="meta num">{task.progress} %</span>
-  </>
-);
+/** The gallery with these filters; `after` is the last task of the page before. */
+const pathWith = (filters: Filters, more: Record<string, string | undefined> = {}) => {
+  const query = buildQuery({ ...filters, ...more });
+  return query === "" ? "/console/tasks" : `/console/tasks?${query}`;
+};
 
-const longestTitle = /^[^]{0,120}/u;
-
-/** The title of a task in one line. */
-function titleOf(task: TaskData, say: Say): string {
-  const character = characterOf(task);
-  const text = promptOf(task) ?? (character ? `@${character.username}` : say(`kind_${task.metadata.kind}`));
-  const [title = text] = longestTitle.exec(text) ?? [];
-  return title.length < text.length ? `${title}…` : title;
-}
-
-/** Its first image or video, or the reason why there is none. */
-function Preview({ task, say }: { task: TaskData; say: Say }) {
-  const { result, error } = task;
-  if (error) return <span class="preview">{error.message}</span>;
-  if (!result) return <span class="preview">{statusWord(say, shownStatus(task))}</span>;
-  if (isGone(task)) return <span class="preview">{say("files_gone")}</span>;
-  const video = videoOf(task);
-  const image = video ? video.thumbnail : (imagesOf(task)[0]?.url[0] ?? characterOf(task)?.profile_picture_url);
-  // A video without a thumbnail shows its first frame.
-  return image === undefined ? (
-    <video class="preview" src={`${video?.url[0]}#t=0.1`} preload="metadata" muted playsinline />
-  ) : (
-    <img class="preview" src={image} alt="" loading="lazy" />
-  );
-}
-
-const Card = ({ task, say }: { task: TaskData; say: Say }) => (
-  <li id={task.id}>
-    <article class="card">
-      <a href={`/console/tasks/${task.id}`}>
-        <Preview task={task} say={say} />
-        <h2>{titleOf(task, say)}</h2>
+const Kinds = ({ filters }: { filters: Filters }) => {
+  const { t } = useAround();
+  return (
+    <nav class="chips" aria-label={t("kind")}>
+      <a class="chip" href={pathWith({ ...filters, kind: undefined })} aria-current={filters.kind === undefined ? "true" : undefined}>
+        {t("any_kind")}
       </a>
-      <p>
-        {say(`kind_${task.metadata.kind}`)} · {task.model}
-      </p>
-      <p>
-        <StatusPill task={task} /> {isOpen(task) && <Progress task={task} say={say} />}
-      </p>
-      <small class="meta">
-        <DateTime ms={1000 * task.created_at} />
-      </small>
-    </article>
-  </li>
-);
+      {kinds.map(({ value, icon, name }) => (
+        <a class="chip" href={pathWith({ ...filters, kind: value })} aria-current={filters.kind === value ? "true" : undefined}>
+          <Icon name={icon} />
+          {t(name)}
+        </a>
+      ))}
+    </nav>
+  );
+};
 
-interface FilterProps {
-  name: string;
-  label: string;
-  chosen: string | undefined;
+interface ChoiceProps {
+  name: "model" | "status";
+  filters: Filters;
+  /** What the button says while nothing is chosen. */
+  any: string;
   options: readonly { value: string; text: string }[];
-  say: Say;
 }
 
-const Filter = ({ name, label, chosen, options, say }: FilterProps) => (
-  <label class="field">
-    {label}
-    <select class="in" name={name}>
-      <option value="">{say("any")}</option>
-      {options.map(({ value, text }) => (
-        <option value={value} selected={value === chosen}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
-);
+/** A filter with many values, as a menu of links. */
+const Choice = ({ name, filters, any, options }: ChoiceProps) => {
+  const chosen = options.find(({ value }) => value === filters[name]);
+  return (
+    <>
+      <button class="chip" type="button" popovertarget={`choose-${name}`} aria-current={chosen ? "true" : undefined}>
+        {chosen?.text ?? any}
+        <Icon name="chev" />
+      </button>
+      <div class="menu down" id={`choose-${name}`} popover="auto">
+        {[{ value: undefined, text: any }, ...options].map(({ value, text }) => (
+          <a href={pathWith({ ...filters, [name]: value })} aria-current={value === filters[name] ? "true" : undefined}>
+            {text}
+            {value === filters[name] && <Icon name="check" />}
+          </a>
+        ))}
+      </div>
+    </>
+  );
+};
 
-/** `GET /console/tasks?kind=&status=&model=&after=` */
+const Search = ({ filters: { q, ...others } }: { filters: Filters }) => {
+  const { t } = useAround();
+  return (
+    <form class="icon-in search" role="search" action="/console/tasks">
+      <Icon name="search" />
+      <input class="in" type="search" name="q" value={q} placeholder={t("search_tasks")} aria-label={t("search_tasks")} data-slash />
+      {q === undefined && <kbd>/</kbd>}
+      {Object.entries(others).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
+    </form>
+  );
+};
+
+/** What is done with the chosen tiles. It shows itself when one is chosen. */
+const Bar = ({ filters, after }: { filters: Filters; after: string | undefined }) => {
+  const { t } = useAround();
+  return (
+    <div class="bar" role="group" aria-label={t("chosen")}>
+      <span class="num" data-chosen={t("chosen_count")} role="status" />
+      <a class="btn sm" href={pathWith(filters, { after, choose: "all" })} data-choose="all">
+        {t("choose_all")}
+      </a>
+      <a class="btn sm" href={pathWith(filters, { after })} data-choose="none">
+        {t("choose_none")}
+      </a>
+      <button class="btn sm push" formaction="/console/tasks/download" data-stay>
+        <Icon name="down" />
+        {t("download")}
+      </button>
+      <button class="btn sm danger" formaction="/console/tasks/delete">
+        <Icon name="bin" />
+        {t("delete")}
+      </button>
+    </div>
+  );
+};
+
+const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
+  const { t } = useAround();
+  return (
+    <div class="empty">
+      <Icon name={isFiltered ? "search" : "grid"} />
+      <h2>{t(isFiltered ? "no_such_tasks" : "no_tasks")}</h2>
+      <p>{t(isFiltered ? "no_such_tasks_hint" : "no_tasks_hint")}</p>
+      <div class="row">
+        <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? "/console/tasks" : "/console/playground"}>
+          {t(isFiltered ? "all_tasks" : "open_playground")}
+        </a>
+      </div>
+    </div>
+  );
+};
+
+/** What the last form did with the tasks, as the query says it. */
+function readOutcome(c: ConsoleContext): { toast: string | undefined; kept: number } {
+  const number = (name: string) => (/^\d{1,3}$/.test(c.req.query(name) ?? "") ? Number(c.req.query(name)) : 0);
+  const deleted = number("deleted");
+  return { toast: deleted > 0 ? c.get("t")("tasks_deleted", { count: deleted }) : undefined, kept: number("kept") };
+}
+
+/** `GET /console/tasks?kind=&status=&model=&q=&after=` */
 export async function gallery(c: ConsoleContext) {
-  const { say } = c.var;
-  const asked = Object.fromEntries(["kind", "status", "model", "after"].map((name) => [name, c.req.query(name) || undefined]));
-  const { after: _, ...filters } = asked;
-  const queryOf = (values: Record<string, string | undefined>) =>
-    new URLSearchParams(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))).toString();
-  const pathOf = (values: Record<string, string | undefined>) => `/console/tasks?${queryOf(values)}`;
-  const answer = await askGateway(c, `/v1/tasks?${queryOf(asked)}`);
-  const refusal = answer.ok ? undefined : await refusalOf(answer);
-  const { data: tasks, has_more: hasMore } = answer.ok ? await readTasks(answer) : { data: [], has_more: false };
+  const { t } = c.var;
+  const asked = (name: string) => c.req.query(name) || undefined;
+  const filters: Filters = { kind: asked("kind"), status: asked("status"), model: asked("model"), q: asked("q") };
+  const after = asked("after");
+  const { tasks, next, refusal } = await findTasks(c, filters, after);
+  const previews = await readPreviews(c, tasks);
   const isLive = tasks.some(isOpen);
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const { toast, kept } = readOutcome(c);
+  const here = pathWith(filters, { after });
   const models = allModels().filter(({ family }) => family !== "chat");
   return page(
     c,
-    say("tasks"),
+    t("tasks"),
     <>
-      <form method="get" class="filters sub">
-        <Filter
-          name="kind"
-          label={say("kind")}
-          chosen={asked["kind"]}
-          options={kinds.map((value) => ({ value, text: say(`kind_${value}`) }))}
-          say={say}
-        />
-        <Filter
-          name="status"
-          label={say("status")}
-          chosen={asked["status"]}
-          options={statuses.map((value) => ({ value, text: statusWord(say, value) }))}
-          say={say}
-        />
-        <Filter
-          name="model"
-          label={say("model")}
-          chosen={asked["model"]}
-          options={models.map(({ id }) => ({ value: id, text: id }))}
-          say={say}
-        />
-        <button class="btn">{say("filter")}</button>
-      </form>
+      <div class="sub">
+        <Kinds filters={filters} />
+        <span class="push row">
+          <Choice name="model" filters={filters} any={t("any_model")} options={models.map(({ id }) => ({ value: id, text: id }))} />
+          <Choice
+            name="status"
+            filters={filters}
+            any={t("any_status")}
+            options={statuses.map((value) => ({ value, text: statusWord(t, value) }))}
+          />
+        </span>
+      </div>
       <Problem text={refusal?.text} />
-      <section {...(isLive ? live(pathOf(asked), "tasks", "every 3s") : { id: "tasks" })}>
-        {tasks.length === 0 && !refusal && <p>{say(Object.values(asked).some(Boolean) ? "no_such_tasks" : "no_tasks")}</p>}
-        <ul class="cols cards gallery">
-          {tasks.map((task) => (
-            <Card task={task} say={say} />
-          ))}
-        </ul>
-        {isLive && (
-          <noscript>
-            <p>
-              <a href={pathOf(asked)}>{say("reload_progress")}</a>
-            </p>
-          </noscript>
-        )}
-        {(asked["after"] !== undefined || hasMore) && (
-          <p class="pager">
-            {asked["after"] !== undefined && (
-              <a class="btn sm" href={pathOf(filters)}>
-                {say("newest")}
-              </a>
-            )}
-            {hasMore && (
-              <a class="btn sm push" href={pathOf({ ...filters, after: tasks.at(-1)?.id })}>
-                {say("older")}
-              </a>
-            )}
-          </p>
-        )}
-      </section>
+      {kept > 0 && <Note tone="warn">{t("tasks_kept", { count: kept })}</Note>}
+      <form method="post" action="/console/tasks/download" id="chosen">
+        <section {...(isLive ? live(here, "tasks", "every 3s") : { id: "tasks" })}>
+          {tasks.length === 0 && !refusal && <Empty isFiltered={isFiltered} />}
+          <ul class="tiles">
+            {tasks.map((task) => (
+              <Tile task={task} preview={previews.get(task.id)} isChosen={asked("choose") === "all"} />
+            ))}
+          </ul>
+          {isLive && (
+            <noscript>
+              <p>
+                <a href={here}>{t("reload_progress")}</a>
+              </p>
+            </noscript>
+          )}
+          {(tasks.length > 0 || next !== undefined) && (
+            <div class="pager">
+              <span class="meta">{t("files_kept")}</span>
+              <span class="row">
+                {after !== undefined && (
+                  <a class="btn sm" href={pathWith(filters)}>
+                    {t("newest")}
+                  </a>
+                )}
+                {next !== undefined && (
+                  <a class="btn sm" href={pathWith(filters, { after: next })}>
+                    {t(filters.q === undefined ? "older" : "search_older")}
+                  </a>
+                )}
+              </span>
+            </div>
+          )}
+        </section>
+        <Bar filters={filters} after={after} />
+      </form>
+      <dialog class="light" id="light" aria-labelledby="light-title" />
+      <script src={hashedPath("gallery.js")} type="module" />
+      <script src={hashedPath("lightbox.js")} type="module" />
     </>,
     refusal?.status ?? 200,
+    {
+      width: "wide",
+      toast,
+      actions: (
+        <>
+          <Search filters={filters} />
+          <a class="btn primary hide-s" href="/console/playground">
+            <Icon name="plus" />
+            {t("new")}
+          </a>
+        </>
+      ),
+    },
   );
 }

@@ -1,13 +1,17 @@
 /** `/console/tasks`: the gallery, each task's page, and its forms. */
 
 import { Hono } from "hono";
-import { askGateway, type ConsoleContext, type ConsoleEnvironment, fieldsOf, signedIn, nothingHere } from "../frame.tsx";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, readForm, signedIn, nothingHere } from "../frame.tsx";
 import { readTaskId } from "../answers.ts";
-import { refusalOf } from "./answers.ts";
-import type { FormName } from "./forms.tsx";
+import { readRefusal } from "./answers.ts";
+import type { FormName } from "./actions.tsx";
+import { deleteChosen, downloadChosen } from "./chosen.tsx";
+import { download } from "./files.ts";
 import { gallery } from "./gallery.tsx";
-import { requestOf, submitOnce } from "./request.ts";
+import { lightbox } from "./lightbox.tsx";
+import { toApiRequest, submitOnce } from "./request.ts";
 import { taskPage } from "./task.tsx";
+import { keepThumbnail } from "./thumbnails.ts";
 import type { Task } from "../../tasks/record.ts";
 
 /**
@@ -19,23 +23,49 @@ const form =
   async (c: ConsoleContext) => {
     const task = await c.env.API.record(c.get("account").id, c.req.param("id") ?? "");
     if (!task) return nothingHere(c);
-    const field = await fieldsOf(c);
+    const field = await readForm(c);
     const answer = await ask(c, task, field);
-    if (!answer.ok) return taskPage(c, task.id, { form: name, refusal: await refusalOf(answer), typed: field });
+    if (!answer.ok) return taskPage(c, task.id, { form: name, refusal: await readRefusal(answer), typed: field });
     return c.redirect(`/console/tasks/${await readTaskId(answer)}`, 303);
   };
+
+/** The signed receipt, as a file. */
+async function receipt(c: ConsoleContext): Promise<Response> {
+  const id = c.req.param("id") ?? "";
+  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}/receipt`);
+  if (!answer.ok) return nothingHere(c);
+  return c.body(await answer.text(), 200, {
+    "content-type": "application/json",
+    "content-disposition": `attachment; filename="${id}-receipt.json"`,
+  });
+}
+
+/** Sends the task's callback again at once; the page then shows how it ends. */
+async function sendCallback(c: ConsoleContext): Promise<Response> {
+  const id = c.req.param("id") ?? "";
+  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}/callback`, { method: "POST" });
+  if (answer.ok) return c.redirect(`/console/tasks/${id}#callback`, 303);
+  return taskPage(c, id, { form: "callback", refusal: await readRefusal(answer), typed: () => "" });
+}
 
 export const tasks = new Hono<ConsoleEnvironment>()
   .use(signedIn)
   .get("/", gallery)
+  .post("/download", downloadChosen)
+  .post("/delete", deleteChosen)
   .get("/:id", (c) => taskPage(c, c.req.param("id")))
+  .get("/:id/view", (c) => lightbox(c, c.req.param("id")))
+  .get("/:id/download", (c) => download(c, [c.req.param("id")]))
+  .get("/:id/receipt", receipt)
+  .post("/:id/thumbnail", keepThumbnail)
+  .post("/:id/callback", sendCallback)
   .post(
     "/:id/cancel",
     form("cancel", (c, { id }) => askGateway(c, `/v1/tasks/${id}/cancel`, { method: "POST" })),
   )
   .post(
     "/:id/again",
-    form("again", async (c, { submission }, field) => submitOnce(c, field("key"), await requestOf(c, submission))),
+    form("again", async (c, { submission }, field) => submitOnce(c, field("key"), await toApiRequest(c, submission))),
   )
   .post(
     "/:id/remix",

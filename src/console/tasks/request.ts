@@ -16,7 +16,7 @@ export const isRepeatable = ({ parameters: { images = [], image_with_roles = [] 
   ![...images, ...image_with_roles.map(({ url }) => url)].includes("inline");
 
 /** The request body for the API. Records have the fields of `metadata` on the same level as others; the model's schema says which these are. */
-export async function requestOf(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
+export async function toApiRequest(c: ConsoleContext, { kind, model, parameters, source }: Submission): Promise<ApiRequest> {
   if (kind === "remix") return { path: `/v1/videos/${source?.taskId}/remix`, body: { model, ...parameters } };
   const entry = (await usableModels(c)).find(({ id }) => id === model);
   return { path: kind === "image" ? "/v1/images/generations" : "/v1/videos/generations", body: { model, ...nested(parameters, entry) } };

@@ -1,88 +1,124 @@
-/** The result of a task: its images, its video or its character, with download links. */
+/** The result of a task as the first thing on its page: its images, its video or its character; or where it will be. */
 
 import type { Asset } from "../../assets.ts";
 import type { Task } from "../../tasks/record.ts";
-import type { Say } from "../messages.ts";
-import { characterOf, imagesOf, promptOf, type TaskData, videoOf } from "../answers.ts";
-import { isGone } from "./answers.ts";
+import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { isGone, isOpen, taskTitle } from "./answers.ts";
 
 interface Props {
   task: TaskData;
   /** The record's own result, which has the files' types and sizes. */
   result: Task["result"];
-  say: Say;
 }
 
 const typeNames: Record<string, string> = { "image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "video/mp4": "MP4" };
 
-/** A download link of a file. Its name contains the task's id, and a number if there are several. */
-function Download({ url, asset, name, say }: { url: string | undefined; asset: Asset; name: string; say: Say }) {
-  const extension = asset.key.slice(asset.key.lastIndexOf("."));
-  const size = asset.bytes < 1e6 ? `${Math.ceil(asset.bytes / 1e3)} KB` : `${(asset.bytes / 1e6).toFixed(1)} MB`;
-  return (
-    <a href={url} download={`${name}${extension}`}>
-      {say("download")} ({typeNames[asset.type] ?? asset.type}, {size})
-    </a>
-  );
-}
+/** `PNG, 1.2 MB` */
+export const describeFile = ({ type, bytes }: Asset) =>
+  `${typeNames[type] ?? type}, ${bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`}`;
 
-export function Result({ task, result, say }: Props) {
+/** One of several images, with its own download. Its file's name has the task's id and its number. */
+const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | undefined; asset: Asset; number: number; of: number }) => {
+  const { t } = useAround();
+  const title = `${taskTitle(task, t)}, ${number} / ${of}`;
+  return (
+    <figure>
+      <img src={url} alt={title} />
+      <figcaption class="acts">
+        <a
+          class="btn sm"
+          href={url}
+          download={`${task.id}-${number}${asset.key.slice(asset.key.lastIndexOf("."))}`}
+          aria-label={t("download_task", { title })}
+        >
+          <Icon name="down" />
+          {describeFile(asset)}
+        </a>
+      </figcaption>
+    </figure>
+  );
+};
+
+/** A running task: how far it is, in the place where its result will be. */
+const Waiting = ({ task }: { task: TaskData }) => {
+  const { t } = useAround();
+  return (
+    <div class="wait card">
+      <p>
+        <b>{t(task.status === "queued" ? "waits_in_queue" : "being_made")}</b>
+      </p>
+      <progress max={100} value={task.progress} aria-label={t("task_progress")} />
+      <p class="meta num">
+        {task.progress} % · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
+      </p>
+    </div>
+  );
+};
+
+/** The video with controls. Without a thumbnail of its own it shows its first frame, for which iOS needs a time in the URL. */
+export const Player = ({ task, width, height }: { task: TaskData; width?: number; height?: number }) => {
+  const { url, thumbnail } = taskVideo(task) ?? {};
+  return (
+    <video
+      src={thumbnail === undefined ? `${url?.[0]}#t=0.001` : url?.[0]}
+      poster={thumbnail}
+      width={width}
+      height={height}
+      controls
+      playsinline
+      preload={thumbnail === undefined ? "metadata" : "none"}
+      aria-label={taskTitle(task, useAround().t)}
+      data-shot
+    />
+  );
+};
+
+export const Result = ({ task, result }: Props) => {
+  const { t } = useAround();
+  if (isOpen(task)) return <Waiting task={task} />;
   if (!result || !task.result) return null;
-  if (isGone(task) && result.kind !== "character") return <p>{say("files_gone_hint")}</p>;
-  const prompt = promptOf(task);
+  const title = taskTitle(task, t);
+  if (isGone(task))
+    return (
+      <div class="empty">
+        <Icon name="clock" />
+        <h2>{t("files_gone")}</h2>
+        <p>{t("files_gone_hint")}</p>
+      </div>
+    );
   switch (result.kind) {
-    case "images":
+    case "images": {
+      const urls = taskImages(task).map(({ url }) => url[0]);
+      if (result.images.length > 1)
+        return (
+          <div class="shots">
+            {result.images.map((asset, at) => (
+              <Shot task={task} url={urls[at]} asset={asset} number={at + 1} of={result.images.length} />
+            ))}
+          </div>
+        );
       return (
-        <div class="shots">
-          {result.images.map((image, at) => {
-            const url = imagesOf(task)[at]?.url[0];
-            return (
-              <figure>
-                <img src={url} alt={prompt} />
-                <figcaption>
-                  <Download url={url} asset={image} name={result.images.length > 1 ? `${task.id}-${at + 1}` : task.id} say={say} />
-                </figcaption>
-              </figure>
-            );
-          })}
-        </div>
-      );
-    case "video": {
-      const video = videoOf(task);
-      if (!video) return null;
-      return (
-        <figure class="hero stack">
-          <video
-            src={video.url[0]}
-            poster={video.thumbnail}
-            width={result.width}
-            height={result.height}
-            controls
-            playsinline
-            preload="metadata"
-            aria-label={prompt}
-          />
-          <figcaption>
-            {video.size}, {video.duration} s · <Download url={video.url[0]} asset={result.video} name={task.id} say={say} />
-            {result.thumbnail && (
-              <>
-                {" · "}
-                {say("video_thumbnail")}:{" "}
-                <Download url={video.thumbnail} asset={result.thumbnail} name={`${task.id}-thumbnail`} say={say} />
-              </>
-            )}
-          </figcaption>
+        <figure class="hero">
+          <img src={urls[0]} alt={title} />
         </figure>
       );
     }
+    case "video":
+      return (
+        <div class="hero">
+          <Player task={task} width={result.width} height={result.height} />
+        </div>
+      );
     case "character":
       return (
-        <figure class="hero stack">
-          {!isGone(task) && <img src={characterOf(task)?.profile_picture_url} alt={result.displayName} />}
+        <figure class="hero face">
+          <img src={taskCharacter(task)?.profile_picture_url} alt={result.displayName} />
           <figcaption>
-            {result.displayName}, <code>@{result.username}</code> · <a href="/console/characters">{say("characters")}</a>
+            <b>{result.displayName}</b> <code>@{result.username}</code> <a href="/console/characters">{t("characters")}</a>
           </figcaption>
         </figure>
       );
   }
-}
+};

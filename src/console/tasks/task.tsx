@@ -1,92 +1,177 @@
-/** One task's page: its result, actions and request; it refreshes itself while the task runs. */
+/** One task's page: its result first, then what can be done with it; beside it its facts. It refreshes itself while the task runs. */
 
-import { costOf } from "../ledger.ts";
+import { listKeys } from "../../db/api-keys.ts";
+import type { Task } from "../../tasks/record.ts";
+import { listAssets } from "../../tasks/views.ts";
+import { readTaskCost } from "../ledger.ts";
 import { askGateway, type ConsoleContext, page, nothingHere } from "../frame.tsx";
-import { readTask } from "../answers.ts";
-import { isGone, isOpen, refusalOf, usableModels } from "./answers.ts";
-import { amountOf } from "../amounts.ts";
-import { Cost, Parameters, Times } from "./facts.tsx";
-import { Forms, type Refused } from "./forms.tsx";
-import { Progress } from "./gallery.tsx";
-import { live } from "./live.ts";
-import { Result } from "./result.tsx";
+import { taskPrompt, readTask, type TaskData } from "../answers.ts";
+import { formatAmount } from "../amounts.ts";
+import { Code } from "../parts/code.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Copy } from "../parts/copy.tsx";
 import { StatusPill } from "../parts/status.tsx";
-import { pathOf } from "../static-files.ts";
+import { buildSnippets } from "../playground/snippets.ts";
+import { hashedPath } from "../static-files.ts";
+import { Actions, type Refused } from "./actions.tsx";
+import { isGone, isOpen, readRefusal, taskTitle, usableModels } from "./answers.ts";
+import { Attempts } from "./attempts.tsx";
+import { Callback, readTaskCallback } from "./callback.tsx";
+import { Details, Receipt, Timeline } from "./facts.tsx";
+import { live } from "./live.ts";
+import { toApiRequest } from "./request.ts";
+import { Result } from "./result.tsx";
+
+/** A callback that is tried again within this time is waited for on the page. */
+const soonMs = 15_000;
+
+/** When the page refreshes itself: while something happens, and once when its files expire. */
+function nextRenewal(task: TaskData, { callback }: Task): "every 2s" | "every 3s" | "expired" | undefined {
+  if (isOpen(task)) return "every 2s";
+  if (callback?.state === "pending" && (callback.step?.at ?? 0) < Date.now() + soonMs) return "every 3s";
+  return task.expires_at !== undefined && !isGone(task) ? "expired" : undefined;
+}
+
+const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; record: Task }) => {
+  const { t } = c.var;
+  if (!task.error) return null;
+  return (
+    <div class="note bad">
+      <Icon name="bad" />
+      <div>
+        <b>{task.error.message}</b>
+        <p>
+          {t(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: formatAmount(c, record.submission.price) })}
+        </p>
+        <p class="meta">{task.error.code}</p>
+      </div>
+    </div>
+  );
+};
+
+/** The request as programs and as JSON, and the answer to it. */
+async function exchange(c: ConsoleContext, task: TaskData, { submission }: Task) {
+  const { t } = c.var;
+  const { path, body } = await toApiRequest(c, submission);
+  const json = (value: unknown) => JSON.stringify(value, undefined, 2);
+  const { curl, javascript, python } = buildSnippets({
+    base: new URL(c.req.url).origin,
+    path,
+    body: body as Record<string, unknown>,
+    isChat: false,
+  });
+  return (
+    <>
+      <section>
+        <div class="sub">
+          <h2>{t("task_request")}</h2>
+        </div>
+        <Code
+          name="request"
+          tabs={[
+            { id: "request-curl", title: "curl", code: curl },
+            { id: "request-javascript", title: "JavaScript", code: javascript },
+            { id: "request-python", title: "Python", code: python },
+            { id: "request-json", title: "JSON", code: json(body) },
+          ]}
+        />
+      </section>
+      <section>
+        <div class="sub">
+          <h2>{t("task_answer")}</h2>
+        </div>
+        <Code
+          name="answer"
+          tabs={[{ id: "answer-json", title: `GET /v1/tasks/${task.id.slice(0, 9)}…`, code: json({ code: 200, data: task }) }]}
+        />
+      </section>
+    </>
+  );
+}
 
 /** `GET /console/tasks/{id}`, and the answer to a refused form of that page. */
 export async function taskPage(c: ConsoleContext, id: string, refused?: Refused) {
-  const { say } = c.var;
+  const { t, account } = c.var;
   const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
   if (!answer.ok) {
-    const { text, status } = await refusalOf(answer);
+    const { text, status } = await readRefusal(answer);
     return page(c, text, null, status);
   }
   const task = await readTask(answer);
   // Read after the answer, so that a task that is final in the answer is final in the record.
-  const record = await c.env.API.record(c.get("account").id, task.id);
+  const record = await c.env.API.record(account.id, task.id);
   if (!record) return nothingHere(c);
-  const models = record.result?.kind === "video" ? await usableModels(c) : [];
-  const cost = await costOf(c, c.get("account").id, task.id);
+  const [models, cost, keys, callback] = await Promise.all([
+    record.result?.kind === "video" ? usableModels(c) : [],
+    readTaskCost(c, account.id, task.id),
+    listKeys(c.env.DB, account.id),
+    isOpen(task) ? undefined : readTaskCallback(c, task.id),
+  ]);
   const path = `/console/tasks/${task.id}`;
-  // The page of a final task is refreshed when its files expire.
-  const renewal = isOpen(task) ? "every 2s" : task.expires_at !== undefined && !isGone(task) ? "expired" : undefined;
+  const renewal = nextRenewal(task, record);
+  const title = taskTitle(task, t);
+  const prompt = taskPrompt(task) ?? "";
   return page(
     c,
-    `${say(`kind_${task.metadata.kind}`)} · ${task.model}`,
-    <>
-      <p>
-        <code class="id" id="task-id">
-          {task.id}
-        </code>{" "}
-        <Copy of="task-id" />
-      </p>
-      <section class="stack" {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
-        <Problem text={refused?.refusal.text} />
-        <p role="status">
+    title,
+    <div class="page" {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
+      <div class="head titled">
+        <a class="btn ghost icon sm" href="/console/tasks" aria-label={t("back_to_gallery")}>
+          <Icon name="left" />
+        </a>
+        <h1 class="clip">{title}</h1>
+        <span role="status">
           <StatusPill task={task} />
-        </p>
-        {isOpen(task) && (
-          <p>
-            <Progress task={task} say={say} /> <span class="meta">{say("seconds_left", { seconds: task.estimated_time ?? 1 })}</span>
-          </p>
-        )}
-        {isOpen(task) && (
-          <noscript>
-            <p>
-              <a href={path}>{say("reload_progress")}</a>
-            </p>
-          </noscript>
-        )}
-        {task.error && (
-          <div class="note bad">
-            <p>
-              {task.error.message} <code>{task.error.code}</code>
-              <br />
-              {say(record.step.do === "settle" ? "money_comes_back" : "money_came_back", { amount: amountOf(c, record.submission.price) })}
-            </p>
-          </div>
-        )}
-        <Result task={task} result={record.result} say={say} />
-        <Forms
-          task={task}
-          submission={record.submission}
-          models={models}
-          amount={(units) => amountOf(c, Math.round(units * 1e6))}
-          refused={refused}
-          say={say}
-        />
-        <Parameters c={c} task={task} record={record} />
-        <div class="duo">
-          <div>{cost && <Cost c={c} cost={cost} />}</div>
-          <div>
-            <Times c={c} task={task} record={record} />
-          </div>
+        </span>
+      </div>
+      <Problem text={refused?.refusal.text} />
+      <div class="task">
+        <div>
+          <Failure c={c} task={task} record={record} />
+          <Result task={task} result={record.result} />
+          <Actions
+            task={task}
+            submission={record.submission}
+            files={record.result ? listAssets(record.result) : []}
+            models={models}
+            amount={(units) => formatAmount(c, Math.round(units * 1e6))}
+            refused={refused}
+            t={t}
+          />
+          {isOpen(task) && (
+            <noscript>
+              <p>
+                <a href={path}>{t("reload_progress")}</a>
+              </p>
+            </noscript>
+          )}
+          {prompt.length > 60 && (
+            <section>
+              <div class="sub">
+                <h2>{t("task_prompt")}</h2>
+              </div>
+              <p class="said">{prompt}</p>
+            </section>
+          )}
         </div>
-      </section>
-      <script src={pathOf("countdown.js")} type="module" />
-    </>,
+        <aside>
+          <Details
+            task={task}
+            record={record}
+            keyName={keys.find(({ id, walletId }) => [id, walletId].includes(record.submission.keyId))?.name}
+          />
+          <Timeline task={task} record={record} />
+          {cost && <Receipt c={c} record={record} cost={cost} />}
+        </aside>
+        <div>
+          {account.admin === 1 && <Attempts record={record} />}
+          {callback && <Callback callback={callback} />}
+          {await exchange(c, task, record)}
+        </div>
+      </div>
+      <script src={hashedPath("countdown.js")} type="module" />
+    </div>,
     refused?.refusal.status ?? 200,
+    { width: "bare", bar: t("task") },
   );
 }

@@ -5,27 +5,27 @@ import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { dateText } from "../parts/date-time.tsx";
 import { Table } from "../parts/table.tsx";
-import { Chart, type Series, seriesOf } from "./chart.tsx";
+import { Chart, type Series, toSeries } from "./chart.tsx";
 
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
 /** Days without a charge have no row; the chart includes them. */
 export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; days: number }) => {
-  const { say, unit } = useAround();
-  if (spent.length === 0) return <p class="muted">{say("usage_nothing")}</p>;
-  const series = seriesOf(spent);
+  const { t, unit } = useAround();
+  if (spent.length === 0) return <p class="muted">{t("usage_nothing")}</p>;
+  const series = toSeries(spent);
   return (
     <div class="stack">
       <div class="card">
         <header>
-          <h2 id="days">{say("usage_by_day")}</h2>
-          <span class="meta push">{say("usage_by_day_note", { unit })}</span>
+          <h2 id="days">{t("usage_by_day")}</h2>
+          <span class="meta push">{t("usage_by_day_note", { unit })}</span>
         </header>
         <Chart series={series} since={since} days={days} />
       </div>
       <ByModel series={series} />
       <details class="more">
-        <summary>{say("usage_each_day")}</summary>
+        <summary>{t("usage_each_day")}</summary>
         <Days spent={spent} />
       </details>
     </div>
@@ -34,17 +34,17 @@ export const ByDay = ({ spent, since, days }: { spent: Spent[]; since: number; d
 
 /** The legend: each model with its colour, share and sum. */
 const ByModel = ({ series }: { series: Series[] }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   const total = series.reduce((all, { charged }) => all + charged, 0);
   const share = (charged: number) => (charged / total).toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
   return (
     <Table
       id="by-model"
-      label={say("usage_by_model")}
-      columns={[say("model"), { name: say("usage_share"), isNumber: true }, { name: say("usage_charged"), isNumber: true }]}
+      label={t("usage_by_model")}
+      columns={[t("model"), { name: t("usage_share"), isNumber: true }, { name: t("usage_charged"), isNumber: true }]}
       foot={
         <tr>
-          <th scope="row">{say("usage_total")}</th>
+          <th scope="row">{t("usage_total")}</th>
           <td class="num">{share(total)}</td>
           <td class="num">
             <Money millionths={total} />
@@ -59,7 +59,7 @@ const ByModel = ({ series }: { series: Series[] }) => {
               <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
                 <rect class={colour} width="10" height="10" rx="2" />
               </svg>
-              {model ?? say("usage_others")}
+              {model ?? t("usage_others")}
             </span>
           </th>
           <td class="num">{share(charged)}</td>
@@ -74,14 +74,14 @@ const ByModel = ({ series }: { series: Series[] }) => {
 
 /** Every day with a charge, with a column for each model. */
 const Days = ({ spent }: { spent: Spent[] }) => {
-  const { say, language } = useAround();
+  const { t, language } = useAround();
   const models = [...new Set(spent.map(({ model }) => model))].sort();
   return (
     <Table
       id="by-day"
-      label={say("usage_each_day")}
-      columns={[say("usage_day"), ...models.map((name) => ({ name, isNumber: true })), { name: say("usage_total"), isNumber: true }]}
-      foot={<Amounts name={say("usage_total")} models={models} of={spent} />}
+      label={t("usage_each_day")}
+      columns={[t("usage_day"), ...models.map((name) => ({ name, isNumber: true })), { name: t("usage_total"), isNumber: true }]}
+      foot={<Amounts name={t("usage_total")} models={models} of={spent} />}
     >
       {[...Map.groupBy(spent, ({ day }) => day)].map(([day, of]) => (
         <Amounts

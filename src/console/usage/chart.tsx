@@ -26,7 +26,7 @@ export interface Series {
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
 /** The series of a chart, the highest sum first, "others" last. */
-export function seriesOf(spent: Spent[]): Series[] {
+export function toSeries(spent: Spent[]): Series[] {
   const models = [...Map.groupBy(spent, ({ model }) => model)]
     .map(([model, of]) => ({ model, of, charged: sum(of) }))
     .sort((a, b) => b.charged - a.charged);
@@ -47,7 +47,7 @@ function roundUp(millionths: number): number {
 const lines = [1, 0.75, 0.5, 0.25, 0] as const;
 
 export const Chart = ({ series, since, days }: { series: Series[]; since: number; days: number }) => {
-  const { language, say, unit } = useAround();
+  const { language, t, unit } = useAround();
   const dayList = Array.from({ length: days }, (_, at) => since + at * dayMs);
   const chargedOn = (day: number) => series.reduce((total, { of }) => total + sum(of.filter((one) => one.day === day)), 0);
   const top = roundUp(Math.max(...dayList.map(chargedOn)));
@@ -61,7 +61,7 @@ export const Chart = ({ series, since, days }: { series: Series[]; since: number
         ))}
       </div>
       <div>
-        <svg id="chart" viewBox={`0 0 ${days * dayWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={say("usage_chart")}>
+        <svg id="chart" viewBox={`0 0 ${days * dayWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={t("usage_chart")}>
           {lines.map((part) => (
             <line x1="0" x2={days * dayWidth} y1={height * (1 - part)} y2={height * (1 - part)} />
           ))}
@@ -89,7 +89,7 @@ interface BarProps {
 
 /** One day: each model on top of the previous one, its amount as the tooltip. */
 const Bar = ({ day, x, series, top, amount }: BarProps) => {
-  const { language, say } = useAround();
+  const { language, t } = useAround();
   let below = 0;
   return (
     <>
@@ -100,7 +100,7 @@ const Bar = ({ day, x, series, top, amount }: BarProps) => {
         below += tall;
         return (
           <rect class={colour} x={x} y={height - below} width={barWidth} height={tall}>
-            <title>{`${dateText(language, day)}, ${model ?? say("usage_others")}: ${amount(charged)}`}</title>
+            <title>{`${dateText(language, day)}, ${model ?? t("usage_others")}: ${amount(charged)}`}</title>
           </rect>
         );
       })}

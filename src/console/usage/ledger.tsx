@@ -11,9 +11,9 @@ import { Table } from "../parts/table.tsx";
 const kinds = ["image", "video", "character", "remix", "chat"] as const;
 
 const Outcome = ({ outcome }: { outcome: string | null }) => {
-  const { say } = useAround();
-  if (outcome === null) return <Pill icon="clock" text={say("usage_open")} />;
-  if (outcome === "completed") return <>{say("completed")}</>;
+  const { t } = useAround();
+  if (outcome === null) return <Pill icon="clock" text={t("usage_open")} />;
+  if (outcome === "completed") return <>{t("completed")}</>;
   return (
     <span class="row">
       <StatusPill task={{ status: "failed", error: outcome }} />
@@ -26,22 +26,22 @@ const Outcome = ({ outcome }: { outcome: string | null }) => {
 const Amount = ({ of }: { of: number | null }) => (of === null ? <>–</> : <Money millionths={of} />);
 
 export const Ledger = ({ entries }: { entries: Entry[] }) => {
-  const { say } = useAround();
-  if (entries.length === 0) return <p class="muted">{say("usage_no_charges")}</p>;
+  const { t } = useAround();
+  if (entries.length === 0) return <p class="muted">{t("usage_no_charges")}</p>;
   const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
   return (
     <Table
-      label={say("usage_charges")}
+      label={t("usage_charges")}
       columns={[
-        say("usage_submitted"),
-        { name: say("usage_kind"), isExtra: true },
-        say("model"),
-        { name: say("task"), isExtra: true },
-        { name: say("usage_key"), isExtra: true },
-        number(say("reserved"), true),
-        number(say("usage_charged")),
-        number(say("usage_returned"), true),
-        { name: say("status"), isExtra: true },
+        t("usage_submitted"),
+        { name: t("usage_kind"), isExtra: true },
+        t("model"),
+        { name: t("task"), isExtra: true },
+        { name: t("usage_key"), isExtra: true },
+        number(t("reserved"), true),
+        number(t("usage_charged")),
+        number(t("usage_returned"), true),
+        { name: t("status"), isExtra: true },
       ]}
     >
       {entries.map((entry) => (
@@ -52,7 +52,7 @@ export const Ledger = ({ entries }: { entries: Entry[] }) => {
 };
 
 const Row = ({ entry }: { entry: Entry }) => {
-  const { say } = useAround();
+  const { t } = useAround();
   const { taskId, model, keyName, held, charged } = entry;
   const kind = kinds.find((name) => name === entry.kind);
   const id = <code title={taskId}>{cutId(taskId)}</code>;
@@ -61,7 +61,7 @@ const Row = ({ entry }: { entry: Entry }) => {
       <th scope="row">
         <DateTime ms={entry.at} />
       </th>
-      <td class="hide-s">{kind ? say(`usage_${kind}`) : entry.kind}</td>
+      <td class="hide-s">{kind ? t(`usage_${kind}`) : entry.kind}</td>
       <td>{model}</td>
       <td class="hide-s">{kind === "chat" ? id : <a href={`/console/tasks/${taskId}`}>{id}</a>}</td>
       <td class="hide-s wrap">{keyName}</td>

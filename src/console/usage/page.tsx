@@ -3,10 +3,11 @@
 import { Hono } from "hono";
 import { type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
-import { balanceOf, entriesOf, spentOf } from "../ledger.ts";
+import { readBalance, readEntries, readSpent } from "../ledger.ts";
 import { type ConsoleContext, type ConsoleEnvironment, page, signedIn } from "../frame.tsx";
 import { csv } from "./csv.ts";
 import { ByDay } from "./by-day.tsx";
+import { downloadFocus, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -16,35 +17,41 @@ const periods = [7, 30, 90];
 const rowsOnPage = 50;
 
 /** The number of requested days, including today: one of the periods. */
-const daysOf = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
+const parseDays = (c: ConsoleContext) => periods.find((days) => String(days) === c.req.query("days")) ?? 30;
 
 /** The position `{milliseconds}_{task}` in the link to older entries. */
-function placeOf(text = ""): Place | undefined {
+function parsePlace(text = ""): Place | undefined {
   const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
   return at && taskId ? { at: Number(at), taskId } : undefined;
 }
 
 async function usagePage(c: ConsoleContext) {
-  const { say, account } = c.var;
-  const days = daysOf(c);
+  const { t, account } = c.var;
+  const days = parseDays(c);
   const since = startOfDays(days, Date.now());
-  const after = placeOf(c.req.query("after"));
-  const [balance, spent, read] = await Promise.all([balanceOf(c, account.id), spentOf(c, account.id, since), entriesOf(c, account.id)]);
+  const after = parsePlace(c.req.query("after"));
+  const group = parseGroup(c.req.query("by"));
+  const [balance, spent, read, grouped] = await Promise.all([
+    readBalance(c, account.id),
+    readSpent(c, account.id, since),
+    readEntries(c, account.id),
+    readGrouped(c, group, since),
+  ]);
   const entries = await read({ since, after, limit: rowsOnPage + 1 });
   const shown = entries.slice(0, rowsOnPage);
   const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
   const total = spent.reduce((sum, { charged }) => sum + charged, 0);
   return page(
     c,
-    say("usage"),
+    t("usage"),
     <>
       <section>
         <Stats
           of={[
-            [say("usage_spent_in", { days }), <Money millionths={total} />],
-            [say("remaining"), <Money millionths={remaining(balance)} />],
-            [say("reserved"), <Money millionths={balance.reserved} />],
-            [say("used"), <Money millionths={balance.used} />],
+            [t("usage_spent_in", { days }), <Money millionths={total} />],
+            [t("remaining"), <Money millionths={remaining(balance)} />],
+            [t("reserved"), <Money millionths={balance.reserved} />],
+            [t("used"), <Money millionths={balance.used} />],
           ]}
         />
       </section>
@@ -52,20 +59,23 @@ async function usagePage(c: ConsoleContext) {
         <ByDay spent={spent} since={since} days={days} />
       </section>
       <section>
+        <Grouped group={group} rows={grouped} days={days} />
+      </section>
+      <section>
         <div class="sub">
-          <h2 id="charges">{say("usage_charges")}</h2>
+          <h2 id="charges">{t("usage_charges")}</h2>
         </div>
         <Ledger entries={shown} />
         {(after || last) && (
           <p class="pager">
             {after && (
               <a class="btn sm" href={`/console/usage?days=${days}#charges`}>
-                {say("usage_newest")}
+                {t("usage_newest")}
               </a>
             )}
             {last && (
               <a class="btn sm push" href={`/console/usage?days=${days}&after=${last.at}_${last.taskId}#charges`}>
-                {say("usage_older")}
+                {t("usage_older")}
               </a>
             )}
           </p>
@@ -79,20 +89,26 @@ async function usagePage(c: ConsoleContext) {
 
 /** The choice of the period, and the download of its entries. */
 const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; hasEntries: boolean }) => {
-  const { say } = c.var;
+  const { t } = c.var;
   return (
     <>
-      <nav class="seg" aria-label={say("usage_period")}>
+      <nav class="seg" aria-label={t("usage_period")}>
         {periods.map((period) => (
           <a href={`/console/usage?days=${period}`} aria-current={period === days ? "page" : undefined}>
-            {say("usage_days", { days: period })}
+            {t("usage_days", { days: period })}
           </a>
         ))}
       </nav>
       {hasEntries && (
-        <a class="btn" href={`/console/usage/charges.csv?days=${days}`} aria-label={say("usage_csv", { days })}>
+        <a class="btn" href={`/console/usage/charges.csv?days=${days}`} aria-label={t("usage_csv", { days })}>
           <Icon name="down" />
           CSV
+        </a>
+      )}
+      {hasEntries && (
+        <a class="btn" href={`/console/usage/focus.csv?days=${days}`} aria-label={t("usage_focus", { days })}>
+          <Icon name="down" />
+          FOCUS
         </a>
       )}
     </>
@@ -102,12 +118,16 @@ const Actions = ({ c, days, hasEntries }: { c: ConsoleContext; days: number; has
 /** Downloads every entry of the period. */
 async function download(c: ConsoleContext) {
   const now = Date.now();
-  const since = startOfDays(daysOf(c), now);
+  const since = startOfDays(parseDays(c), now);
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  return c.body(csv(await entriesOf(c, c.var.account.id), since), 200, {
+  return c.body(csv(await readEntries(c, c.var.account.id), since), 200, {
     "content-type": "text/csv; charset=utf-8; header=present",
     "content-disposition": `attachment; filename="charges-${day(since)}-${day(now)}.csv"`,
   });
 }
 
-export const usage = new Hono<ConsoleEnvironment>().use(signedIn).get("/", usagePage).get("/charges.csv", download);
+export const usage = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", usagePage)
+  .get("/charges.csv", download)
+  .get("/focus.csv", (c) => downloadFocus(c, startOfDays(parseDays(c), Date.now())));

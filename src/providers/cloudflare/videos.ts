@@ -5,7 +5,7 @@ import { fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 
-const setOf = (...values: string[]) => new Set(values);
+const toSet = (...values: string[]) => new Set(values);
 const isLong = ({ prompt }: GenerationRequest, max: number) => prompt.length > max;
 
 /** The images of a job by role, its characters' among the references. */
@@ -21,9 +21,9 @@ function frameImages({ images, characters }: Job): { first?: InputImage; last?: 
   };
 }
 
-const veoSizes = setOf("16:9", "9:16", "1:1", "auto");
+const veoSizes = toSet("16:9", "9:16", "1:1", "auto");
 const veoSeconds = new Set([4, 6, 8]);
-const veoResolutions = setOf("720p", "1080p");
+const veoResolutions = toSet("720p", "1080p");
 
 /** Takes one image, the first frame, in bare base64. Every other field is required. */
 const veo: Family = {
@@ -51,13 +51,13 @@ const veo: Family = {
   },
 };
 
-const seedanceSizes = setOf("16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "auto");
+const seedanceSizes = toSet("16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "auto");
 const maxSeedancePrompt = 2000;
 const maxSeedanceReferences = 4;
 
 /** fast, mini and 2.5 end at 720p. */
 const seedanceResolutions = (model: string) =>
-  /-(?:fast|mini)|-2\.5/.test(model) ? setOf("480p", "720p") : setOf("480p", "720p", "1080p");
+  /-(?:fast|mini)|-2\.5/.test(model) ? toSet("480p", "720p") : toSet("480p", "720p", "1080p");
 
 const seedance: Family = {
   kind: "video",
@@ -125,7 +125,7 @@ const hailuo: Family = {
   },
 };
 
-const h3Sizes = setOf("21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "auto");
+const h3Sizes = toSet("21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "auto");
 
 /** The prompt and the images are parts of `content`. A last frame may come alone. */
 const h3: Family = {

@@ -5,6 +5,7 @@ import { toPlan } from "./families.ts";
 import type { Plan } from "./plan.ts";
 import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
 import { type Failed, type InputImage, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import { isSigned } from "./webhook.ts";
 
 interface Config {
   key: string;
@@ -74,7 +75,8 @@ export function fal({ key, baseUrl }: Config): Provider {
       if ("unsupported" in plan) throw new ProviderError("refused", `cannot honour ${plan.unsupported}`);
       const pieces = toPieces(plan, [...job.images, ...job.characters.map(({ image }) => image)]);
       const headers = { "x-fal-object-lifecycle-preference": lifecycle };
-      const send = (init: PostInit) => call(`${base}/${plan.endpoint}`, init, init.headers);
+      const query = job.callbackUrl === undefined ? "" : `?fal_webhook=${encodeURIComponent(job.callbackUrl)}`;
+      const send = (init: PostInit) => call(`${base}/${plan.endpoint}${query}`, init, init.headers);
       const response = await postPieces(send, pieces, { headers, length: await measurePieces(pieces), signal });
       if (!response.ok) {
         const { status } = response;
@@ -85,7 +87,7 @@ export function fal({ key, baseUrl }: Config): Provider {
       const urls = requestUrls((await readJson<Submitted>(response)) ?? {}, base, plan.endpoint);
       // The work was accepted, but the key must not go to these URLs.
       Object.values(urls).forEach(checkOrigin);
-      return { status: "accepted", operation: JSON.stringify(urls), pollAfterMs: job.kind === "image" ? 2_000 : 5_000 };
+      return { status: "accepted", operation: JSON.stringify(urls) };
     },
 
     async poll(operation) {
@@ -100,6 +102,8 @@ export function fal({ key, baseUrl }: Config): Provider {
       // Completed means ended: only the result shows whether it succeeded.
       return status?.status === "COMPLETED" ? parseResult(await call(urls.result)) : { status: "pending" };
     },
+
+    readCallback: isSigned,
 
     async cancel(operation) {
       const response = await call((JSON.parse(operation) as Urls).cancel, { method: "PUT" });

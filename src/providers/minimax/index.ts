@@ -1,5 +1,6 @@
 /** MiniMax as a provider: Hailuo through v1 (create, query, retrieve a file), H3 through v2 (create, query). */
 
+import { readUnsigned } from "../shared/callbacks.ts";
 import { ask, outputAt, readText } from "../shared/http.ts";
 import { parseLaterRefusal, readCode, isSensitive, type Refusable, parseRefusal } from "./errors.ts";
 import { toBody, isV2, unsupportedField } from "./request.ts";
@@ -92,7 +93,10 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
     async start(job, signal): Promise<Accepted | Failed> {
       const version = isV2(job.model) ? "v2" : "v1";
       const images = [...job.images, ...job.characters.map(({ image }) => image)];
-      const pieces = jsonPieces(images, (urls) => toBody(job, urls));
+      const pieces = jsonPieces(images, (urls) => ({
+        ...toBody(job, urls),
+        callback_url: job.callbackUrl,
+      }));
       const length = await measurePieces(pieces);
       const response = await postPieces((init) => call(`/${version}/video_generation`, init), pieces, { length, signal });
       const body = (await readAnswer<Created>(response)) ?? {};
@@ -100,13 +104,15 @@ export function minimax({ key, base }: { key: string; base: string }): Provider 
       if (refusal instanceof ProviderError) throw refusal;
       if (refusal) return refusal;
       if (!body.task_id) throw new ProviderError("unclear", "start: no task id");
-      return { status: "accepted", operation: `${version}/${body.task_id}`, pollAfterMs: 10_000 };
+      return { status: "accepted", operation: `${version}/${body.task_id}` };
     },
 
     poll(operation) {
       const [version, id] = parseOperation(operation);
       return version === "v2" ? pollV2(id) : pollV1(id);
     },
+
+    readCallback: readUnsigned,
 
     /** v2 cancels what has not begun. Work that has begun, and anything of v1, cannot be stopped. */
     async cancel(operation) {

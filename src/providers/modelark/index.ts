@@ -1,6 +1,7 @@
 /** BytePlus ModelArk (Volcengine Ark has the same API): Seedream images in the answer, Seedance videos as tasks. */
 
 import { ask, toFault, readJson, laterFault, outputAt, makeSeveral } from "../shared/http.ts";
+import { readUnsigned } from "../shared/callbacks.ts";
 import { videoBody, unsupportedVideo } from "./videos.ts";
 import { imageBody, unsupportedImage } from "./images.ts";
 import { toFailure, readRefusal, type WireError } from "./errors.ts";
@@ -57,6 +58,8 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       throw laterFault(toFault(response, "poll"), true);
     },
 
+    readCallback: readUnsigned,
+
     async cancel(operation) {
       const handle = JSON.parse(operation) as Handle;
       if ("urls" in handle) return;
@@ -93,12 +96,15 @@ const made = (urls: string[]): Succeeded => ({
 
 async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
   const images = [...job.images, ...job.characters.map(({ image }) => image)];
-  const pieces = jsonPieces(images, (urls) => videoBody(job, urls));
+  const pieces = jsonPieces(images, (urls) => ({
+    ...videoBody(job, urls),
+    callback_url: job.callbackUrl,
+  }));
   const response = await postPieces((init) => call(tasks, init), pieces, { length: await measurePieces(pieces), signal });
   if (!response.ok) return readRefusal(response, "start", job.images.length > 0);
   const task = (await readJson<WireTask>(response))?.id;
   if (!task) throw new ProviderError("unclear", "start: no task");
-  return { status: "accepted", operation: JSON.stringify({ task } satisfies Handle), pollAfterMs: 5_000 };
+  return { status: "accepted", operation: JSON.stringify({ task } satisfies Handle) };
 }
 
 /** Treats unknown statuses as pending. */

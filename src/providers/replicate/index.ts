@@ -1,6 +1,7 @@
 /** Replicate's predictions: created by model name, polled, cancelled; several images are several predictions. */
 
 import { ask, toFault, readJson, laterFault, outputAt, toOutput, makeSeveral } from "../shared/http.ts";
+import { fetchedKeys } from "../shared/callbacks.ts";
 import { toInput, unsupportedField } from "./inputs.ts";
 import { leftBy, type Prediction } from "./lookup.ts";
 import {
@@ -13,6 +14,7 @@ import {
   ProviderError,
   type Succeeded,
 } from "../provider.ts";
+import { isSignedBy } from "./webhook.ts";
 
 /** The limit of the official client for images within a request (replicate 1.4.0, `MAX_DATA_URI_SIZE`). */
 const maxInlineBytes = 10_000_000;
@@ -45,6 +47,8 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     throw laterFault(refusal, refusal.retryable || response.ok);
   }
 
+  const fetchSecret = () => call("/webhooks/default/secret");
+
   return {
     name: "replicate",
     repeatable: true,
@@ -53,12 +57,12 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     unsupportedField,
 
     async start(job, signal): Promise<Accepted | Failed> {
-      const { model, n, askedAt } = job;
+      const { model, n, askedAt, callbackUrl } = job;
       const input = toInput(job, await imageUrls(job));
-      const accepted = (ids: string[]): Accepted => ({ status: "accepted", operation: JSON.stringify(ids), pollAfterMs: 3_000 });
+      const accepted = (ids: string[]): Accepted => ({ status: "accepted", operation: JSON.stringify(ids) });
       const left = askedAt !== undefined && (await leftBy({ model, input, n, askedAt }, (cursor) => listed(cursor, signal)));
       if (left) return accepted(left);
-      const body = JSON.stringify({ input });
+      const body = JSON.stringify({ input, webhook: callbackUrl, webhook_events_filter: callbackUrl && ["completed"] });
       const made = await makeSeveral(n, () => create(model, body, signal));
       return Array.isArray(made) ? accepted(made) : made;
     },
@@ -93,6 +97,11 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
         }
       }
       return outputs.length > 0 ? { status: "succeeded", outputs } : failure;
+    },
+
+    async readCallback(request) {
+      const { key } = await fetchedKeys<{ key: string }>("replicate", fetchSecret);
+      return isSignedBy(key, request);
     },
 
     async cancel(operation) {

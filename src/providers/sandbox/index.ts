@@ -148,7 +148,7 @@ async function startCharacter(
   signal: AbortSignal,
 ): Promise<Response> {
   const { source, start, end } = sourceClip(job);
-  const query = new URLSearchParams({ key: job.key, model: job.model, start: String(start), end: String(end) });
+  const query = new URLSearchParams({ key: job.key, model: job.model, start: String(start), end: String(end), name: job.name ?? "" });
   const body = await source.open();
   return call(`/v1/characters?${query.toString()}`, { method: "POST", headers: { "content-type": "video/mp4" }, body, signal });
 }

@@ -15,7 +15,7 @@ export async function makePortrait(job: Job, media: MediaBinding): Promise<Portr
   });
   return {
     outputs: [{ open: () => Promise.resolve({ body: new Blob([image]).stream(), type: "image/png", length: image.byteLength }) }],
-    character: await makeName(job.key),
+    character: await makeName(job),
   };
 }
 
@@ -43,9 +43,9 @@ function toFault(error: unknown): Error {
   return new ProviderError("busy", "media: character", { cause: error });
 }
 
-/** A name unique to the task, the same at each call. */
-async function makeName(key: string): Promise<Portrait["character"]> {
+/** A username unique to the task, the same at each call, and the caller's name for it. */
+async function makeName({ key, name }: Job): Promise<Portrait["character"]> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
   const tag = new Uint8Array(digest).toHex().slice(0, 10);
-  return { username: `character.${tag}`, displayName: `Character ${tag.slice(0, 4).toUpperCase()}` };
+  return { username: `character.${tag}`, displayName: name ?? `Character ${tag.slice(0, 4).toUpperCase()}` };
 }

@@ -25,7 +25,7 @@ export function createCanvas(width: number, height: number): Canvas {
 }
 
 /** The tone of a number from 0 to 1; other numbers are clamped. */
-export function toneOf(value: number): number {
+export function toTone(value: number): number {
   return value <= 0 ? 0 : value >= 1 ? 255 : (value * 255 + 0.5) | 0;
 }
 

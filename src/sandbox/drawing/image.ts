@@ -5,7 +5,7 @@ import type { Font } from "./glyphs.ts";
 import { choosePalette, type Palette } from "./palette.ts";
 import { pick, randomFrom } from "./random.ts";
 import { SCENES } from "./scenes.ts";
-import { drawLines, heightOf, LINE_HEIGHT, wrap, type Line } from "./text.ts";
+import { drawLines, textHeight, LINE_HEIGHT, wrap, type Line } from "./text.ts";
 
 export interface ImageOrder {
   width: number;
@@ -49,7 +49,7 @@ function drawPrompt(canvas: Canvas, font: Font, prompt: string): void {
   const width = canvas.width - margin * 2;
   const room = { width: width - padding * 2, height: canvas.height * 0.68 - padding * 2 };
   const { lines, scale } = fit(font, prompt, room, unit);
-  const height = heightOf(lines.length, scale) + padding * 2;
+  const height = textHeight(lines.length, scale) + padding * 2;
   const box = { x: margin, y: canvas.height - margin - height, width, height };
   darken(canvas, box, 14 * unit, 0.34);
   drawLines(canvas, lines, box.x + padding, box.y + padding, scale, 255);
@@ -62,7 +62,7 @@ function fit(font: Font, text: string, room: { width: number; height: number }, 
     const lines = wrap(font, text, room.width / scale);
     // Only short prompts get large text: a panel should leave most of the image visible.
     const share = size > 1 ? 0.5 : 1;
-    if (heightOf(lines.length, scale) <= room.height * share) return { lines, scale };
+    if (textHeight(lines.length, scale) <= room.height * share) return { lines, scale };
   }
   const scale = Math.max(1, unit / 2);
   const most = Math.max(1, Math.floor(room.height / scale / LINE_HEIGHT));

@@ -22,10 +22,10 @@ const RAMPS = [
 
 /** Chooses a ramp at random. */
 export function choosePalette(random: Random): Palette {
-  return rampOf(pick(random, RAMPS));
+  return buildRamp(pick(random, RAMPS));
 }
 
-function rampOf(stops: readonly string[]): Palette {
+function buildRamp(stops: readonly string[]): Palette {
   const anchors = stops.map(toOklab);
   return Array.from({ length: 256 }, (_, index) => {
     const position = (index / 255) * (anchors.length - 1);

@@ -1,6 +1,6 @@
 /** A drawn portrait of a character: a seeded, generic face in the tones of one palette. */
 
-import { around, circle, createCanvas, ellipse, fillShape, roundedBox, toneOf, type Box, type Canvas, type Distance } from "./canvas.ts";
+import { around, circle, createCanvas, ellipse, fillShape, roundedBox, toTone, type Box, type Canvas, type Distance } from "./canvas.ts";
 import type { Font } from "./glyphs.ts";
 import { choosePalette, type Palette } from "./palette.ts";
 import { drawCaption } from "./image.ts";
@@ -39,7 +39,7 @@ export async function drawPortrait(font: Font, seed: readonly string[]): Promise
       skin - 0.08,
     );
   fillShape(canvas, around(face.x, face.y, face.radiusX, face.radiusY), head, (_, x) =>
-    toneOf(skin - 0.1 * Math.max(0, (x - face.x) / face.radiusX)),
+    toTone(skin - 0.1 * Math.max(0, (x - face.x) / face.radiusX)),
   );
   drawFringe(canvas, random, face, head, hair);
   drawFeatures(canvas, random, face, skin, hair);
@@ -65,7 +65,7 @@ function drawBody(canvas: Canvas, random: Random, skin: number): void {
   const shoulders: Box = { x: 96, y: 392, width: 320, height: 260 };
   fill(canvas, shoulders, roundedBox(shoulders, 96), cloth);
   const neck: Box = { x: 216, y: 300, width: 80, height: 128 };
-  fillShape(canvas, neck, roundedBox(neck, 40), (_, __, y) => toneOf(skin - 0.22 * Math.max(0, 1 - (y - 320) / 80)));
+  fillShape(canvas, neck, roundedBox(neck, 40), (_, __, y) => toTone(skin - 0.22 * Math.max(0, 1 - (y - 320) / 80)));
   if (random() < 0.5) {
     for (const y of [448, 484]) {
       const stripe: Box = { x: 96, y, width: 320, height: 14 };
@@ -112,6 +112,6 @@ function drawFeatures(canvas: Canvas, random: Random, face: Face, skin: number, 
 }
 
 function fill(canvas: Canvas, bounds: Box, distance: Distance, tone: number): void {
-  const byte = toneOf(tone);
+  const byte = toTone(tone);
   fillShape(canvas, bounds, distance, () => byte);
 }

@@ -1,6 +1,6 @@
 /** The motifs of the images, painted over a whole canvas. All of them loop: `phase` 0 and 1 look the same. */
 
-import { around, circle, fillShape, toneOf, type Canvas } from "./canvas.ts";
+import { around, circle, fillShape, toTone, type Canvas } from "./canvas.ts";
 import { between, integerBetween, type Random } from "./random.ts";
 
 /** Paints every pixel; `phase` runs from 0 to 1 over one loop of a video and is 0 in an image. */
@@ -52,7 +52,7 @@ export const ridges: Scene = (canvas, random, phase) => {
         const cover = Math.min(1, y + 1 - top);
         if (cover <= 0) continue;
         // Mist is denser towards the foot of each ridge.
-        const above = toneOf(tone + 0.13 * Math.min(1, (y - top) / (short * 0.28)) * (1 - depth * 0.75));
+        const above = toTone(tone + 0.13 * Math.min(1, (y - top) / (short * 0.28)) * (1 - depth * 0.75));
         const at = y * width + x;
         const below = canvas.tones[at] ?? 0;
         canvas.tones[at] = below + (above - below) * cover;
@@ -84,7 +84,7 @@ export const orbs: Scene = (canvas, random, phase) => {
     });
     fillShape(canvas, around(x, y, radius), circle(x, y, radius), (below, px, py) => {
       const side = (px - x) * litX + (py - y) * litY;
-      return below + (toneOf(light) - below) * (0.52 + 0.44 * side);
+      return below + (toTone(light) - below) * (0.52 + 0.44 * side);
     });
   }
 };
@@ -150,6 +150,6 @@ function sine(angle: number): number {
 function fillPixels(canvas: Canvas, value: (x: number, y: number) => number): void {
   const { width, height, tones } = canvas;
   for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) tones[y * width + x] = toneOf(value(x, y));
+    for (let x = 0; x < width; x++) tones[y * width + x] = toTone(value(x, y));
   }
 }

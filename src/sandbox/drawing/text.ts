@@ -25,7 +25,7 @@ export function wrap(font: Font, text: string, width: number): Line[] {
   const paragraphs = text.normalize("NFC").split("\n");
   for (const paragraph of paragraphs.filter((words) => words.trim() !== "")) {
     let line = newLine();
-    for (const unit of unitsOf(font, paragraph)) {
+    for (const unit of splitUnits(font, paragraph)) {
       const unitWidth = unit.reduce((sum, { advance }) => sum + advance, 0);
       const gap = line.width > 0 && unit[0]?.afterSpace ? 8 : 0;
       const fits = line.width + gap + unitWidth <= width;
@@ -58,7 +58,7 @@ export function drawLines(canvas: Canvas, lines: readonly Line[], x: number, y: 
 }
 
 /** The height of this many lines in canvas pixels, without the space below the last one. */
-export function heightOf(lines: number, scale: number): number {
+export function textHeight(lines: number, scale: number): number {
   return ((lines - 1) * LINE_HEIGHT + GLYPH_HEIGHT) * scale;
 }
 
@@ -84,7 +84,7 @@ interface Cell {
 }
 
 /** Splits text into units that stay together on a line: a word, or one wide character with the closing signs behind it. */
-function unitsOf(font: Font, paragraph: string): Cell[][] {
+function splitUnits(font: Font, paragraph: string): Cell[][] {
   const units: Cell[][] = [];
   let afterSpace = true;
   let afterWide = false;

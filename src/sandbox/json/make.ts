@@ -59,7 +59,8 @@ class Maker {
     const also = [...($ref === undefined ? [] : [this.#attempt.resolve($ref)]), ...allOf, ...rest];
     for (const one of inOrder(anyOf, depth)) {
       for (const other of inOrder(oneOf, depth)) {
-        for (const branch of branchesOf(first)) yield* this.#conjunctions([...one, ...other, ...branch, ...also], [...flat, first], depth);
+        for (const branch of listBranches(first))
+          yield* this.#conjunctions([...one, ...other, ...branch, ...also], [...flat, first], depth);
       }
     }
   }
@@ -209,7 +210,7 @@ function sharesType({ type: one }: Schema, { type: other }: Schema): boolean {
   return !one || !other || one.some((type) => isWithin(type, other)) || other.some((type) => isWithin(type, one));
 }
 
-function branchesOf({ if: condition, then: met, else: unmet }: Schema): readonly (readonly Schema[])[] {
+function listBranches({ if: condition, then: met, else: unmet }: Schema): readonly (readonly Schema[])[] {
   if (!condition) return [[]];
   return [[condition, ...(met ? [met] : [])], unmet ? [unmet] : []];
 }

@@ -31,7 +31,7 @@ export class Pattern {
   /** True if the text contains a match. */
   matches(text: string): boolean {
     const characters = Array.from(text);
-    return endsOf(this.#root, characters, new Set(Array.from({ length: characters.length + 1 }, (_, at) => at))).size > 0;
+    return findEnds(this.#root, characters, new Set(Array.from({ length: characters.length + 1 }, (_, at) => at))).size > 0;
   }
 
   /** A text that very probably matches (assertions inside the pattern are ignored), `extra` characters longer than the shortest. */
@@ -41,26 +41,26 @@ export class Pattern {
 }
 
 /** The positions at which a match can end that began at one of `starts`. */
-function endsOf(node: Node, text: readonly string[], starts: Set<number>): Set<number> {
+function findEnds(node: Node, text: readonly string[], starts: Set<number>): Set<number> {
   switch (node.kind) {
     case "set":
       return new Set([...starts].flatMap((at) => (text[at] !== undefined && node.test(text[at]) ? at + 1 : [])));
     case "edge":
       return new Set([...starts].filter((at) => node.holds(text, at)));
     case "sequence":
-      return node.nodes.reduce((ends, part) => (ends.size > 0 ? endsOf(part, text, ends) : ends), starts);
+      return node.nodes.reduce((ends, part) => (ends.size > 0 ? findEnds(part, text, ends) : ends), starts);
     case "choice":
-      return new Set(node.nodes.flatMap((part) => [...endsOf(part, text, starts)]));
+      return new Set(node.nodes.flatMap((part) => [...findEnds(part, text, starts)]));
     case "repeat": {
       let reached = starts;
       for (let times = 0; times < node.min && reached.size > 0; times++) {
-        const next = endsOf(node.node, text, reached);
+        const next = findEnds(node.node, text, reached);
         if (next.size === reached.size && [...next].every((at) => reached.has(at))) break;
         reached = next;
       }
       const ends = new Set(reached);
       for (let times = node.min; times < node.max && reached.size > 0; times++) {
-        reached = new Set([...endsOf(node.node, text, reached)].filter((at) => !ends.has(at)));
+        reached = new Set([...findEnds(node.node, text, reached)].filter((at) => !ends.has(at)));
         for (const at of reached) ends.add(at);
       }
       return ends;

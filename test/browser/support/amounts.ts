@@ -21,7 +21,7 @@ export async function amountIn(place: Locator): Promise<number> {
 }
 
 /** The amounts in a page's large figures, by label. */
-export async function figures(page: Page): Promise<Record<string, number>> {
+async function figures(page: Page): Promise<Record<string, number>> {
   const figures = await page.locator("dl.stat", { has: page.locator("data") }).all();
   const read = figures.map(async (figure) => [await figure.locator("dt").innerText(), await amountIn(figure.locator("dd"))]);
   return Object.fromEntries(await Promise.all(read)) as Record<string, number>;

@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 
-const mostStops = 60;
+const maxStops = 60;
 
 /** Presses Tab until the element with this selector has the focus. Throws if a stop looks the same with and without the focus. */
 export async function tabTo(page: Page, selector: string): Promise<void> {
@@ -18,7 +18,7 @@ export async function tabTo(page: Page, selector: string): Promise<void> {
     return { look, before: new Map(all.map((element) => [element, look(element)])) };
   });
   const stops: string[] = [];
-  while (stops.length < mostStops) {
+  while (stops.length < maxStops) {
     await page.keyboard.press("Tab");
     const stop = await looks.evaluate(({ look, before }, selector) => {
       const focused = document.activeElement ?? document.body;

@@ -4,6 +4,7 @@ import io
 import os
 
 import openai
+import pydantic
 from openai import OpenAI
 
 client = OpenAI(api_key=os.environ["API_KEY"], base_url=os.environ["OPENAI_BASE"])
@@ -69,3 +70,56 @@ try:
     raise AssertionError("taken")
 except openai.BadRequestError as error:
     assert error.param == "size", error.body
+
+# Chat: whole and streamed with usage, tools, a schema, a picture, models, errors and what a client repeats.
+messages = [{"role": "user", "content": "Good morning"}]
+whole = client.chat.completions.create(model="gpt-5", messages=messages)
+assert "Good morning" in whole.choices[0].message.content and whole.model == "gpt-5", whole
+text, usage = "", None
+for chunk in client.chat.completions.create(model="gpt-5", messages=messages, stream=True, stream_options={"include_usage": True}):
+    text += "".join(choice.delta.content or "" for choice in chunk.choices)
+    usage = chunk.usage or usage
+assert text == whole.choices[0].message.content, text
+assert usage.total_tokens == whole.usage.total_tokens == usage.prompt_tokens + usage.completion_tokens, usage
+
+functions = [{"type": "function", "function": {"name": "get_weather", "parameters": tools[0]["parameters"]}}]
+called = client.chat.completions.create(model="gpt-5", messages=[question], tools=functions).choices[0]
+assert called.finish_reason == "tool_calls", called
+arguments = ""
+for chunk in client.chat.completions.create(model="gpt-5", messages=[question], tools=functions, stream=True):
+    for choice in chunk.choices:
+        arguments += "".join(part.function.arguments or "" for part in choice.delta.tool_calls or [])
+(made,) = called.message.tool_calls
+assert (made.function.name, arguments) == ("get_weather", made.function.arguments), arguments
+result = {"role": "tool", "tool_call_id": made.id, "content": "sunny"}
+answer = client.chat.completions.create(model="gpt-5", messages=[question, called.message, result], tools=functions)
+assert "sunny" in answer.choices[0].message.content, answer
+
+
+class Person(pydantic.BaseModel):
+    name: str
+    age: int = pydantic.Field(ge=18)
+
+
+parsed = client.chat.completions.parse(model="gpt-5", messages=messages, response_format=Person)
+assert parsed.choices[0].message.parsed.age >= 18, parsed
+picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + base64.b64encode(png).decode()}}
+seen = client.chat.completions.create(
+    model="gpt-5", messages=[{"role": "user", "content": [{"type": "text", "text": "What is it?"}, picture]}]
+)
+assert "I saw 1 image." in seen.choices[0].message.content, seen
+
+assert {"textA-1", "gpt-5"} <= {model.id for model in client.models.list()}
+assert client.models.retrieve("gpt-5").id == "gpt-5"
+for content, kind in (("sandbox:reject", openai.BadRequestError), ("sandbox:fail", openai.InternalServerError)):
+    try:
+        client.with_options(max_retries=1).chat.completions.create(model="gpt-5", messages=[{"role": "user", "content": content}])
+        raise AssertionError("answered")
+    except kind:
+        pass
+try:
+    for _ in client.chat.completions.create(model="gpt-5", messages=[{"role": "user", "content": "sandbox:break"}], stream=True):
+        pass
+    raise AssertionError("not broken")
+except openai.APIError:
+    pass

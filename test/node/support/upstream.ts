@@ -11,6 +11,8 @@ interface Operation {
   model: string;
   n: number;
   thumbnail: boolean;
+  /** The name that a character is to have. */
+  name?: string;
 }
 
 const png = encode({ width: 8, height: 8, data: new Uint8Array(8 * 8 * 3).fill(120), channels: 3, depth: 8 });
@@ -48,7 +50,15 @@ export async function upstream(request: Request): Promise<Response> {
     await request.arrayBuffer();
     const query = url.searchParams;
     const text = `${query.get("start")},${query.get("end")}`;
-    return start({ id: query.get("key")!, kind: "character", text, model: query.get("model")!, n: 1, thumbnail: false });
+    return start({
+      id: query.get("key")!,
+      kind: "character",
+      text,
+      model: query.get("model")!,
+      n: 1,
+      thumbnail: false,
+      name: query.get("name")!,
+    });
   }
   if (path === "/v1/chat/completions") return chat((await request.json()) as ChatBody);
   const [, id = "", output] = /^\/v1\/operations\/([^/]+)(\/outputs\/.*)?$/.exec(path) ?? [];
@@ -89,7 +99,7 @@ function poll(operation: Operation): Response {
     status: "succeeded",
     progress: 100,
     outputs,
-    ...(operation.kind === "character" && { character: { username: "amber.fox", display_name: "Amber Fox" } }),
+    ...(operation.kind === "character" && { character: { username: "amber.fox", display_name: operation.name || "Amber Fox" } }),
   });
 }
 

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, newAccount, pass, unique, type Account } from "../../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, newAccount, passToPoll, unique, type Account } from "../../support/gateway.ts";
 import { endsAs, lastStartOf, model, png, startOf, videos } from "./support.ts";
 import { callsOf, capture, countOf, generate, submitTo } from "../support.ts";
 
@@ -141,7 +141,7 @@ test("cancelling a task cancels its interaction", async () => {
   const { account, body } = await submitTo(routes, videos, { model, prompt });
   const id = body.id as string;
   await deliver(id);
-  await pass(id, 5);
+  await passToPoll(id);
   const answer = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   expect(await callsOf(prompt)).toContain("cancel");

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { plain, v1, v2, videos } from "./support.ts";
 import { capture, countOf, generate, submitTo } from "../support.ts";
 
@@ -49,7 +49,7 @@ test("accepted work is kept while the key is wrong", async () => {
   const { account, body } = await submitTo(v1, videos, plain(prompt));
   const id = body.id as string;
   await deliver(id);
-  await pass(id, 11);
+  await passToPoll(id);
   await deliver(id, undefined, { MINIMAX_API_KEY: "wrong-minimax-key" });
   expect(isUnhealthy({ provider: "minimax", model: "" })).toBe(true);
   const { data } = (await finish(account, id, 40)).body;

@@ -1,7 +1,7 @@
 /** MiniMax v2: H3 and H3-Max make videos of all families, where they can do exactly what was requested. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import { alarm, books, call, deliver, holdTime, pass, unique } from "../../support/gateway.ts";
+import { alarm, books, call, deliver, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { expectVideo, video, firstFrame, lastFrame, plain, through, v2, videos } from "./support.ts";
 import { asked, callsOf, generate, submitTo } from "../support.ts";
 
@@ -133,7 +133,7 @@ test.each([
   const { account, body } = await submitTo(routes, videos, plain(prompt));
   const id = body.id as string;
   await deliver(id);
-  await pass(id, 11);
+  await passToPoll(id);
   const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   expect(cancelled.status, JSON.stringify(cancelled.body)).toBe(200);
   await alarm(id);

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { insertCharacter } from "../../../src/db/characters.ts";
-import { books, call, deliver, holdTime, newAccount, pass, unique } from "../../support/gateway.ts";
+import { books, call, deliver, holdTime, newAccount, passToPoll, unique } from "../../support/gateway.ts";
 import { stubOf } from "../../support/faults.ts";
 import { inlineImage, imageUrl, routes, routeTo, videos } from "./support.ts";
 import { callsOf, generate, sent, submitTo } from "../support.ts";
@@ -161,7 +161,7 @@ test("a queued video is cancelled at the upstream; a running one continues, and 
     const prompt = `${unique()} [${state}]`;
     const { account, body } = await submitTo(routes, videos, { model: "vidA-2", prompt });
     await deliver(body.id);
-    await pass(body.id, 6);
+    await passToPoll(body.id);
     const answer = await call(`/v1/tasks/${body.id}/cancel`, { key: account.key, method: "POST" });
     expect(answer.body).toMatchObject({ data: { status: "failed", error: { code: "cancelled" } } });
     expect((await callsOf(prompt)).at(-1)).toBe("cancel");

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { alarm, books, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { base64 } from "../../media/images.ts";
 import { asked, callsOf, countOf, generate, type Routes, submitTo } from "../support.ts";
 
@@ -108,9 +108,9 @@ test("progress is the upstream's own", async () => {
   const { account, body } = await submitTo(routes, path, { model: "vidB-3.1-fast", prompt });
   const progress = async () => (await call(`/v1/tasks/${body.id}`, { key: account.key })).body.data.progress;
   await deliver(body.id);
-  await pass(body.id, 5);
+  await passToPoll(body.id);
   expect(await progress()).toBe(0);
-  await pass(body.id, 5);
+  await passToPoll(body.id);
   expect(await progress()).toBe(42);
   expect((await finish(account, body.id)).body.data).toMatchObject({ status: "completed", progress: 100 });
 });
@@ -194,8 +194,7 @@ test("wrong credentials on a poll mark the provider unhealthy; the task keeps wa
   const prompt = unique();
   const { account, body } = await submitTo(routes, path, { model: "vidB-3.1-fast", prompt });
   await deliver(body.id);
-  vi.setSystemTime(Date.now() + 10_000);
-  await alarm(body.id);
+  await passToPoll(body.id);
   // The object polls with the right key; the consumer that collects has the wrong one.
   const errors = vi.spyOn(console, "error");
   await deliver(body.id, "gateway-dispatch", { OPENAI_API_KEY: "sk-wrong-secret" });

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
-import { books, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
+import { books, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { callsOf, capture, countOf, generate, routesTo, sent, submitTo } from "../support.ts";
 
 holdTime();
@@ -135,7 +135,7 @@ test("a result is not lost when the token is refused while it is fetched", async
   const prompt = unique();
   const { account, body: made } = await submitTo(to(seedream), images, { model: "imgA-4", prompt });
   await deliver(made.id);
-  await pass(made.id, 4);
+  await passToPoll(made.id);
   await deliver(made.id, "gateway-dispatch", { REPLICATE_API_TOKEN: "wrong-token" });
   const { data } = (await finish(account, made.id)).body;
   expect(data.status, JSON.stringify(data)).toBe("completed");

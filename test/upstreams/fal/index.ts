@@ -1,10 +1,11 @@
 /** The fal queue, emulated: submissions are accepted unchecked, and the result reports what is wrong with them. */
 
 import { type Context, Hono } from "hono";
+import { expectCalls } from "../calls.ts";
 import { Dropped, hasDirective, record } from "../emulator.ts";
 import { isEndpoint, type Violation, violationsOf } from "./inputs.ts";
 import { publish } from "../files.ts";
-import { providerKeys } from "../keys.ts";
+import { falKeys, providerKeys } from "../keys.ts";
 
 /**
  * Its directives beside the common ones: `foreign` (URLs on another host), `redirected`, `limit-status`, `bare` (an answer without URLs), `string-detail`, `timeout`, `retryable`,
@@ -32,7 +33,19 @@ const requestError = (c: Context, status: 503 | 504, type: string) =>
   c.json({ detail: "Request could not be processed", error_type: type }, status, { "x-fal-error-type": type });
 const moderated: Violation = { loc: ["body", "prompt"], msg: "The content was flagged", type: "content_policy_violation" };
 
+/** Two keys, as after a rotation: the second one signs. */
+const publicKeys = ["a2V5IG9mIGFub3RoZXIgeWVhciwgMzIgYnl0ZXMgbG8", falKeys.publicKey.export({ format: "jwk" }).x!].map((x, at) => ({
+  kty: "OKP",
+  crv: "Ed25519",
+  x,
+  kid: `key-${at}`,
+}));
+
 export const fal = new Hono()
+  .get("/.well-known/jwks.json", (c) => {
+    record({ upstream: "fal", call: "keys", prompt: c.req.header("authorization") ?? "" });
+    return c.json({ keys: publicKeys });
+  })
   .use(async (c, next) => {
     if (c.req.header("authorization") === `Key ${providerKeys.FAL_KEY}`) return next();
     record({ upstream: "fal", call: "stranger", prompt: c.req.url });
@@ -99,6 +112,13 @@ export const fal = new Hono()
     if (hasDirective(prompt, "moderated")) return modelError(c, 422, [moderated]);
     const id = crypto.randomUUID();
     requests.set(id, { app, endpoint, prompt, input, violations: violationsOf(endpoint, input), isCancelled: false });
+    const { fal_webhook: url } = c.req.query();
+    if (url !== undefined) {
+      const made = { status: "OK", payload: { video: { url: "https://files.emulated.example/announced.mp4" } } };
+      const failed = { status: "ERROR", error: "Invalid status code: 422", payload: { detail: [moderated] } };
+      const outcome = prompt.includes("[moderated-later") ? failed : made;
+      expectCalls(prompt, url, "fal", () => [{ request_id: id, gateway_request_id: id, ...outcome }]);
+    }
     if (hasDirective(prompt, "drop")) throw new Dropped();
     if (hasDirective(prompt, "redirected")) return c.redirect("https://foreign.emulated.example/", 307);
     if (hasDirective(prompt, "bare")) return c.json({ request_id: id, status: "IN_QUEUE", queue_position: null });

@@ -1,6 +1,7 @@
 /** MiniMax's video API, emulated: v1 (platform.minimax.io, "Video Generation", "Files") and v2 ("Video V2"), each with its own errors. */
 
 import { type Context, Hono } from "hono";
+import { expectCalls } from "../calls.ts";
 import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
@@ -71,9 +72,15 @@ function ordered(prompt: string): Refusal<keyof typeof kinds> | undefined {
   return hasDirective(prompt, "moderated") ? refusal(1026) : undefined;
 }
 
-function accept(prompt: string, body: Body): Task {
+function accept(prompt: string, body: Body, url: unknown): Task {
   const task: Task = { id: int64(), prompt, body };
   tasks.set(task.id, task);
+  // The challenge comes first: without an echo within three seconds nothing follows it.
+  if (typeof url === "string")
+    expectCalls(prompt, url, "plain", () => [
+      { challenge: `challenge-${task.id}` },
+      ...["processing", "success"].map((status) => ({ task_id: task.id, status, file_id: "", base_resp: { status_code: 0 } })),
+    ]);
   if (hasDirective(prompt, "drop")) throw new Dropped();
   return task;
 }
@@ -110,7 +117,7 @@ const v1 = new Hono()
   .post("/video_generation", async (c) => {
     const denied = unauthorised(c);
     if (denied) return answerV1(c, [`"task_id":""`], denied);
-    const body = await c.req.json<Body>();
+    const { callback_url: url, ...body } = await c.req.json<Body>();
     const prompt = String(body["prompt"]);
     record({ upstream, call: "start", prompt, body });
     const wrong = checkV1(body);
@@ -118,7 +125,7 @@ const v1 = new Hono()
     if (refused) return answerV1(c, [`"task_id":""`], refused);
     if (hasDirective(prompt, "used-up")) return answerV1(c, [`"task_id":""`], refusal(2056));
     if (hasDirective(prompt, "not-in-plan")) return answerV1(c, [`"task_id":""`], refusal(2061));
-    return trouble(c, prompt, "") ?? answerV1(c, [`"task_id":"${accept(prompt, body).id}"`]);
+    return trouble(c, prompt, "") ?? answerV1(c, [`"task_id":"${accept(prompt, body, url).id}"`]);
   })
   .get("/query/video_generation", (c) => {
     const denied = unauthorised(c);
@@ -170,13 +177,13 @@ const v2 = new Hono()
   .post("/video_generation", async (c) => {
     const denied = unauthorised(c);
     if (denied) return refuseV2(c, denied);
-    const body = await c.req.json<Body>();
+    const { callback_url: url, ...body } = await c.req.json<Body>();
     const prompt = promptOfV2(body);
     record({ upstream, call: "start", prompt, body });
     const wrong = checkV2(body);
     const refused = wrong === undefined ? ordered(prompt) : refusal(2013, `invalid params, ${wrong}`);
     if (refused) return refuseV2(c, refused);
-    return trouble(c, prompt, "") ?? c.json({ task_id: accept(prompt, body).id });
+    return trouble(c, prompt, "") ?? c.json({ task_id: accept(prompt, body, url).id });
   })
   .get("/query/video_generation/:id", (c) => {
     const denied = unauthorised(c);

@@ -6,6 +6,7 @@
  */
 
 import { Hono } from "hono";
+import { expectCalls } from "../calls.ts";
 import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
 import { providerKeys } from "../keys.ts";
@@ -106,13 +107,16 @@ const api = new Hono()
     return c.json({ ...answer, data: [{ url: filesOf(c.req.raw.headers) + publish(upstream, prompt, "image"), size: body.size }] });
   })
   .post("/contents/generations/tasks", async (c) => {
-    const request = await c.req.json<VideoRequest>();
+    const { callback_url: url, ...request } = await c.req.json<VideoRequest & { callback_url?: string }>();
     const prompt = textOf(request);
     record({ upstream, call: "start", prompt, body: request });
     const refusal = orderedRefusal(prompt, request.model) ?? videoRefusal(request);
     if (refusal) return refusal;
     const id = `cgt-20261120120000-${crypto.randomUUID().slice(0, 5)}`;
-    tasks.set(id, { id, request, prompt, createdAt: seconds(), status: "queued" });
+    const task: Task = { id, request, prompt, createdAt: seconds(), status: "queued" };
+    tasks.set(id, task);
+    if (url !== undefined)
+      expectCalls(prompt, url, "plain", () => ["queued", "running", "succeeded"].map((status) => ({ ...view(task), status })));
     if (hasDirective(prompt, "drop")) throw new Dropped();
     if (hasDirective(prompt, "garbled")) return c.text("<html>");
     return c.json({ id });

@@ -1,9 +1,10 @@
 /** Replicate, emulated: predictions that are created, listed, polled and cancelled (replicate.com/docs/reference/http). */
 
 import { type Context, Hono } from "hono";
+import { expectCalls } from "../calls.ts";
 import { Dropped, hasDirective, record } from "../emulator.ts";
 import { publish } from "../files.ts";
-import { providerKeys } from "../keys.ts";
+import { providerKeys, replicateSecret } from "../keys.ts";
 import { type Input, problemsOf, type ReplicateModel, replicateModels } from "./models.ts";
 
 interface Prediction {
@@ -46,11 +47,15 @@ export const replicate = new Hono()
     return next();
   })
   .post("/v1/models/:owner/:name/predictions", async (c) => {
-    const body: unknown = await c.req.json().catch(() => undefined);
-    const { input } = (body ?? {}) as { input?: Input };
+    const {
+      webhook,
+      webhook_events_filter: events = ["start", "output", "logs", "completed"],
+      ...body
+    } = (await c.req.json().catch(() => ({}))) as { input?: Input; webhook?: string; webhook_events_filter?: string[] };
+    const { input } = body;
     const prompt = typeof input?.["prompt"] === "string" ? input["prompt"] : "";
     const name = `${c.req.param("owner")}/${c.req.param("name")}`;
-    record({ upstream: "replicate", call: "start", prompt, body: { model: name, ...(body as object) } });
+    record({ upstream: "replicate", call: "start", prompt, body: { model: name, ...body } });
     const model = replicateModels[name];
     if (!model || hasDirective(prompt, "retired")) return notFound(c);
     if (hasDirective(prompt, "unreached")) throw new Dropped();
@@ -65,9 +70,18 @@ export const replicate = new Hono()
       return problem(c, 422, "Input validation failed", problems.map((line) => `- ${line}\n`).join(""), { invalid_fields: problems });
     const prediction = newPrediction(name, input!, new URL(c.req.url).origin);
     predictions.unshift(prediction);
+    if (webhook !== undefined) {
+      const ended = () => ({ ...prediction, status: "succeeded", output: "https://files.emulated.example/announced.mp4" });
+      const bodies = { start: () => prediction, output: ended, logs: () => prediction, completed: ended } as Record<string, () => object>;
+      expectCalls(prompt, webhook, "replicate", () => events.map((event) => bodies[event]?.() ?? {}));
+    }
     if (hasDirective(prompt, "drop")) throw new Dropped();
     if (hasDirective(prompt, "no-id")) return c.json({}, 201);
     return c.json(prediction, 201);
+  })
+  .get("/v1/webhooks/default/secret", (c) => {
+    record({ upstream: "replicate", call: "secret", prompt: "" });
+    return c.json({ key: replicateSecret });
   })
   .get("/v1/predictions", (c) => {
     const from = Number(atob(c.req.query("cursor") ?? btoa("0")));

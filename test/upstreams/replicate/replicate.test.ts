@@ -1,6 +1,6 @@
 /** The emulated Replicate with its makers' own client (replicate 1.4.0). */
 
-import Replicate from "replicate";
+import Replicate, { validateWebhook } from "replicate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { providerKeys } from "../keys.ts";
 import { listen } from "../listen.ts";
@@ -42,4 +42,19 @@ test.each([
 ])("its client gets a refusal of %s", async (_, token, fields, status) => {
   const made = client(token).predictions.create({ model: "bytedance/seedream-4.5", input: { prompt: "z", ...fields } });
   await expect(made).rejects.toThrow(`failed with status ${status}`);
+});
+
+test("its client verifies the webhook that a prediction asked for, by the secret that it fetches", async () => {
+  const webhook = "https://gateway.example/callbacks/replicate/task/signature";
+  const input = { prompt: "z with a webhook", duration: 8 };
+  await client().predictions.create({ model: "google/veo-3.1", input, webhook, webhook_events_filter: ["completed"] });
+  const calls = await (await fetch(`${server.origin}/__callbacks?match=${input.prompt}&at=${Date.now()}`)).json();
+  const [{ url, headers, body }] = calls as [{ url: string; headers: Record<string, string>; body: string }];
+  expect(calls).toHaveLength(1);
+  expect(url).toBe(webhook);
+  const secret = (await client().webhooks.default.secret.get()).key;
+  const header = (name: string) => headers[`webhook-${name}`] ?? "";
+  const message = { id: header("id"), timestamp: header("timestamp"), signature: header("signature") };
+  expect(await validateWebhook({ ...message, body, secret })).toBe(true);
+  expect(await validateWebhook({ ...message, body: `${body} `, secret })).toBe(false);
 });

@@ -1,0 +1,39 @@
+/** The URLs that makers call when their work on a task has ended: `POST /callbacks/{provider}/{task}/{signature}`. Not for callers. */
+
+import { Hono } from "hono";
+import { isCallbackUrl } from "../callback-urls.ts";
+import { ApiError } from "../errors.ts";
+import { toObjectId } from "../ids.ts";
+import { providerNamed } from "../providers/index.ts";
+import { withTimeout } from "../providers/shared/http.ts";
+import type { AppEnv } from "./frame.ts";
+
+const readTimeoutMs = 10_000;
+/** Makers wait a few seconds for an answer; a slow poll goes on after it. */
+const answerMs = 2_000;
+
+/** The body is too large or slow, the maker's keys did not come, the provider is off, or the object crashed: the maker may call again, and polls go on. */
+function unavailable(cause: unknown): never {
+  throw new ApiError("unavailable", { cause });
+}
+
+/** Answers 200 to every call with both signatures, also when the task has ended or is not there any more: its maker has no use for that. */
+export const callbacks = new Hono<AppEnv>().post("/:provider/:task/:signature", async (c) => {
+  const { provider, task, signature } = c.req.param();
+  const id = (await isCallbackUrl(c.env, provider, task, signature)) && toObjectId(c.env.TASKS, task);
+  if (!id) {
+    await c.req.raw.body?.cancel();
+    throw new ApiError("not_found");
+  }
+  c.set("task", task);
+  const read = async () => providerNamed(c.env, provider).readCallback!(c.req.raw);
+  const verdict = await withTimeout(read(), readTimeoutMs).catch(unavailable);
+  if (!verdict) throw new ApiError("unauthorized");
+  if (typeof verdict === "object") return c.json(verdict.answer);
+  if (verdict === true) {
+    const polled = c.env.TASKS.get(id).calledBack(provider);
+    c.executionCtx.waitUntil(polled.catch(() => undefined)); // reported below
+    await Promise.race([polled, scheduler.wait(answerMs)]).catch(unavailable);
+  }
+  return c.json({ status: "success" });
+});

@@ -1,0 +1,82 @@
+// Script of the playground's chat: the answer appears while it arrives, and can be stopped.
+
+/** Replaces parts of the page by HTML of the console's own. @param {string} text @param {string} target */
+const swap = (text, target) =>
+  htmx.swap({ text, target: document.querySelector(target), swap: "outerHTML", sourceElement: document.querySelector("#play") });
+
+const toEnd = () => document.querySelector(".chatting #result")?.scrollTo({ top: 1e9 });
+
+/** Each event of a stream. @param {ReadableStream<Uint8Array>} body */
+async function* eventsIn(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const events = (rest + read.value).split("\n\n");
+    rest = events.pop() ?? "";
+    for (const event of events) yield JSON.parse(event.slice("data: ".length));
+  }
+}
+
+/** @type {AbortController | undefined} */
+let running;
+
+/** @param {HTMLFormElement} form @param {Record<string, string>} more @param {AbortSignal} [signal] */
+function ask(form, more, signal) {
+  const body = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) if (typeof value === "string") body.append(name, value);
+  for (const [name, value] of Object.entries(more)) body.set(name, value);
+  const headers = { accept: "text/event-stream", "hx-request": "true" };
+  return fetch("/console/playground", { method: "POST", body, headers, signal });
+}
+
+/** Sends the conversation and shows the answer as it arrives. @param {HTMLFormElement} form */
+async function send(form) {
+  running = new AbortController();
+  let said = "";
+  /** What was sent; the form is replaced meanwhile. */
+  const sent = new FormData(form);
+  try {
+    const response = await ask(form, { do: "run" }, running.signal);
+    if (!response.headers.get("content-type")?.startsWith("text/event-stream") || !response.body) {
+      await swap(await response.text(), response.headers.get("hx-reswap") === "none" ? "#signed-out" : "#play");
+      return;
+    }
+    for await (const { html, text } of eventsIn(response.body)) {
+      const answer = document.querySelector("#answer");
+      if (text !== undefined) {
+        said += text;
+        answer?.append(text);
+      } else await swap(html, html.includes('id="play"') ? "#play" : "#result");
+      toEnd();
+    }
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== "AbortError") throw error;
+    const values = Object.fromEntries([...sent].filter(([, value]) => typeof value === "string"));
+    const body = new URLSearchParams({ ...values, do: "stopped", answer: said });
+    const response = await fetch("/console/playground", { method: "POST", body, headers: { "hx-request": "true" } });
+    await swap(await response.text(), "#result");
+  } finally {
+    running = undefined;
+    const problem = document.querySelector("#form [data-focus]");
+    const next = problem ?? document.querySelector("#f-say");
+    if (next instanceof HTMLElement) next.focus();
+    toEnd();
+  }
+}
+
+document.addEventListener(
+  "submit",
+  (event) => {
+    const { target, submitter } = event;
+    if (!(target instanceof HTMLFormElement) || target.id !== "form" || submitter?.id !== "send") return;
+    event.preventDefault();
+    if (!running) void send(target);
+  },
+  { capture: true },
+);
+
+document.addEventListener("click", ({ target }) => {
+  if (target instanceof Element && target.closest("#stop")) running?.abort();
+});
+
+toEnd();

@@ -1,0 +1,145 @@
+// The gallery: choosing tiles, videos that play under the pointer, thumbnails of videos that have none. The lightbox is in lightbox.js.
+
+const form = document.getElementById("chosen");
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** @returns {HTMLInputElement[]} */
+const boxes = () => [...(form?.querySelectorAll("input[name=task]") ?? [])].filter((box) => box instanceof HTMLInputElement);
+
+/** The ids of the chosen tasks: the gallery is replaced while tasks run. @type {Set<string>} */
+const chosen = new Set();
+
+function showChosen() {
+  for (const box of boxes()) box.checked = chosen.has(box.value);
+  const count = form?.querySelector("[data-chosen]");
+  const text = (count?.getAttribute("data-chosen") ?? "").replace("{count}", String(chosen.size));
+  if (count && count.textContent !== text) count.textContent = chosen.size === 0 ? "" : text;
+}
+
+/** Takes over what the boxes say, also after "back". */
+function readChosen() {
+  chosen.clear();
+  for (const box of boxes()) if (box.checked) chosen.add(box.value);
+  showChosen();
+}
+
+/** The box of the last click, from which Shift chooses a row of tiles. @type {HTMLInputElement | undefined} */
+let last;
+
+form?.addEventListener("click", (event) => {
+  const { target } = event;
+  if (!(target instanceof Element)) return;
+  if (target instanceof HTMLInputElement && target.name === "task") {
+    const all = boxes();
+    const [from, to] = [last ? all.indexOf(last) : -1, all.indexOf(target)];
+    if (event instanceof MouseEvent && event.shiftKey && from >= 0)
+      for (const box of all.slice(Math.min(from, to), Math.max(from, to) + 1)) box.checked = target.checked;
+    last = target;
+    readChosen();
+    return;
+  }
+  const link = target.closest("[data-choose]");
+  if (!link) return;
+  event.preventDefault();
+  for (const box of boxes()) box.checked = link.getAttribute("data-choose") === "all";
+  readChosen();
+});
+
+addEventListener("pageshow", readChosen);
+document.addEventListener("htmx:after:swap", () => {
+  const there = new Set(boxes().map(({ value }) => value));
+  for (const id of chosen) if (!there.has(id)) chosen.delete(id);
+  showChosen();
+  look();
+});
+
+// A video plays while the pointer rests on its tile, without sound.
+/** @param {Element} link */
+function play(link) {
+  const video = document.createElement("video");
+  video.src = link.getAttribute("data-video") ?? "";
+  video.muted = true;
+  video.loop = true;
+  video.playsInline = true;
+  video.setAttribute("aria-hidden", "true");
+  link.querySelector("img")?.after(video);
+  video.play().catch(() => video.remove());
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let resting;
+form?.addEventListener("pointerover", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a[data-video]") : null;
+  if (!link || calm.matches || !(event instanceof PointerEvent) || event.pointerType !== "mouse" || link.querySelector("video")) return;
+  clearTimeout(resting);
+  resting = setTimeout(() => play(link), 150);
+});
+form?.addEventListener("pointerout", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a[data-video]") : null;
+  if (!link || !(event instanceof PointerEvent) || (event.relatedTarget instanceof Node && link.contains(event.relatedTarget))) return;
+  clearTimeout(resting);
+  link.querySelector("video")?.remove();
+});
+
+// The first frame of a video that has no thumbnail is drawn here, once, and kept by the gateway.
+const width = 480;
+const maxBytes = 40_000;
+
+/** @param {HTMLCanvasElement} canvas @param {number} quality @returns {Promise<Blob | null>} */
+const encode = (canvas, quality) => new Promise((resolve) => canvas.toBlob(resolve, "image/webp", quality));
+
+/** @param {Element} place */
+async function capture(place) {
+  const video = document.createElement("video");
+  video.crossOrigin = "anonymous";
+  video.muted = true;
+  video.preload = "auto";
+  video.src = place.closest("a")?.getAttribute("data-video") ?? "";
+  video.currentTime = 0.1;
+  await new Promise((resolve, reject) => {
+    video.addEventListener("seeked", resolve, { once: true });
+    video.addEventListener("error", () => reject(new Error("the video cannot be played")), { once: true });
+  });
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.min(width, video.videoWidth);
+  canvas.height = Math.round((canvas.width * video.videoHeight) / video.videoWidth);
+  canvas.getContext("2d")?.drawImage(video, 0, 0, canvas.width, canvas.height);
+  video.removeAttribute("src");
+  video.load();
+  for (const quality of [0.8, 0.5, 0.2]) {
+    const blob = await encode(canvas, quality);
+    if (!blob || blob.size > maxBytes) continue;
+    const answer = await fetch(place.getAttribute("data-capture") ?? "", { method: "POST", body: blob });
+    if (!answer.ok) return;
+    const image = new Image();
+    image.alt = place.getAttribute("data-title") ?? "";
+    image.src = await answer.text();
+    await image.decode();
+    place.replaceWith(image);
+    return;
+  }
+}
+
+/** One after the other: a page of videos must not load all of them at once. */
+let queue = Promise.resolve();
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    queue = queue.then(() => (target.isConnected ? capture(target) : undefined)).catch(() => undefined);
+  }
+});
+function look() {
+  for (const place of document.querySelectorAll("[data-capture]")) seen.observe(place);
+}
+look();
+
+/** The slash goes to the search, unless something is being typed. */
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
+  const search = document.querySelector("[data-slash]");
+  if (!(search instanceof HTMLElement)) return;
+  event.preventDefault();
+  search.focus();
+});

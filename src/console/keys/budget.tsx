@@ -1,0 +1,56 @@
+/** Budgets of keys and accounts on pages: the fields of forms, and what is left of the window. */
+
+import type { Budget } from "../../db/grants.ts";
+import type { WalletView } from "../../tasks/wallet-limits.ts";
+import { formatAmount, decimal, parseQuota } from "../amounts.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import { TextField } from "../parts/field.tsx";
+import { balanceUnit } from "../settings.ts";
+
+const windows = ["day", "month"] as const;
+
+/** The amount and the window of a budget. */
+export const BudgetFields = ({ c, budget }: { c: ConsoleContext; budget?: Budget | null }) => {
+  const { t } = c.var;
+  return (
+    <div class="cols two">
+      <TextField
+        name="budget"
+        label={t("budget")}
+        opt={balanceUnit(c.env)}
+        inputmode="decimal"
+        value={budget ? decimal(budget.amount) : ""}
+        hint={t("budget_hint", { unit: balanceUnit(c.env) })}
+      />
+      <label class="field">
+        {t("budget_window")}
+        <select class="in" name="window">
+          {windows.map((window) => (
+            <option value={window} selected={window === (budget?.window ?? "month")}>
+              {t(`budget_${window}`)}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+};
+
+/** The budget that the fields contain, null for none, or the error. */
+export function readBudget(c: ConsoleContext, field: (name: string) => string): Budget | null | string {
+  const amount = parseQuota(field("budget"));
+  if (amount === null) return null;
+  const window = windows.find((name) => name === field("window"));
+  return amount === undefined || window === undefined ? c.var.t("bad_budget") : { amount, window };
+}
+
+/** `$0.07 of $0.10 left today` */
+export const budgetLeft = (c: ConsoleContext, { amount, window, spent }: NonNullable<WalletView["budget"]>) =>
+  c.var.t(`budget_left_${window}`, { left: formatAmount(c, Math.max(0, amount - spent)), amount: formatAmount(c, amount) });
+
+/** Sets the budget of an account or of one of its keys (`id`, its wallet), unless it is the same. */
+export async function changeBudget(c: ConsoleContext, accountId: string, id: string, budget: Budget | null): Promise<void> {
+  const { [id]: wallet } = await c.env.API.balances(accountId, id === accountId ? [] : [id]);
+  const before = wallet?.budget ?? null;
+  if (before?.amount !== budget?.amount || before?.window !== budget?.window) await c.env.API.changeBudget(accountId, id, budget);
+}

@@ -1,0 +1,34 @@
+/** The outcome of calls to receivers of callbacks, on a task's page and on that of the webhooks. */
+
+import type { CallbackAttempt } from "../answers.ts";
+import { useAround } from "./context.ts";
+import { Pill } from "./status.tsx";
+
+const isDelivered = ({ status }: Pick<CallbackAttempt, "status">) => status !== undefined && status >= 200 && status < 300;
+
+/** A receiver's HTTP status, or why there is none. */
+export const AttemptResult = ({ attempt }: { attempt: Pick<CallbackAttempt, "status" | "fault"> }) => {
+  const { t } = useAround();
+  const isGood = isDelivered(attempt);
+  const text = attempt.status === undefined ? t(`fault_${attempt.fault ?? "interrupted"}`) : String(attempt.status);
+  return <Pill icon={isGood ? "ok" : "bad"} tone={isGood ? "good" : "bad"} text={text} />;
+};
+
+/** The state of a callback, and when it is tried again (milliseconds). */
+export const CallbackState = ({ state, nextAt }: { state: string; nextAt?: number | undefined }) => {
+  const { t } = useAround();
+  switch (state) {
+    case "delivered":
+      return <Pill icon="ok" tone="good" text={t("callback_delivered")} />;
+    case "pending": {
+      if (nextAt === undefined) return <Pill icon="spin" tone="run" text={t("callback_pending")} />;
+      const minutes = Math.max(1, Math.round((nextAt - Date.now()) / 60_000));
+      return <Pill icon="again" tone="warn" text={t("callback_again_in", { minutes })} />;
+    }
+    case "gone":
+    case "failed":
+      return <Pill icon="bad" tone="bad" text={t(`callback_${state}`)} />;
+    default:
+      return <Pill icon="ban" text={t("callback_none")} />;
+  }
+};

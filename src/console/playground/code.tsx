@@ -1,0 +1,87 @@
+/** The panes beside the result: the same request as programs, and as JSON with the answer to it. */
+
+import { useAround } from "../parts/context.ts";
+import { Code } from "../parts/code.tsx";
+import { Copy } from "../parts/copy.tsx";
+import { ImageFile } from "./image-file.ts";
+import { openaiSnippet } from "./openai-snippet.ts";
+import { buildSnippets } from "./snippets.ts";
+import type { View } from "./view.ts";
+
+const titles = { curl: "curl", javascript: "JavaScript", python: "Python", openai: "OpenAI" } as const;
+
+function buildPrograms({ choice: { action }, request, typed }: View, base: string) {
+  const source = typed.get("video_id")?.[0];
+  return {
+    ...buildSnippets({ base, isChat: action === "chat", ...request }),
+    openai: openaiSnippet({ base, action, body: request.body, source }),
+  };
+}
+
+/** JSON of a body; images in it are named. */
+const jsonText = (value: unknown) =>
+  JSON.stringify(value, (_, item: unknown) => (item instanceof ImageFile ? `data:${item.type};base64,… (${item.name})` : item), 2);
+
+const answerText = ({ runs }: View) => (runs.length === 0 ? "–" : jsonText(runs.length === 1 ? { code: 200, data: runs[0] } : runs));
+
+export const CodePane = ({ view, base }: { view: View; base: string }) => {
+  const { t } = useAround();
+  const code = buildPrograms(view, base);
+  return (
+    <div class="body" id="code">
+      <p class="muted t13 lead1">{t("code_hint")}</p>
+      <Code
+        name="playground"
+        tabs={Object.entries(titles).map(([name, title]) => ({ id: `code-${name}`, title, code: code[name as keyof typeof titles] }))}
+      />
+    </div>
+  );
+};
+
+const requestLine = ({ request }: View) => `POST ${request.path}`;
+
+const Block = ({ id, title, text, beside }: { id: string; title: string; text: string; beside?: string }) => (
+  <div class="code">
+    <header>
+      <span class="meta grow0">
+        {title} {beside !== undefined && <code id={`${id}-path`}>{beside}</code>}
+      </span>
+      <Copy of={id} label={`${useAround().t("copy")}: ${title}`} />
+    </header>
+    <pre tabindex={0} aria-label={title}>
+      <code id={id}>{text}</code>
+    </pre>
+  </div>
+);
+
+export const JsonPane = ({ view, isSwapped }: { view: View; isSwapped?: boolean }) => {
+  const { t } = useAround();
+  return (
+    <div class="body" id="json" {...(isSwapped && { "hx-swap-oob": "true" })}>
+      <div class="stack">
+        <Block id="json-request" title={t("request")} beside={requestLine(view)} text={jsonText(view.request.body)} />
+        <Block id="json-answer" title={t("answer")} text={answerText(view)} />
+      </div>
+    </div>
+  );
+};
+
+/** The texts of both panes, each for its place on the page. */
+export const Texts = ({ view, base }: { view: View; base: string }) => {
+  const code = buildPrograms(view, base);
+  return (
+    <>
+      {Object.keys(titles).map((name) => (
+        <code id={`code-${name}`} hx-swap-oob="true">
+          {code[name as keyof typeof titles]}
+        </code>
+      ))}
+      <code id="json-request-path" hx-swap-oob="true">
+        {requestLine(view)}
+      </code>
+      <code id="json-request" hx-swap-oob="true">
+        {jsonText(view.request.body)}
+      </code>
+    </>
+  );
+};

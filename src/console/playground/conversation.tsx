@@ -1,0 +1,161 @@
+/** A chat as a conversation: the messages so far, the answer on its way, the line to write in. */
+
+import type { Child } from "hono/jsx";
+import { useAround } from "../parts/context.ts";
+import { Copy } from "../parts/copy.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { type Message, messagesIn } from "./body.ts";
+import { Examples } from "./examples.tsx";
+import type { View } from "./view.ts";
+
+/** An answer that is being written, or was written into the page. */
+export interface Answering {
+  /** What stands in its place: a mark that the text replaces. */
+  text: string;
+}
+
+const fence = /```(\w*)\n([^]*?)(?:```|$)/g;
+
+/** Paragraphs, and what stands between three backticks as code. */
+function Said({ text, id }: { text: string; id: string }) {
+  const parts: Child[] = [];
+  let from = 0;
+  const add = (plain: string) => {
+    for (const paragraph of plain.split(/\n{2,}/)) if (paragraph.trim() !== "") parts.push(<p>{paragraph.trim()}</p>);
+  };
+  for (const { index, 0: whole, 1: language = "", 2: code = "" } of text.matchAll(fence)) {
+    add(text.slice(from, index));
+    from = index + whole.length;
+    const codeId = `${id}-${parts.length}`;
+    parts.push(
+      <div class="code">
+        <header>
+          <span class="meta grow0">{language}</span>
+          <Copy of={codeId} />
+        </header>
+        <pre tabindex={0} aria-label={language || "code"}>
+          <code id={codeId}>{code.trimEnd()}</code>
+        </pre>
+      </div>,
+    );
+  }
+  add(text.slice(from));
+  return <>{parts}</>;
+}
+
+/** The values of a message, sent with the next one. */
+const Values = ({ at, role, content, used }: Message & { at: number }) => (
+  <>
+    <input type="hidden" form="form" name={`messages.${at}.role`} value={role} />
+    <input type="hidden" form="form" name={`messages.${at}.content`} value={content} />
+    {used !== "" && <input type="hidden" form="form" name={`messages.${at}.used`} value={used} />}
+  </>
+);
+
+/** `written` stands in the place of an answer that was written into the page while it arrived. */
+const Turn = ({ at, message, written }: { at: number; message: Message; written?: string | undefined }) => {
+  const { role, content, used } = message;
+  return (
+    <li>
+      {role === "user" ? (
+        <div class="said me-said">{content}</div>
+      ) : (
+        <>
+          {written === undefined ? (
+            <div class="said" id={`said-${at}`}>
+              <Said text={content} id={`said-${at}`} />
+            </div>
+          ) : (
+            <Arriving text={written} />
+          )}
+          <p class="meta num row">
+            {used}
+            <Copy of={`said-${at}`} />
+          </p>
+        </>
+      )}
+      <Values at={at} {...message} />
+    </li>
+  );
+};
+
+const Arriving = ({ text }: { text: string }) => (
+  <div class="said plain-said" id="answer" role="group" aria-label={useAround().t("answer")}>
+    {text}
+  </div>
+);
+
+/** The messages after the instructions. */
+export function parseTurns(view: Pick<View, "typed">): Message[] {
+  const messages = messagesIn("messages", view.typed);
+  return messages[0] && ["system", "developer"].includes(messages[0].role) ? messages.slice(1) : messages;
+}
+
+/** The messages that have been sent; what is being written stays in its line. */
+const sentTurns = (turns: Message[], isAnswering: boolean) => (turns.at(-1)?.role === "user" && !isAnswering ? turns.slice(0, -1) : turns);
+
+export function Conversation({ view, answering }: { view: View; answering?: Answering | undefined }) {
+  const turns = sentTurns(parseTurns(view), answering !== undefined);
+  const isWritten = turns.at(-1)?.role === "assistant" && answering !== undefined;
+  return (
+    <div class="body" id="result" data-conversation>
+      {turns.length === 0 ? (
+        <Examples kind="chat" />
+      ) : (
+        <ol class="chat">
+          {turns.map((message, at) => (
+            <Turn at={at + 1} message={message} written={isWritten && at === turns.length - 1 ? answering?.text : undefined} />
+          ))}
+          {answering && !isWritten && (
+            <li>
+              <Arriving text={answering.text} />
+            </li>
+          )}
+        </ol>
+      )}
+    </div>
+  );
+}
+
+/** The line to write in, with the button that sends it; while an answer arrives, the one that stops it. */
+export function Composer({ view, isAnswering = false, isSwapped }: { view: View; isAnswering?: boolean; isSwapped?: boolean }) {
+  const { t } = useAround();
+  const all = parseTurns(view);
+  const turns = sentTurns(all, isAnswering);
+  const draft = all.length > turns.length ? (all.at(-1)?.content ?? "") : "";
+  const name = `messages.${turns.length + 1}`;
+  return (
+    <div class="composer" id="composer" {...(isSwapped && { "hx-swap-oob": "true" })}>
+      <div>
+        <label class="vh" for="f-say">
+          {t("message")}
+        </label>
+        <input type="hidden" form="form" name={`${name}.role`} value="user" />
+        <textarea
+          class="in"
+          id="f-say"
+          form="form"
+          name={`${name}.content`}
+          rows={1}
+          placeholder={t("ask_something")}
+          aria-invalid={view.problems.has("messages") ? "true" : undefined}
+        >
+          {draft}
+        </textarea>
+        <div class="row">
+          {isAnswering ? (
+            <button class="btn sm push" type="button" id="stop">
+              <Icon name="stop" />
+              {t("stop")}
+            </button>
+          ) : (
+            <button class="btn primary sm push" form="form" name="do" value="run" id="send">
+              {t("send")}
+              <kbd>Ctrl ↵</kbd>
+            </button>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}

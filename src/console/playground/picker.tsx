@@ -1,0 +1,141 @@
+/** Which model runs: the kind, the model with its price and usual time, and other models to compare it with. */
+
+import type { Action } from "../../catalog/models.ts";
+import { modelNamed } from "../../catalog/models.ts";
+import { roundedAmount } from "../amounts.ts";
+import type { Translate } from "../messages.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { type Choice, groups } from "./choices.ts";
+
+const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix" } as const;
+/** One run and three to compare it with. */
+export const maxCompared = 4;
+
+const tabs = ["image", "video", "chat"] as const;
+/** The tab of an action: what is made from a video is a video's. */
+const toTab = (action: Action) => (action === "character" || action === "remix" ? "video" : action);
+
+/** `about 15 s`, `about 2 min` */
+function usualTime(t: Translate, { model }: Choice): string {
+  const { typicalSeconds = 0 } = modelNamed(model) ?? {};
+  return typicalSeconds < 120
+    ? t("about_seconds", { seconds: typicalSeconds })
+    : t("about_minutes", { minutes: Math.round(typicalSeconds / 60) });
+}
+
+/** The price of one image, second, character or million tokens, in one or two lines. */
+function priceLines({ action, price }: Choice, amount: (units: number | undefined) => string, t: Translate): string[] {
+  switch (action) {
+    case "image":
+      return [amount(price["image"])];
+    case "character":
+      return [amount(price["character"])];
+    case "chat":
+      return [
+        t("price_in", { price: amount(price["input_million_tokens"]) }),
+        t("price_out", { price: amount(price["output_million_tokens"]) }),
+      ];
+    default:
+      return [amount(price["second"]), t("price_a_second")];
+  }
+}
+
+const Option = ({ choice, isChosen }: { choice: Choice; isChosen: boolean }) => {
+  const { t, language, unit } = useAround();
+  const lines = priceLines(choice, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), t);
+  return (
+    <option value={choice.id} selected={isChosen}>
+      <span class="opt-m">
+        <Icon name={icons[choice.action]} />
+        <span>
+          <b>{choice.model}</b> <span class="meta num">{usualTime(t, choice)}</span>
+        </span>{" "}
+        <span class="meta num end">
+          {lines.map((line, at) => (
+            <span class="line1">{at === 0 ? line : ` ${line}`}</span>
+          ))}
+        </span>
+      </span>
+    </option>
+  );
+};
+
+/** The attributes with which a control shows the form of another model; what was typed stays. */
+const choosing = {
+  "hx-post": "/console/playground",
+  "hx-include": "#form :is(textarea, select, input:not([type=file])), [form=form]:is(input, textarea)",
+  "hx-target": "#form",
+  "hx-swap": "outerHTML",
+  "hx-sync": "#play:replace",
+} as const;
+
+export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice }) => {
+  const { t } = useAround();
+  return (
+    <>
+      <div class="seg full" role="group" aria-label={t("kind")}>
+        {tabs.map((kind) => (
+          <button
+            name="kind"
+            value={kind}
+            formnovalidate
+            aria-current={toTab(choice.action) === kind ? "true" : undefined}
+            {...choosing}
+            hx-vals={JSON.stringify({ do: "choose", kind })}
+          >
+            <Icon name={icons[kind]} />
+            {t(`model_group_${kind}`)}
+          </button>
+        ))}
+      </div>
+      <div class="field">
+        <label for="f-model">{t("model")}</label>
+        <select class="in pick" id="f-model" name="model" {...choosing} hx-vals='{"do": "choose"}'>
+          <button type="button">
+            <selectedcontent></selectedcontent>
+          </button>
+          {groups.map((action) => {
+            const members = choices.filter((one) => one.action === action);
+            return members.length === 0 ? null : (
+              <optgroup label={t(`model_group_${action}`)}>
+                {members.map((one) => (
+                  <Option choice={one} isChosen={one.id === choice.id} />
+                ))}
+              </optgroup>
+            );
+          })}
+        </select>
+        <noscript>
+          <button class="btn sm" name="do" value="choose" formnovalidate>
+            {t("show_form")}
+          </button>
+        </noscript>
+      </div>
+    </>
+  );
+};
+
+/** Other models for the same prompt. */
+export const Compare = ({ choices, choice, others }: { choices: Choice[]; choice: Choice; others: string[] }) => {
+  const { t, language, unit } = useAround();
+  const rivals = choices.filter(({ action, id }) => action === choice.action && id !== choice.id);
+  if (rivals.length === 0 || !["image", "video"].includes(choice.action)) return null;
+  return (
+    <details class="more" open={others.length > 0}>
+      <summary>{t("compare")}</summary>
+      <fieldset class="stack tight" data-most={maxCompared - 1}>
+        <legend class="hint">{t("compare_hint", { most: maxCompared })}</legend>
+        {rivals.map((one) => (
+          <label class="check t13">
+            <input type="checkbox" name="with" value={one.id} checked={others.includes(one.id)} />
+            <span class="grow0 clip">{one.model}</span>
+            <span class="meta num">
+              {usualTime(t, one)} · {priceLines(one, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), t).join(" ")}
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  );
+};

@@ -1,0 +1,101 @@
+/** The runs beside the form: refreshed while they run, cancelled; and the account's images for the tray. */
+
+import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
+import { taskImages, taskPrompt, readTasks, type TaskData } from "../answers.ts";
+import { Icon } from "../parts/icon.tsx";
+import { isGone, isOpen } from "../tasks/answers.ts";
+import { Balance, part } from "./page.tsx";
+import { Runs, State } from "./result.tsx";
+import { openPicture } from "./run.ts";
+import { Strip } from "./strip.tsx";
+import { left, readHistory, readRuns } from "./view.ts";
+
+const answerJson = (tasks: TaskData[]) => JSON.stringify(tasks.length === 1 ? { code: 200, data: tasks[0] } : tasks, null, 2);
+
+/** The result, and what changes with it. `history` and the balance are left out while nothing has ended. */
+export const runParts = (tasks: TaskData[], history?: TaskData[], remaining?: number | null) => (
+  <>
+    <Runs tasks={tasks} />
+    <State tasks={tasks} isSwapped />
+    <code id="json-answer" hx-swap-oob="true">
+      {answerJson(tasks)}
+    </code>
+    {history && <Strip tasks={history} shown={tasks} isSwapped />}
+    {remaining !== undefined && <Balance remaining={remaining} />}
+  </>
+);
+
+const shownRuns = (c: ConsoleContext) => readRuns(c, (c.req.param("ids") ?? "").split(","));
+
+/** The result of these tasks, with the strip and the balance once something has ended. */
+async function answerRuns(c: ConsoleContext, tasks: TaskData[]): Promise<Response> {
+  const isSettled = tasks.every((task) => !isOpen(task)) || c.req.query("history") !== undefined;
+  const [history, remaining] = isSettled ? await Promise.all([readHistory(c), left(c)]) : [];
+  return part(c, runParts(tasks, history, remaining));
+}
+
+/** `GET /console/playground/runs/{ids}`: part of the page for its script. */
+export async function runs(c: ConsoleContext): Promise<Response> {
+  const tasks = await shownRuns(c);
+  if (tasks.length === 0) return nothingHere(c);
+  const path = `/console/playground?run=${tasks.map(({ id }) => id).join(",")}`;
+  if (c.req.header("hx-request") === undefined) return c.redirect(path, 303);
+  if (c.req.query("history") !== undefined) c.header("hx-replace-url", path);
+  return answerRuns(c, tasks);
+}
+
+/** `POST /console/playground/runs/{ids}/cancel`. A task that has ended meanwhile stays as it is. */
+export async function cancelRuns(c: ConsoleContext): Promise<Response> {
+  const before = await shownRuns(c);
+  if (before.length === 0) return nothingHere(c);
+  await Promise.all(before.filter(isOpen).map(({ id }) => askGateway(c, `/v1/tasks/${id}/cancel`, { method: "POST" })));
+  const ids = before.map(({ id }) => id);
+  if (c.req.header("hx-request") === undefined) return c.redirect(`/console/playground?run=${ids.join(",")}`, 303);
+  return answerRuns(c, await readRuns(c, ids));
+}
+
+const picturesShown = 24;
+
+/** `GET /console/playground/pictures`: the newest images of the account, to choose from. */
+export async function pictures(c: ConsoleContext): Promise<Response> {
+  const { t } = c.var;
+  if (c.req.header("hx-request") === undefined) return c.redirect("/console/tasks?kind=image&status=completed", 303);
+  const answer = await askGateway(c, `/v1/tasks?kind=image&status=completed&limit=${picturesShown}`);
+  const tasks = answer.ok ? (await readTasks(answer)).data.filter((task) => !isGone(task)) : [];
+  const images = tasks.flatMap((task) =>
+    taskImages(task).map(({ url }, at) => ({ from: `${task.id}/${at}`, url: url[0], prompt: taskPrompt(task) })),
+  );
+  return part(
+    c,
+    <>
+      <header class="row">
+        <h2>{t("from_gallery")}</h2>
+        <button class="btn ghost icon sm push" type="button" popovertarget="pictures" popovertargetaction="hide" aria-label={t("close")}>
+          <Icon name="x" />
+        </button>
+      </header>
+      {images.length === 0 ? (
+        <p class="muted">{t("no_images_yet")}</p>
+      ) : (
+        <ul class="picks">
+          {images.slice(0, picturesShown).map(({ from, url, prompt }) => (
+            <li>
+              <button type="button" data-use={from} title={prompt}>
+                <img src={url} alt={prompt} loading="lazy" />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>,
+  );
+}
+
+/** `GET /console/playground/picture/{id}/{number}`: an image of the account, for the tray. */
+export async function servePicture(c: ConsoleContext): Promise<Response> {
+  const found = await openPicture(c, `${c.req.param("id")}/${c.req.param("number")}`);
+  if (!found) return nothingHere(c);
+  c.header("content-type", found.response.headers.get("content-type") ?? "application/octet-stream");
+  c.header("x-content-type-options", "nosniff");
+  return c.body(found.response.body ?? "");
+}

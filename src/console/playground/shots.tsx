@@ -1,0 +1,152 @@
+/** What a task has made: the place where it will be, images, a video, a character, or why there is nothing. */
+
+import { roundedAmount } from "../amounts.ts";
+import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { shownStatus } from "../parts/status.tsx";
+import { isGone, isOpen } from "../tasks/answers.ts";
+import { ratioClass } from "./shape.tsx";
+
+/** The model that makes videos of images. */
+const videoModel = "vidA-2";
+
+export const toMillionths = (units: number) => Math.round(units * 1e6);
+/** The file name's ending of an asset: `.png`. */
+const ending = (url = "") => /\.\w+$/.exec(URL.parse(url)?.pathname ?? "")?.[0] ?? "";
+
+/** A place of the same size as what will be there, with the progress in it. */
+const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
+  const { t } = useAround();
+  const { progress, metadata, estimated_time: seconds = 1, status } = task;
+  return (
+    <div class={`wait ${ratioClass(metadata["size"])}`}>
+      {isFirst && (
+        <>
+          <b>{t(status === "queued" ? "waits_to_start" : `making_${metadata.kind}`)}</b>
+          <progress value={progress} max={100} aria-label={t("task_progress")} />
+          <p class="meta num">
+            {progress} % · {t("seconds_left", { seconds })} · {t("may_leave")}
+          </p>
+        </>
+      )}
+    </div>
+  );
+};
+
+const IconLink = ({ icon, label, ...attributes }: { icon: string; label: string; [name: string]: unknown }) => (
+  <a class="btn icon sm" aria-label={label} title={label} {...attributes}>
+    <Icon name={icon} />
+  </a>
+);
+
+const Images = ({ task }: { task: TaskData }) => {
+  const { t } = useAround();
+  const images = taskImages(task);
+  const prompt = taskPrompt(task) ?? "";
+  return (
+    <>
+      {images.map(({ url: [url] }, at) => {
+        const name = images.length > 1 ? t("image_number", { prompt, number: at + 1, count: images.length }) : prompt;
+        const from = `${task.id}/${at}`;
+        return (
+          <figure class={ratioClass(task.metadata["size"])}>
+            <a href={`/console/tasks/${task.id}`}>
+              <img src={url} alt={name} />
+            </a>
+            <div class="acts">
+              <IconLink
+                icon="down"
+                label={`${t("download")}: ${name}`}
+                href={url}
+                download={images.length > 1 ? `${task.id}-${at + 1}${ending(url)}` : `${task.id}${ending(url)}`}
+              />
+              <IconLink
+                icon="image"
+                label={`${t("use_as_input")}: ${name}`}
+                href={`/console/playground?model=${encodeURIComponent(task.model)}&pictures.0.task=${from}`}
+                data-use={from}
+              />
+              <IconLink
+                icon="film"
+                label={`${t("make_video")}: ${name}`}
+                href={`/console/playground?${new URLSearchParams({ model: videoModel, prompt, "pictures.0.task": from })}`}
+              />
+            </div>
+          </figure>
+        );
+      })}
+    </>
+  );
+};
+
+const Video = ({ task }: { task: TaskData }) => {
+  const video = taskVideo(task);
+  return video ? (
+    <figure class={ratioClass(task.metadata["size"])}>
+      <video src={video.url[0]} poster={video.thumbnail} controls playsinline preload="metadata" aria-label={taskPrompt(task)} />
+    </figure>
+  ) : null;
+};
+
+const Character = ({ task }: { task: TaskData }) => {
+  const character = taskCharacter(task);
+  return character ? (
+    <figure class="r-1-1 small">
+      <img src={character.profile_picture_url} alt={character.display_name} />
+      <figcaption>
+        {character.display_name} <code>@{character.username}</code>
+      </figcaption>
+    </figure>
+  ) : null;
+};
+
+/** Why there is nothing to see, and that it cost nothing. */
+const Failed = ({ task }: { task: TaskData }) => {
+  const { t, language, unit } = useAround();
+  const isCancelled = shownStatus(task) === "cancelled";
+  const { charged = 0, reserved } = task.cost;
+  return (
+    <div class={isCancelled ? "over" : "over bad"}>
+      <Icon name={isCancelled ? "ban" : "bad"} />
+      <b>{isCancelled ? t("run_cancelled") : task.error?.message}</b>
+      <p class="meta num">
+        {charged === 0
+          ? t("money_came_back", { amount: roundedAmount(language, unit, toMillionths(reserved)) })
+          : `${t("cost_charged")}: ${roundedAmount(language, unit, toMillionths(charged))}`}
+      </p>
+      {!isCancelled && <p class="meta">{t("change_prompt_hint")}</p>}
+    </div>
+  );
+};
+
+/** What a task has made so far. */
+export function Shots({ task }: { task: TaskData }) {
+  const { t } = useAround();
+  if (isOpen(task)) {
+    const count = Number(task.metadata["n"] ?? 1);
+    return (
+      <>
+        {Array.from({ length: count }, (_, at) => (
+          <Waiting task={task} isFirst={at === 0} />
+        ))}
+      </>
+    );
+  }
+  if (task.error) return <Failed task={task} />;
+  if (isGone(task) && !taskCharacter(task))
+    return (
+      <div class="over">
+        <Icon name="clock" />
+        <b>{t("files_gone")}</b>
+        <p class="meta">{t("files_gone_hint")}</p>
+      </div>
+    );
+  return (
+    <>
+      <Images task={task} />
+      <Video task={task} />
+      <Character task={task} />
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+/** A form that arrives after the session has ended: what was typed is there again after signing in. */
+
+import type { MiddlewareHandler } from "hono";
+import { type ConsoleContext, type ConsoleEnvironment, person } from "../frame.tsx";
+import { withReturn } from "../return-to.ts";
+import { readForm } from "./images.ts";
+import { part } from "./page.tsx";
+import { Note } from "../parts/note.tsx";
+
+/** Larger forms have files in them, which are not read for visitors. */
+const maxFormBytes = 256 * 1024;
+/** A longer address is refused on its way. */
+const maxAddress = 6_000;
+
+const unsent = new Set(["do", "key", "shown", "run", "kind"]);
+
+/** The playground's address with the values of a form in it; without them if they are too long. */
+async function readAddress(c: ConsoleContext): Promise<string> {
+  const path = "/console/playground";
+  if (!(Number(c.req.header("content-length") ?? Infinity) <= maxFormBytes)) return path;
+  const form = await readForm(c.req.raw);
+  if (typeof form === "string") return path;
+  const query = new URLSearchParams();
+  for (const [name, [text = ""]] of form.typed) if (!unsent.has(name) && text !== "") query.set(name, text);
+  const full = `${path}?${query}`;
+  return full.length <= maxAddress ? full : `${path}?${new URLSearchParams({ model: query.get("model") ?? "" })}`;
+}
+
+/**
+ * Admits signed-in users, as `person` does. Visitors are sent to the sign-in page, and from there back to what they typed; a page with script stays as it
+ * is, with its files, and says so.
+ */
+export const keepTyped: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
+  let isAdmitted = false;
+  await person(c, async () => {
+    isAdmitted = true;
+  });
+  return isAdmitted ? next() : answerVisitor(c);
+};
+
+async function answerVisitor(c: ConsoleContext): Promise<Response> {
+  const signIn = withReturn("/console/sign-in", await readAddress(c));
+  if (c.req.header("hx-request") === undefined) return c.redirect(signIn, 303);
+  c.header("hx-redirect", undefined);
+  c.header("hx-reswap", "none");
+  return part(
+    c,
+    <div id="signed-out" hx-swap-oob="true">
+      <Note tone="warn" role="alert">
+        {c.var.t("signed_out")}{" "}
+        <a href={signIn} target="_blank">
+          {c.var.t("sign_in")}
+        </a>
+      </Note>
+    </div>,
+  );
+}

@@ -1,0 +1,134 @@
+/** The tray: all images of a request, each with its role. The script of the page adds to it; without script there are plain inputs. */
+
+import { valueLabel } from "../messages/playground-fields.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { picturesIn } from "./body.ts";
+import type { Field, Typed } from "./fields.ts";
+import { maxImageBytes } from "./images.ts";
+
+const pictureTypes = "image/png,image/jpeg,image/webp";
+/** Inputs without script: more than three at once are rare. */
+const plainRows = 3;
+
+export type PicturesField = Field & { as: "pictures" };
+
+const Role = ({ roles, at, role }: { roles: string[]; at: number | string; role: string | undefined }) => {
+  const { language, t } = useAround();
+  return (
+    <select class="in" name={`pictures.${at}.role`} aria-label={t("image_role")}>
+      {roles.map((one) => (
+        <option value={one} selected={one === role}>
+          {valueLabel(language, one)}
+        </option>
+      ))}
+    </select>
+  );
+};
+
+/** The script replaces this by an item's number. */
+const anyNumber = "NUMBER";
+
+interface ItemProps {
+  at: number | string;
+  url?: string;
+  task?: string;
+  role?: string;
+  roles: string[];
+}
+
+const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
+  const { t } = useAround();
+  const host = URL.parse(url)?.host ?? url;
+  return (
+    <li>
+      <span class="shot">
+        {task === "" ? (
+          <>
+            <Icon name="globe" />
+            <span class="clip">{host}</span>
+          </>
+        ) : (
+          <img src={`/console/playground/picture/${task}`} alt={t("gallery_image")} />
+        )}
+      </span>
+      <input type="hidden" name={`pictures.${at}.url`} value={url} />
+      <input type="hidden" name={`pictures.${at}.task`} value={task} />
+      {roles.length > 0 && <Role roles={roles} at={at} role={role} />}
+      <button class="btn icon" type="button" data-remove aria-label={t("remove_image")} title={t("remove_image")}>
+        <Icon name="x" />
+      </button>
+    </li>
+  );
+};
+
+export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) => {
+  const { language, t } = useAround();
+  const pictures = picturesIn(typed, new Map());
+  const roles = field.roles.map((role) => `${role}=${valueLabel(language, role)}`).join("|");
+  return (
+    <>
+      <ul class="tray" id="tray" hx-preserve>
+        {pictures.map(({ at, url, task, role }) => (
+          <Item at={at} url={url} task={task} role={role} roles={field.roles} />
+        ))}
+        <li class="drop">
+          <Icon name="upload" />
+          <span class="first">{t("drop_images")}</span>
+          <span class="again">{t("add")}</span>
+          <input type="file" id="f-pictures" accept={pictureTypes} multiple aria-label={t("add_images")} data-picker />
+        </li>
+      </ul>
+      <template id="tray-item">
+        <Item at={anyNumber} roles={field.roles} />
+      </template>
+      <div
+        class="row tight"
+        id="tray-more"
+        hidden
+        data-scripted
+        data-most={field.most}
+        data-roles={roles}
+        data-max-bytes={maxImageBytes}
+        data-too-large={t("image_too_large")}
+        data-too-many={t("too_many_images", { most: field.most })}
+        data-not-image={t("not_an_image")}
+      >
+        <input class="in sm grow0" type="url" id="tray-url" placeholder="https://…" aria-label={t("add_image_url")} />
+        <button class="btn sm" type="button" data-add-url>
+          {t("add")}
+        </button>
+        <button
+          class="btn sm"
+          type="button"
+          popovertarget="pictures"
+          hx-get="/console/playground/pictures"
+          hx-target="#pictures"
+          hx-swap="innerHTML"
+        >
+          <Icon name="grid" />
+          {t("from_gallery")}
+        </button>
+      </div>
+      <p class="err" id="tray-problem" role="alert" hidden></p>
+      <noscript>
+        {Array.from({ length: Math.min(field.most, plainRows) }, (_, row) => {
+          const at = pictures.length + row;
+          return (
+            <div class="stack tight">
+              <input type="file" name={`pictures.${at}`} accept={pictureTypes} aria-label={t("image_of", { number: at + 1 })} />
+              <input
+                class="in sm"
+                type="url"
+                name={`pictures.${at}.url`}
+                placeholder="https://…"
+                aria-label={t("address_of", { number: at + 1 })}
+              />
+              {field.roles.length > 0 && <Role roles={field.roles} at={at} role={field.roles[Math.min(at, field.roles.length - 1)]} />}
+            </div>
+          );
+        })}
+      </noscript>
+    </>
+  );
+};

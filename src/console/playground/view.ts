@@ -1,0 +1,128 @@
+/** Everything that the playground's page shows: the form with what was typed, its price, the runs beside it. */
+
+import { remaining } from "../../db/ledger.ts";
+import type { TaskData } from "../answers.ts";
+import { taskPrompt, readTask, readTasks } from "../answers.ts";
+import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { readBalance } from "../ledger.ts";
+import { buildBody, computeHold, type Images } from "./body.ts";
+import { type Choice, toRequest } from "./choices.ts";
+import { carriedOver, type Field, formFields, type Typed } from "./fields.ts";
+import { maxCompared } from "./picker.tsx";
+
+/** What a page is made from. */
+export interface Shown {
+  choices: Choice[];
+  choice: Choice;
+  typed: Typed;
+  images?: Images | undefined;
+  /** Of the whole form. */
+  problem?: string | undefined;
+  /** By field. */
+  problems?: Map<string, string[]>;
+  /** Images were lost on the way to this page. */
+  lostImages?: boolean;
+  /** The tasks in the right pane, by id. */
+  runs?: string[];
+}
+
+/** One model of a comparison with its values. */
+export interface Candidate {
+  choice: Choice;
+  fields: Field[];
+  typed: Typed;
+}
+
+export interface View extends Required<Omit<Shown, "problem" | "runs">> {
+  problem: string | undefined;
+  /** The form's fields: with the tray for all images. */
+  fields: Field[];
+  /** The request as it would be sent. */
+  request: { path: string; body: Record<string, unknown> };
+  /** The models to compare with. */
+  others: string[];
+  /** Millionths that all runs reserve together; null if the typed values do not determine it. */
+  amount: number | null;
+  remaining: number | null;
+  /** Sent with the form: the same key and values are one task. */
+  key: string;
+  videos: { id: string; title: string }[];
+  runs: TaskData[];
+  /** The newest tasks. */
+  history: TaskData[];
+}
+
+const historyShown = 12;
+const longestTitle = 60;
+
+/** The models of a form, the chosen one first, each with the values that fit it. */
+export function listCandidates({ choices, choice, typed }: Pick<Shown, "choices" | "choice" | "typed">): Candidate[] {
+  const wanted = new Set((typed.get("with") ?? []).slice(0, maxCompared - 1));
+  const rivals = choices.filter(({ id, action }) => wanted.has(id) && action === choice.action && id !== choice.id);
+  return [
+    { choice, fields: formFields(choice.fields), typed },
+    ...rivals.map((rival) => {
+      const fields = formFields(rival.fields);
+      return { choice: rival, fields, typed: carriedOver(fields, typed) };
+    }),
+  ];
+}
+
+/** The request of a model's form. */
+export const requestIn = ({ choice, fields, typed }: Candidate, images: Images) => toRequest(choice, buildBody(fields, typed, images));
+
+/** The tasks with these ids; unknown and foreign ones are left out. */
+export async function readRuns(c: ConsoleContext, ids: string[]): Promise<TaskData[]> {
+  const read = async (id: string) => {
+    const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
+    return answer.ok ? readTask(answer) : undefined;
+  };
+  return (await Promise.all(ids.slice(0, maxCompared).map(read))).filter((task) => task !== undefined);
+}
+
+const listTasks = async (c: ConsoleContext, query: string): Promise<TaskData[]> => {
+  const answer = await askGateway(c, `/v1/tasks?${query}`);
+  return answer.ok ? (await readTasks(answer)).data : [];
+};
+
+/** The newest tasks, for the strip. */
+export const readHistory = (c: ConsoleContext) => listTasks(c, `limit=${historyShown}`);
+
+/** Videos of the account that a character or a remix can be made from. */
+async function readVideos(c: ConsoleContext, { action }: Choice) {
+  if (action !== "character" && action !== "remix") return [];
+  const tasks = await listTasks(c, "kind=video&status=completed&limit=20");
+  return tasks.map((task) => ({ id: task.id, title: `${(taskPrompt(task) ?? task.id).slice(0, longestTitle)} · ${task.model}` }));
+}
+
+export const left = async (c: ConsoleContext) => remaining(await readBalance(c, c.get("account").id));
+
+/** Reads what a page needs beside the form. */
+export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> {
+  const { choice, typed, images = new Map(), problem, problems = new Map<string, string[]>(), lostImages = false, runs = [] } = shown;
+  const isChat = choice.action === "chat";
+  const [found, history, videos, balance] = await Promise.all([
+    readRuns(c, runs),
+    isChat ? [] : readHistory(c),
+    readVideos(c, choice),
+    left(c),
+  ]);
+  const candidates = listCandidates(shown);
+  const amounts = candidates.map((one) => computeHold({ ...one.choice, fields: one.fields }, buildBody(one.fields, one.typed, images)));
+  return {
+    ...shown,
+    images,
+    problem,
+    problems,
+    lostImages,
+    fields: formFields(choice.fields),
+    request: requestIn({ choice, fields: formFields(choice.fields), typed }, images),
+    others: candidates.slice(1).map((one) => one.choice.id),
+    amount: amounts.includes(null) ? null : amounts.reduce<number>((sum, amount) => sum + (amount ?? 0), 0),
+    remaining: balance,
+    key: typed.get("key")?.[0] ?? crypto.randomUUID(),
+    videos,
+    runs: found,
+    history,
+  };
+}

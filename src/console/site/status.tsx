@@ -1,0 +1,114 @@
+/** `/status`: how the service does, for people and, by `Accept`, for programs. It shows sums of all accounts, and nothing of one. */
+
+import type { Kind } from "../../catalog/models.ts";
+import { type KindOutcome, readOutcomes } from "../../db/outcome-sums.ts";
+import { alert } from "../../log.ts";
+import type { ConsoleContext } from "../frame.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Facts, Table } from "../parts/table.tsx";
+import { docsPage } from "./docs-page.tsx";
+
+const hourMs = 3_600_000;
+const keptMs = 30_000;
+/** Below this share of completed tasks of any kind submissions are degraded. */
+const goodRate = 0.9;
+
+type State = "operational" | "degraded" | "unavailable";
+
+interface Status {
+  submissions: State;
+  kinds: KindOutcome[];
+  updatedAt: number;
+}
+
+/** One read serves all visitors of this isolate for half a minute. */
+let known: Promise<Status> | undefined;
+let knownUntil = 0;
+
+function currentStatus(c: ConsoleContext): Promise<Status> {
+  const now = Date.now();
+  if (!known || now >= knownUntil || now < knownUntil - keptMs) {
+    known = readStatus(c, now);
+    knownUntil = now + keptMs;
+  }
+  return known;
+}
+
+/** Never throws: without the database no task can be submitted. */
+async function readStatus({ env }: ConsoleContext, now: number): Promise<Status> {
+  try {
+    const kinds = await readOutcomes(env.DB, now - hourMs);
+    const isGood = kinds.every(({ completionRate }) => completionRate >= goodRate);
+    return { submissions: isGood ? "operational" : "degraded", kinds, updatedAt: now };
+  } catch (error) {
+    alert("status", { outcome: "unavailable" }, error);
+    return { submissions: "unavailable", kinds: [], updatedAt: now };
+  }
+}
+
+/** Answers the status as a page, or as JSON to programs. */
+export async function showStatus(c: ConsoleContext): Promise<Response> {
+  const status = await currentStatus(c);
+  const isPage = c.req.header("accept")?.includes("text/html");
+  return isPage ? page(c, status) : c.json(toAnswer(status));
+}
+
+const toAnswer = ({ submissions, kinds, updatedAt }: Status) => ({
+  object: "status",
+  api: "operational",
+  submissions,
+  kinds: kinds.map(({ kind, completionRate, medianSeconds }) => ({
+    kind,
+    completion_rate: completionRate,
+    median_seconds: medianSeconds,
+  })),
+  updated_at: Math.floor(updatedAt / 1000),
+});
+
+const looks = {
+  operational: { icon: "ok", tone: "good" },
+  degraded: { icon: "clock", tone: "warn" },
+  unavailable: { icon: "bad", tone: "bad" },
+} as const;
+
+function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Promise<Response> {
+  const { t, language } = c.var;
+  const pill = (state: State) => <Pill {...looks[state]} text={t(`status_${state}`)} />;
+  const percent = (rate: number) => new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(rate);
+  const columns = [t("site_kind"), { name: t("status_completed"), isNumber: true }, { name: t("status_median"), isNumber: true }];
+  return docsPage(c, {
+    title: t("status_page"),
+    description: t("status_lead"),
+    group: t("brand"),
+    isTranslated: true,
+    sections: [],
+    children: (
+      <>
+        <h1>{t("status_page")}</h1>
+        <p>{t("status_lead")}</p>
+        <div class="card">
+          <Facts
+            of={[
+              [t("status_api"), pill("operational")],
+              [t("status_submissions"), pill(submissions)],
+            ]}
+          />
+        </div>
+        {kinds.length === 0 ? (
+          <p>{t("status_none")}</p>
+        ) : (
+          <Table label={t("status_page")} columns={columns}>
+            {kinds.map(({ kind, completionRate, medianSeconds }) => (
+              <tr>
+                <th scope="row">{t(`kind_${kind as Kind | "chat"}`)}</th>
+                <td class="num">{percent(completionRate)}</td>
+                <td class="num">{medianSeconds === null ? "–" : t("status_seconds", { seconds: medianSeconds })}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+        <p class="hint">{t("status_hint")}</p>
+      </>
+    ),
+  });
+}

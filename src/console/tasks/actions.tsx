@@ -1,0 +1,226 @@
+/** The actions on a task: cancel it while it runs, download, run again, remix its video, create a character from it, delete it. */
+
+import type { Child } from "hono/jsx";
+import type { Asset } from "../../assets.ts";
+import type { Translate } from "../messages.ts";
+import type { Submission } from "../../tasks/record.ts";
+import { Icon } from "../parts/icon.tsx";
+import { type ModelEntry, type TaskData, taskVideo } from "../answers.ts";
+import { isGone, isOpen, type Refusal } from "./answers.ts";
+import { isRepeatable } from "./request.ts";
+import { describeFile } from "./result.tsx";
+
+export type FormName = "again" | "cancel" | "remix" | "character" | "callback";
+
+/** A refused form: the message, and the typed values. */
+export interface Refused {
+  form: FormName;
+  refusal: Refusal;
+  typed: (name: string) => string;
+}
+
+interface ActionsProps {
+  task: TaskData;
+  submission: Submission;
+  /** The files of its result. */
+  files: Asset[];
+  /** The available models; needed only for videos. */
+  models: ModelEntry[];
+  /** An amount in balance units, formatted. */
+  amount: (units: number) => string;
+  refused: Refused | undefined;
+  t: Translate;
+}
+
+/** One form of a task's page. Its key makes sure that sending it twice runs it once. */
+const Form = ({ task, name, children }: { task: TaskData; name: FormName; children: Child }) => (
+  <form method="post" action={`/console/tasks/${task.id}/${name}`} class="stack">
+    <input type="hidden" name="key" value={crypto.randomUUID()} />
+    {children}
+  </form>
+);
+
+/** True if its video still exists for a remix or a character. Private videos cannot be remixed. */
+const videoIn = (task: TaskData) => (isGone(task) ? undefined : taskVideo(task));
+
+/** The remix form's models; undefined if the task cannot be remixed. Private videos cannot be. */
+function remixSchema({ task, models }: ActionsProps) {
+  const schema = models.find(({ id }) => id === task.model)?.actions?.remix?.properties;
+  return videoIn(task) && !task.metadata["private"] ? schema : undefined;
+}
+
+/** A form that its button in the row opens: it is the target of a link, so that it opens without script. */
+const Panel = ({ name, title, refused, children }: { name: FormName; title: string; refused: Refused | undefined; children: Child }) => (
+  <section id={name} class={refused?.form === name ? "card fold open" : "card fold"} aria-label={title} tabindex={-1}>
+    <h2>{title}</h2>
+    {children}
+  </section>
+);
+
+/** The models with their durations and prices: the durations depend on the model. */
+function Remix(props: ActionsProps) {
+  const { task, models, amount, refused, t } = props;
+  const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
+    (actions?.remix?.properties?.["duration"]?.enum ?? []).map((seconds) => ({
+      value: `${id}/${seconds}`,
+      text: `${id}, ${seconds} s, ${amount(second * Number(seconds))}`,
+    })),
+  );
+  const schema = remixSchema(props);
+  if (!schema) return null;
+  const typed = (name: string) => (refused?.form === "remix" ? refused.typed(name) : undefined);
+  const size = typed("size") ?? task.metadata["size"];
+  const choice = typed("choice") ?? `${task.model}/${Number(schema["duration"]?.default)}`;
+  return (
+    <Panel name="remix" title={t("remix")} refused={refused}>
+      <Form task={task} name="remix">
+        <label class="field">
+          {t("remix_prompt")}
+          <textarea class="in" name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
+            {typed("prompt")}
+          </textarea>
+        </label>
+        <div class="cols two">
+          <label class="field">
+            {t("model_and_length")}
+            <select class="in" name="choice">
+              {remixes.map(({ value, text }) => (
+                <option value={value} selected={value === choice}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label class="field">
+            {t("remix_size")}
+            <select class="in" name="size">
+              {schema["size"]?.enum?.map((ratio) => (
+                <option selected={ratio === size}>{ratio}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <p>
+          <button class="btn primary">{t("remix")}</button>
+        </p>
+      </Form>
+    </Panel>
+  );
+}
+
+/** The video that a character can be made from. */
+function characterSource({ task, models }: Pick<ActionsProps, "task" | "models">) {
+  return models.find(({ id }) => id === task.model)?.actions?.character ? videoIn(task) : undefined;
+}
+
+function Character({ task, models, amount, refused, t }: ActionsProps) {
+  const { price } = models.find(({ id }) => id === task.model) ?? {};
+  const video = characterSource({ task, models });
+  if (!video) return null;
+  const typed = (name: string, otherwise: number) => (refused?.form === "character" ? refused.typed(name) : otherwise);
+  const { duration } = video;
+  const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
+  return (
+    <Panel name="character" title={t("make_character")} refused={refused}>
+      <p class="muted">{t("make_character_hint")}</p>
+      <Form task={task} name="character">
+        <div class="cols two">
+          <label class="field">
+            {t("from_second")}
+            <input class="in" {...seconds} name="start" value={typed("start", 0)} />
+          </label>
+          <label class="field">
+            {t("to_second")}
+            <input class="in" {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
+          </label>
+        </div>
+        <p>
+          <button class="btn primary">{t("make_character_for", { price: amount(price?.character ?? 0) })}</button>
+        </p>
+      </Form>
+    </Panel>
+  );
+}
+
+/** Cancelling a running task. What it returns stands beside it. */
+const Cancel = ({ task, submission, amount, t }: ActionsProps) => (
+  <div class="row gap0">
+    <Form task={task} name="cancel">
+      <button class="btn danger">
+        <Icon name="stop" />
+        {t("cancel_task")}
+      </button>
+    </Form>
+    <a class="btn" href={`/console/playground?from=${task.id}`}>
+      <Icon name="pen" />
+      {t("change_and_run")}
+    </a>
+    <span class="meta push">{t("cancel_hint", { amount: amount(submission.price / 1e6) })}</span>
+  </div>
+);
+
+const DownloadAll = ({ task, files, t }: ActionsProps) => {
+  const [first] = files;
+  if (!first) return null;
+  return (
+    <a class="btn primary" href={`/console/tasks/${task.id}/download`} download>
+      <Icon name="down" />
+      {files.length > 1 ? t("download_all") : t("download")}
+      <span class="num">{files.length > 1 ? `ZIP, ${files.length}` : describeFile(first)}</span>
+    </a>
+  );
+};
+
+/** The row of a final task. Of a failed one, the next step is to change it. */
+const Row = (props: ActionsProps) => {
+  const { task, submission, amount, t } = props;
+  const isFailed = task.status === "failed";
+  return (
+    <div class="row gap0" role="group" aria-label={t("actions")}>
+      {!isGone(task) && <DownloadAll {...props} />}
+      {isRepeatable(submission) && (
+        <Form task={task} name="again">
+          <button class="btn">
+            <Icon name="again" />
+            {t("run_again_for", { price: amount(submission.price / 1e6) })}
+          </button>
+        </Form>
+      )}
+      <a class={isFailed ? "btn primary first" : "btn"} href={`/console/playground?from=${task.id}`}>
+        <Icon name="pen" />
+        {t("change_and_run")}
+      </a>
+      {remixSchema(props) && (
+        <a class="btn" href="#remix">
+          <Icon name="remix" />
+          {t("remix")}
+        </a>
+      )}
+      {characterSource(props) && (
+        <a class="btn" href="#character">
+          <Icon name="face" />
+          {t("make_character")}
+        </a>
+      )}
+      <form method="post" action="/console/tasks/delete" class="push">
+        <input type="hidden" name="task" value={task.id} />
+        <button class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")}>
+          <Icon name="bin" />
+        </button>
+      </form>
+    </div>
+  );
+};
+
+/** All actions on the task in its current state. */
+export const Actions = (props: ActionsProps) => {
+  if (isOpen(props.task)) return <Cancel {...props} />;
+  return (
+    <>
+      <Row {...props} />
+      {!isRepeatable(props.submission) && <p class="hint gap0">{props.t("images_deleted")}</p>}
+      <Remix {...props} />
+      <Character {...props} />
+    </>
+  );
+};

@@ -1,0 +1,44 @@
+/** The providers that a task was given to, for admins: callers never see them. */
+
+import type { Task } from "../../tasks/record.ts";
+import { useAround } from "../parts/context.ts";
+import { Pill, shownStatus, statusWord } from "../parts/status.tsx";
+import { Table } from "../parts/table.tsx";
+
+const tones = { queued: "", in_progress: "run", completed: "good", failed: "bad", cancelled: "" } as const;
+const icons = { queued: "clock", in_progress: "spin", completed: "ok", failed: "bad", cancelled: "ban" };
+
+export const Attempts = ({ record }: { record: Task }) => {
+  const { t } = useAround();
+  const { attempts, route, submission } = record;
+  const status = shownStatus(record);
+  return (
+    <section>
+      <div class="sub">
+        <h2>{t("task_attempts")}</h2>
+        <span class="meta">{t("for_admins")}</span>
+      </div>
+      <Table
+        label={t("task_attempts")}
+        columns={["#", t("admin_provider"), { name: t("upstream_model"), isExtra: true }, t("callback_result")]}
+      >
+        {submission.routes.slice(0, Math.max(route + 1, attempts.length)).map(({ provider, model }, at) => (
+          <tr>
+            <td>{at + 1}</td>
+            <th scope="row">{provider}</th>
+            <td class="hide-s">
+              <code class="id">{model}</code>
+            </td>
+            <td>
+              {attempts[at] ? (
+                <Pill icon="bad" tone="bad" text={attempts[at].outcome} />
+              ) : (
+                <Pill icon={icons[status]} tone={tones[status]} text={statusWord(t, status)} />
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};

@@ -1,0 +1,60 @@
+/** What is done with several tasks at once, chosen in the gallery: their files are downloaded, or they are deleted after a question. */
+
+import { askGateway, BadForm, type ConsoleContext, page, readBody } from "../frame.tsx";
+import { readTask } from "../answers.ts";
+import { taskTitle } from "./answers.ts";
+import { download } from "./files.ts";
+
+/** More than a page of the gallery has. */
+const maxChosen = 100;
+
+/** The ids in a form, each once. Throws `BadForm`. */
+async function readChosen(c: ConsoleContext): Promise<{ ids: string[]; isSure: boolean }> {
+  const form = await (await readBody(c)).formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
+  const ids = form.getAll("task").filter((value) => typeof value === "string");
+  return { ids: [...new Set(ids)].slice(0, maxChosen), isSure: form.get("sure") === "yes" };
+}
+
+/** `POST /console/tasks/download` */
+export async function downloadChosen(c: ConsoleContext): Promise<Response> {
+  const { ids } = await readChosen(c);
+  return ids.length === 0 ? c.redirect("/console/tasks", 303) : download(c, ids);
+}
+
+/** `POST /console/tasks/delete`: asks first, and deletes with `sure=yes`. Tasks that run or are gone already are left as they are. */
+export async function deleteChosen(c: ConsoleContext): Promise<Response> {
+  const { ids, isSure } = await readChosen(c);
+  if (ids.length === 0) return c.redirect("/console/tasks", 303);
+  if (!isSure) return question(c, ids);
+  const answers = await Promise.all(ids.map((id) => askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`, { method: "DELETE" })));
+  const deleted = answers.filter(({ status }) => status === 204).length;
+  return c.redirect(`/console/tasks?deleted=${deleted}${deleted < ids.length ? `&kept=${ids.length - deleted}` : ""}`, 303);
+}
+
+async function question(c: ConsoleContext, ids: string[]) {
+  const { t } = c.var;
+  const [id = ""] = ids;
+  const answer = ids.length === 1 ? await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`) : undefined;
+  const title = answer?.ok ? taskTitle(await readTask(answer), t) : undefined;
+  return page(
+    c,
+    ids.length === 1 ? t("delete_task_ask") : t("delete_tasks_ask", { count: ids.length }),
+    <form method="post" action="/console/tasks/delete" class="stack narrow">
+      {title !== undefined && <p class="said">{title}</p>}
+      <p>{t("delete_tasks_warning")}</p>
+      {ids.map((id) => (
+        <input type="hidden" name="task" value={id} />
+      ))}
+      <p class="row">
+        <a class="btn" href={ids.length === 1 ? `/console/tasks/${id}` : "/console/tasks"}>
+          {t("keep_it")}
+        </a>
+        <button class="btn danger" name="sure" value="yes">
+          {ids.length === 1 ? t("delete_task") : t("delete_tasks", { count: ids.length })}
+        </button>
+      </p>
+    </form>,
+    200,
+    { width: "slim" },
+  );
+}

@@ -1,0 +1,45 @@
+/** Downloads: the file of a task under a name of its own, or the files of several as one archive. */
+
+import { openAsset } from "../../assets.ts";
+import type { Task } from "../../tasks/record.ts";
+import { listAssets } from "../../tasks/views.ts";
+import { type ConsoleContext, nothingHere } from "../frame.tsx";
+import { zip } from "./zip.ts";
+
+interface File {
+  key: string;
+  type: string;
+  bytes: number;
+  name: string;
+  at: number;
+}
+
+/** The files of a task that still exist: `{task}.png`, or with numbers if there are several. */
+function listFiles({ id, result, expiresAt, finalAt }: Task): File[] {
+  if (!result || (expiresAt ?? 0) <= Date.now()) return [];
+  const assets = listAssets(result);
+  return assets.map(({ key, type, bytes }, at) => {
+    const suffix = assets.length === 1 ? "" : result.kind === "video" ? ["", "-thumbnail"][at] : `-${at + 1}`;
+    return { key, type, bytes, name: `${id}${suffix}${key.slice(key.lastIndexOf("."))}`, at: finalAt ?? 0 };
+  });
+}
+
+const attachment = (name: string) => ({ "content-disposition": `attachment; filename="${name}"` });
+
+/** Answers with the files of these tasks of the account: one file as it is, several as an archive. 404 if there is none. */
+export async function download(c: ConsoleContext, ids: string[]): Promise<Response> {
+  const tasks = await Promise.all(ids.map((id) => c.env.API.record(c.get("account").id, id)));
+  const files = tasks.flatMap((task) => (task ? listFiles(task) : []));
+  const [first] = files;
+  if (!first) return nothingHere(c);
+  const open = async (key: string) => (await openAsset(c.env.ASSETS, key))?.body;
+  if (files.length === 1) {
+    const body = await open(first.key);
+    if (!body) return nothingHere(c);
+    return c.body(body, 200, { "content-type": first.type, "content-length": String(first.bytes), ...attachment(first.name) });
+  }
+  const [id] = ids;
+  const name = ids.length === 1 ? `${id}.zip` : `gallery-${new Date().toISOString().slice(0, 10)}.zip`;
+  const entries = files.map(({ key, ...file }) => ({ ...file, open: () => open(key) }));
+  return c.body(zip(entries), 200, { "content-type": "application/zip", ...attachment(name) });
+}

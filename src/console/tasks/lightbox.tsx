@@ -1,0 +1,95 @@
+/** A task in the gallery's lightbox: its files in full, one at a time, with the next actions. */
+
+import { formatAmount } from "../amounts.ts";
+import { taskImages, readTask, taskVideo, taskCharacter } from "../answers.ts";
+import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
+import { AroundContext } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { balanceUnit } from "../settings.ts";
+import { isGone, taskTitle } from "./answers.ts";
+import { isRepeatable } from "./request.ts";
+import { Player } from "./result.tsx";
+
+/** `GET /console/tasks/{id}/view`: the content of the dialog; the task's page for browsers that open it as a page. */
+export async function lightbox(c: ConsoleContext, id: string): Promise<Response> {
+  const path = `/console/tasks/${encodeURIComponent(id)}`;
+  if (c.req.header("sec-fetch-dest") === "document") return c.redirect(path, 303);
+  const { t, language } = c.var;
+  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}`);
+  const record = answer.ok ? await c.env.API.record(c.get("account").id, id) : null;
+  if (!record) return nothingHere(c);
+  const task = await readTask(answer);
+  if (isGone(task)) return nothingHere(c);
+  const title = taskTitle(task, t);
+  const video = taskVideo(task);
+  const character = taskCharacter(task);
+  const images = character ? [character.profile_picture_url] : taskImages(task).flatMap(({ url }) => url);
+  const shots = video ? 1 : images.length;
+  const again = isRepeatable(record.submission);
+  return c.html(
+    <AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>
+      <header>
+        <b class="clip" id="light-title">
+          {title}
+        </b>
+        <span class="meta num hide-s">
+          {task.model}
+          {shots > 1 && (
+            <>
+              {" · "}
+              <span data-place>1</span> / {shots}
+            </>
+          )}
+        </span>
+        <a class="btn sm push" href={path} data-first>
+          {t("open_task")}
+        </a>
+        <form method="dialog">
+          <button class="btn icon sm" aria-label={t("close")}>
+            <Icon name="x" />
+          </button>
+        </form>
+      </header>
+      <figure>
+        <button type="button" class="btn icon prev" aria-label={t("show_previous")} data-step="-1">
+          <Icon name="left" />
+        </button>
+        {video ? (
+          <Player task={task} />
+        ) : (
+          images.map((url, at) => (
+            <img
+              src={url}
+              alt={images.length > 1 ? `${title}, ${at + 1} / ${images.length}` : title}
+              loading="lazy"
+              hidden={at > 0}
+              data-shot
+            />
+          ))
+        )}
+        <button type="button" class="btn icon next" aria-label={t("show_next")} data-step="1">
+          <Icon name="right" />
+        </button>
+      </figure>
+      <footer>
+        <a class="btn" href={`${path}/download`} download data-stay>
+          <Icon name="down" />
+          {t("download")}
+        </a>
+        {again && (
+          <form method="post" action={`${path}/again`}>
+            <input type="hidden" name="key" value={crypto.randomUUID()} />
+            <button class="btn">
+              <Icon name="again" />
+              {t("run_again_for", { price: formatAmount(c, record.submission.price) })}
+            </button>
+          </form>
+        )}
+        <a class="btn hide-s" href={`/console/playground?from=${task.id}`}>
+          <Icon name="pen" />
+          {t("change_and_run")}
+        </a>
+      </footer>
+    </AroundContext.Provider>,
+  );
+}

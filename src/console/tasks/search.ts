@@ -1,0 +1,51 @@
+/** Lists an account's tasks for the gallery, filtered by the API, and searched here: prompts are nowhere but in the tasks' own records. */
+
+import { taskCharacter, taskPrompt, readTasks, type TaskData } from "../answers.ts";
+import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { type Refusal, readRefusal } from "./answers.ts";
+
+const tasksOnPage = 24;
+/** A search reads this many lists of a hundred tasks at most; the rest is behind a link. */
+const maxLists = 5;
+
+export interface Filters {
+  kind?: string | undefined;
+  status?: string | undefined;
+  model?: string | undefined;
+  /** Searched in prompts, references and usernames, without regard to case. */
+  q?: string | undefined;
+}
+
+export interface Found {
+  tasks: TaskData[];
+  /** Where the next page begins: the last task that was looked at; undefined at the end. */
+  next: string | undefined;
+  refusal: Refusal | undefined;
+}
+
+/** The query of a page with these filters, without empty ones. */
+export const buildQuery = (values: Record<string, string | undefined>): string =>
+  new URLSearchParams(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))).toString();
+
+const matches = (task: TaskData, text: string) =>
+  [taskPrompt(task), task.reference, taskCharacter(task)?.username].some((words) => words?.toLowerCase().includes(text));
+
+/** A page of the account's tasks after the task `after`, newest first. A refusal of the API (a filter that it does not have) is passed on. */
+export async function findTasks(c: ConsoleContext, { q, ...filters }: Filters, after: string | undefined): Promise<Found> {
+  const text = q?.trim().toLowerCase() ?? "";
+  const limit = text === "" ? tasksOnPage : 100;
+  const tasks: TaskData[] = [];
+  let next = after;
+  for (let lists = 0; lists < (text === "" ? 1 : maxLists); lists++) {
+    const answer = await askGateway(c, `/v1/tasks?${buildQuery({ ...filters, after: next, limit: String(limit) })}`);
+    if (!answer.ok) return { tasks, next: undefined, refusal: await readRefusal(answer) };
+    const { data, has_more: hasMore } = await readTasks(answer);
+    for (const [at, task] of data.entries()) {
+      next = task.id;
+      if (text === "" || matches(task, text)) tasks.push(task);
+      if (tasks.length === tasksOnPage) return { tasks, next: hasMore || at < data.length - 1 ? next : undefined, refusal: undefined };
+    }
+    if (!hasMore) return { tasks, next: undefined, refusal: undefined };
+  }
+  return { tasks, next, refusal: undefined };
+}

@@ -1,0 +1,107 @@
+/** Thumbnails of results: made when one is first shown, and stored beside the file, so that whatever deletes the file deletes its thumbnail. */
+
+import type { Context } from "hono";
+import { isSignedBy, signedUrl } from "../../asset-urls.ts";
+import { describeAsset, openAsset, removeAssets, storeBytes } from "../../assets.ts";
+import { alert } from "../../log.ts";
+import { detectImageType } from "../../media/image-type.ts";
+import { cutStill } from "../../media/still.ts";
+import { readAll } from "../../net/bounded-body.ts";
+import { type ConsoleContext, nothingHere } from "../frame.tsx";
+
+const maxThumbnailBytes = 40_000;
+/** Tried in this order until the bytes are few enough: noise needs many. */
+const widths = [480, 360, 240, 120];
+const stillAtSeconds = 1;
+
+const thumbnailKey = (key: string) => `${key}.thumbnail`;
+/** Signatures of thumbnails are valid for thumbnails only. */
+const thumbnailSecret = ({ AUTH_SECRET }: ConsoleEnv) => `thumbnails ${AUTH_SECRET}`;
+
+interface Bytes {
+  bytes: Uint8Array<ArrayBuffer>;
+  type: string;
+}
+
+/** The stored file behind a URL that the API answered; undefined for other URLs. */
+function fileBehind(url: string): { key: string; digest: string; expiresAt: number } | undefined {
+  const { pathname, searchParams } = new URL(url);
+  const key = /assets\/task_[\w-]+\/[\w.-]+$/.exec(pathname)?.[0];
+  return key === undefined
+    ? undefined
+    : { key, digest: searchParams.get("digest") ?? "", expiresAt: 1000 * Number(searchParams.get("expires")) };
+}
+
+/** The path of the thumbnail of the file behind a signed URL; undefined if it has none and only a browser can make one. It ends with the file. */
+export async function thumbnailPath(env: ConsoleEnv, url: string): Promise<string | undefined> {
+  const file = fileBehind(url);
+  if (!file) return undefined;
+  const isMade =
+    !file.key.endsWith(".mp4") || env.MEDIA !== undefined || (await describeAsset(env.ASSETS, thumbnailKey(file.key))) !== null;
+  return isMade ? signedUrl("/console/thumbnails", thumbnailSecret(env), file, file.expiresAt) : undefined;
+}
+
+/** `GET /console/thumbnails/{key}`: everything that it needs to know is in its signed URL, because a page asks for two dozen. */
+export async function serveThumbnail(c: Context<{ Bindings: ConsoleEnv }>): Promise<Response> {
+  const key = c.req.path.slice("/console/thumbnails/".length);
+  const { expires = "", digest = "", signature = "" } = c.req.query();
+  if (!(await isSignedBy(thumbnailSecret(c.env), key, Number(expires), digest, signature))) return c.body(null, 403);
+  const seconds = Math.floor(Number(expires) - Date.now() / 1000);
+  if (seconds <= 0) return c.body(null, 410);
+  const stored = await openAsset(c.env.ASSETS, thumbnailKey(key));
+  const headers = { "cache-control": `private, max-age=${seconds}, immutable` };
+  if (stored) return c.body(stored.body, 200, { ...headers, "content-type": stored.httpMetadata?.contentType ?? "image/webp" });
+  const original = await openAsset(c.env.ASSETS, key);
+  if (!original) return c.body(null, 404);
+  const type = original.httpMetadata?.contentType ?? "";
+  if (type.startsWith("image/") && original.size <= maxThumbnailBytes)
+    return c.body(original.body, 200, { ...headers, "content-type": type });
+  await original.body.cancel();
+  const made = await make(c.env, key, type);
+  if (made) {
+    await store(c.env.ASSETS, key, made);
+    return c.body(made.bytes, 200, { ...headers, "content-type": made.type });
+  }
+  // A large image is better than none; the next view tries again.
+  const whole = type.startsWith("image/") ? await openAsset(c.env.ASSETS, key) : null;
+  return whole ? c.body(whole.body, 200, { "content-type": type, "cache-control": "no-store" }) : c.body(null, 404);
+}
+
+/** Makes the thumbnail of a stored file; undefined if no binding can. */
+async function make({ ASSETS: bucket, IMAGES: images, MEDIA: media }: ConsoleEnv, key: string, type: string): Promise<Bytes | undefined> {
+  const isVideo = type.startsWith("video/");
+  if (!images || (isVideo && !media)) return undefined;
+  try {
+    const video = isVideo ? await openAsset(bucket, key) : null;
+    const still = video && media && (await cutStill(media, video.body, stillAtSeconds));
+    for (const width of widths) {
+      const image = still ? new Blob([still]).stream() : (await openAsset(bucket, key))?.body;
+      if (!image) return undefined;
+      const result = await images.input(image).transform({ width, fit: "scale-down" }).output({ format: "image/webp", quality: 75 });
+      const bytes = new Uint8Array(await result.response().arrayBuffer());
+      if (bytes.byteLength <= maxThumbnailBytes) return { bytes, type: "image/webp" };
+    }
+  } catch (error) {
+    alert("thumbnail", { outcome: "not_made", type }, error);
+  }
+  return undefined;
+}
+
+/** Stores a thumbnail, unless its file was deleted in the meantime: nothing would delete the thumbnail then. */
+async function store(bucket: R2Bucket, key: string, { bytes, type }: Bytes): Promise<void> {
+  await storeBytes(bucket, thumbnailKey(key), bytes, type);
+  if (!(await describeAsset(bucket, key))) await removeAssets(bucket, [thumbnailKey(key)]);
+}
+
+/** `POST /console/tasks/{id}/thumbnail`: a frame of the task's video, drawn by its owner's browser. The first one stays. Answers its path. */
+export async function keepThumbnail(c: ConsoleContext): Promise<Response> {
+  const task = await c.env.API.record(c.get("account").id, c.req.param("id") ?? "");
+  if (!task || task.result?.kind !== "video" || (task.expiresAt ?? 0) <= Date.now()) return nothingHere(c);
+  const { video } = task.result;
+  const bytes = c.req.raw.body ? await readAll(c.req.raw.body, maxThumbnailBytes).catch(() => undefined) : undefined;
+  const type = bytes && detectImageType(bytes);
+  if (!bytes || !type) return c.body(null, 400);
+  if (!(await describeAsset(c.env.ASSETS, thumbnailKey(video.key))))
+    await store(c.env.ASSETS, video.key, { bytes: new Uint8Array(bytes), type });
+  return c.text(await signedUrl("/console/thumbnails", thumbnailSecret(c.env), video, task.expiresAt ?? 0));
+}

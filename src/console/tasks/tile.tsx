@@ -1,0 +1,113 @@
+/** A task as a tile: its thumbnail, or how it stands. */
+
+import { taskImages, type TaskData, taskVideo } from "../answers.ts";
+import { useAround } from "../parts/context.ts";
+import { Icon } from "../parts/icon.tsx";
+import { shownStatus, statusWord } from "../parts/status.tsx";
+import { isGone, isOpen, taskTitle } from "./answers.ts";
+import type { Preview } from "./previews.ts";
+
+/** True for results that are much wider than high: they take two columns. */
+function isWide(task: TaskData): boolean {
+  const { size } = task.metadata;
+  const [width = 1, height = 1] = typeof size === "string" ? size.split(":").map(Number) : [];
+  return width / height >= 1.4;
+}
+
+/** The number of images, or the duration of a video. */
+const Badge = ({ task }: { task: TaskData }) => {
+  const count = taskImages(task).length;
+  const video = taskVideo(task);
+  if (video)
+    return (
+      <span class="badge num">
+        <Icon name="film" />
+        {video.duration} s
+      </span>
+    );
+  return count > 1 ? <span class="badge num">×{count}</span> : null;
+};
+
+/** A task without files to show: it runs, has failed, or its files have expired. */
+const Void = ({ task, title }: { task: TaskData; title: string }) => {
+  const { t } = useAround();
+  const status = shownStatus(task);
+  const icon = { queued: "clock", in_progress: "spin", completed: "clock", failed: "bad", cancelled: "ban" }[status];
+  const reason = status === "failed" ? task.error?.message : isGone(task) ? t("files_gone") : statusWord(t, status);
+  return (
+    <span class={status === "failed" ? "void bad" : "void"}>
+      <Icon name={icon} />
+      <b>{title}</b>
+      {isOpen(task) ? (
+        <>
+          <progress max={100} value={task.progress} aria-label={`${t("task_progress")}: ${title}`} />
+          <span class="meta num">
+            {task.progress} % · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
+          </span>
+        </>
+      ) : (
+        <span class="meta">{reason}</span>
+      )}
+    </span>
+  );
+};
+
+/** What a tile shows, without its link. */
+export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview | undefined }) => {
+  const { t } = useAround();
+  const title = taskTitle(task, t);
+  if (!preview) return <Void task={task} title={title} />;
+  return (
+    <>
+      {preview.image === undefined ? (
+        <span class="void" data-capture={`/console/tasks/${task.id}/thumbnail`} data-title={title}>
+          <Icon name="film" />
+          <b>{title}</b>
+        </span>
+      ) : (
+        <img src={preview.image} alt={title} loading="lazy" />
+      )}
+      <Badge task={task} />
+    </>
+  );
+};
+
+interface TileProps {
+  task: TaskData;
+  preview: Preview | undefined;
+  isChosen: boolean;
+}
+
+/** A tile of the gallery: opens the task, can be chosen, and has its two most frequent actions. */
+export const Tile = ({ task, preview, isChosen }: TileProps) => {
+  const { t } = useAround();
+  const title = taskTitle(task, t);
+  const path = `/console/tasks/${task.id}`;
+  return (
+    <li id={task.id} class={preview && isWide(task) ? "two" : undefined}>
+      <a href={path} data-open={preview && `${path}/view`} data-video={preview?.video} data-title={title}>
+        <TileFace task={task} preview={preview} />
+        {preview && (
+          <p class="clip" aria-hidden="true">
+            {title}
+          </p>
+        )}
+      </a>
+      {!isOpen(task) && (
+        <label class="acts sel">
+          <input type="checkbox" name="task" value={task.id} checked={isChosen} aria-label={t("choose_task", { title })} />
+        </label>
+      )}
+      {preview && (
+        <div class="acts">
+          <a class="btn icon sm" href={`${path}/download`} download aria-label={t("download_task", { title })}>
+            <Icon name="down" />
+          </a>
+          <a class="btn icon sm" href={`/console/playground?from=${task.id}`} aria-label={t("change_task", { title })}>
+            <Icon name="again" />
+          </a>
+        </div>
+      )}
+    </li>
+  );
+};

@@ -1,0 +1,99 @@
+/** Charges by key or by reference, as the API sums them; and the API's table for cost tools. */
+
+import { listKeys } from "../../db/api-keys.ts";
+import { readUsage } from "../answers.ts";
+import { askGateway, type ConsoleContext, nothingHere } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
+import { cutId } from "../parts/ids.ts";
+import { Money } from "../parts/money.tsx";
+import { Table } from "../parts/table.tsx";
+
+const groups = ["key", "reference"] as const;
+type Group = (typeof groups)[number];
+
+export const parseGroup = (text: string | undefined): Group => groups.find((group) => group === text) ?? "key";
+
+interface Row {
+  /** The key's name or the reference; null is everything without one. */
+  name: string | null;
+  /** In millionths. */
+  charged: number;
+  completed: number;
+  failed: number;
+}
+
+const maxRows = 50;
+const toDate = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
+/** The account's usage since `since` (milliseconds, the start of a day) by this group, the highest charge first; undefined if the API refuses. */
+export async function readGrouped(c: ConsoleContext, group: Group, since: number): Promise<Row[] | undefined> {
+  const [answer, keys] = await Promise.all([
+    askGateway(c, `/v1/usage?from=${toDate(since)}&group_by=${group}`),
+    group === "key" ? listKeys(c.env.DB, c.get("account").id) : [],
+  ]);
+  if (!answer.ok) return undefined;
+  const names = new Map(keys.map(({ walletId, name }) => [walletId, name]));
+  const { data } = await readUsage(answer);
+  return data
+    .map((row) => ({
+      name: "key" in row ? (names.get(row.key) ?? cutId(row.key)) : "reference" in row ? row.reference : null,
+      charged: Math.round(row.charged * 1e6),
+      completed: row.completed,
+      failed: row.failed,
+    }))
+    .sort((a, b) => b.charged - a.charged);
+}
+
+/** `GET /console/usage/focus.csv`: the API's own table with the columns of FOCUS. */
+export async function downloadFocus(c: ConsoleContext, since: number): Promise<Response> {
+  const answer = await askGateway(c, `/v1/usage?from=${toDate(since)}&format=focus`);
+  if (!answer.ok) return nothingHere(c);
+  return c.body(await answer.text(), 200, {
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": `attachment; filename="focus-${toDate(since)}-${toDate(Date.now())}.csv"`,
+  });
+}
+
+export const Grouped = ({ group, rows, days }: { group: Group; rows: Row[] | undefined; days: number }) => {
+  const { t, language } = useAround();
+  return (
+    <>
+      <div class="sub">
+        <h2 id="grouped">{t(`usage_by_${group}`)}</h2>
+        <nav class="seg sm push" aria-label={t("usage_group")}>
+          {groups.map((one) => (
+            <a href={`/console/usage?days=${days}&by=${one}#grouped`} aria-current={one === group ? "true" : undefined}>
+              {t(`usage_${one}`)}
+            </a>
+          ))}
+        </nav>
+      </div>
+      {rows === undefined && <p class="muted">{t("usage_too_many")}</p>}
+      {rows?.length === 0 && <p class="muted">{t("usage_nothing")}</p>}
+      {rows !== undefined && rows.length > 0 && (
+        <Table
+          label={t(`usage_by_${group}`)}
+          columns={[
+            t(`usage_${group}`),
+            { name: t("completed"), isNumber: true, isExtra: true },
+            { name: t("failed_status"), isNumber: true, isExtra: true },
+            { name: t("usage_charged"), isNumber: true },
+          ]}
+        >
+          {rows.slice(0, maxRows).map(({ name, charged, completed, failed }) => (
+            <tr>
+              <th scope="row" class="cut">
+                {name ?? t("usage_no_reference")}
+              </th>
+              <td class="num hide-s">{completed.toLocaleString(language)}</td>
+              <td class="num hide-s">{failed.toLocaleString(language)}</td>
+              <td class="num">
+                <Money millionths={charged} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+};

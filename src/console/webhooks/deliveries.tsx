@@ -1,0 +1,100 @@
+/** The latest callbacks of the account's tasks: how each stands, and sending it again. */
+
+import { taskPrompt, readTasks, type TaskData } from "../answers.ts";
+import { askGateway, type ConsoleContext } from "../frame.tsx";
+import { AttemptResult, CallbackState } from "../parts/callback.tsx";
+import { useAround } from "../parts/context.ts";
+import { DateTime } from "../parts/date-time.tsx";
+import { Table } from "../parts/table.tsx";
+import { taskTitle } from "../tasks/answers.ts";
+import type { Callback } from "../../tasks/callback.ts";
+
+/** A callback is in its task's own record: so many of the newest tasks are read. */
+export const tasksRead = 50;
+
+export interface Delivery {
+  task: TaskData;
+  callback: Callback;
+}
+
+/** The callbacks among the newest tasks, newest first. */
+export async function latestDeliveries(c: ConsoleContext): Promise<Delivery[]> {
+  const answer = await askGateway(c, `/v1/tasks?limit=${tasksRead}`);
+  const { data } = answer.ok ? await readTasks(answer) : { data: [] };
+  const records = await Promise.all(data.map(({ id }) => c.env.API.record(c.get("account").id, id)));
+  return data.flatMap((task, at) => {
+    const callback = records[at]?.callback;
+    return callback && callback.state !== "no_endpoint" ? [{ task, callback }] : [];
+  });
+}
+
+export const isFailed = ({ callback: { state, failures } }: Delivery) => state === "failed" || state === "gone" || failures > 0;
+
+/** Figures of these deliveries; the median is of the answers' milliseconds. */
+export function summarize(deliveries: Delivery[]): { delivered: number; failed: number; medianMs: number | undefined } {
+  const times = deliveries.flatMap(({ callback }) => callback.attempts.flatMap(({ ms, status }) => (status === undefined ? [] : [ms])));
+  return {
+    delivered: deliveries.filter(({ callback }) => callback.state === "delivered").length,
+    failed: deliveries.filter(isFailed).length,
+    medianMs: times.sort((a, b) => a - b)[Math.floor(times.length / 2)],
+  };
+}
+
+const Row = ({ delivery: { task, callback } }: { delivery: Delivery }) => {
+  const { t } = useAround();
+  const { state, step, attempts } = callback;
+  const last = attempts.at(-1);
+  const title = taskTitle(task, t);
+  return (
+    <tr>
+      <th scope="row" class="cut">
+        <a class="plain" href={`/console/tasks/${task.id}#callback`} title={taskPrompt(task)}>
+          {title}
+        </a>
+      </th>
+      <td class="hide-s">
+        <code class="id">task.{task.status}</code>
+      </td>
+      <td>
+        {state === "delivered" && last ? (
+          <AttemptResult attempt={last} />
+        ) : (
+          <CallbackState state={state} nextAt={step?.do === "wait" ? step.at : undefined} />
+        )}
+      </td>
+      <td class="num hide-s">{attempts.length}</td>
+      <td class="num hide-s">{last ? `${last.status ?? t(`fault_${last.fault ?? "interrupted"}`)} · ${last.ms} ms` : "–"}</td>
+      <td class="num hide-s">{last ? <DateTime ms={last.at} /> : "–"}</td>
+      <td class="num">
+        <form method="post" action={`/console/webhooks/resend/${task.id}`}>
+          <button class="btn ghost sm" aria-label={t("resend_task", { title })}>
+            {t("resend")}
+          </button>
+        </form>
+      </td>
+    </tr>
+  );
+};
+
+export const Deliveries = ({ deliveries }: { deliveries: Delivery[] }) => {
+  const { t } = useAround();
+  if (deliveries.length === 0) return <p class="muted">{t("deliveries_none")}</p>;
+  return (
+    <Table
+      label={t("deliveries")}
+      columns={[
+        t("task"),
+        { name: t("delivery_event"), isExtra: true },
+        t("callback_result"),
+        { name: t("delivery_tries"), isNumber: true, isExtra: true },
+        { name: t("delivery_answer"), isNumber: true, isExtra: true },
+        { name: t("callback_when"), isNumber: true, isExtra: true },
+        "",
+      ]}
+    >
+      {deliveries.map((delivery) => (
+        <Row delivery={delivery} />
+      ))}
+    </Table>
+  );
+};

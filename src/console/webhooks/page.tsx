@@ -1,0 +1,228 @@
+/** `/console/webhooks`: the account's endpoint, its signing secret, a test event, and the latest deliveries. */
+
+import { Hono } from "hono";
+import { readWebhookTest } from "../answers.ts";
+import { readWebhook } from "../../db/webhooks.ts";
+import { askGateway, type ConsoleContext, type ConsoleEnvironment, readForm, page, signedIn } from "../frame.tsx";
+import { Code } from "../parts/code.tsx";
+import { useAround } from "../parts/context.ts";
+import { Copy } from "../parts/copy.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Note, Problem } from "../parts/note.tsx";
+import { Pill } from "../parts/status.tsx";
+import { Stats } from "../parts/table.tsx";
+import { type Refusal, readRefusal } from "../tasks/answers.ts";
+import { Deliveries, type Delivery, isFailed, latestDeliveries, summarize, tasksRead } from "./deliveries.tsx";
+import { verifiers } from "./verify.ts";
+
+const outcomes = { saved: "webhook_saved", removed: "webhook_removed", rotated: "webhook_rotated" } as const;
+const path = "/console/webhooks";
+
+interface Shown {
+  /** A refused form: what was typed as the endpoint, and the message. */
+  refusal?: Refusal | undefined;
+  typed?: string | undefined;
+  /** The outcome of a test event. */
+  test?: { isDelivered: boolean; text: string } | undefined;
+}
+
+const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | undefined; isNew: boolean }) => {
+  const { t } = useAround();
+  return (
+    <form method="post" action={path} class="stack narrow">
+      <TextField
+        name="url"
+        type="url"
+        label={t("webhook_url")}
+        hint={t("webhook_url_hint")}
+        value={url}
+        error={problem}
+        autocomplete="url"
+        required
+      />
+      <p class="row">
+        <button class="btn primary">{t(isNew ? "webhook_add" : "webhook_save")}</button>
+        {!isNew && (
+          <a class="btn" href={path}>
+            {t("cancel")}
+          </a>
+        )}
+      </p>
+    </form>
+  );
+};
+
+/** The secret, behind dots until it is asked for. */
+const Secret = ({ secret, isShown }: { secret: string; isShown: boolean }) => {
+  const { t } = useAround();
+  return (
+    <div class="secret sl" id="secret">
+      <span class="meta">{t("webhook_secret")}</span>
+      <code id="secret-text">{isShown ? secret : `whsec_${"•".repeat(16)}${secret.slice(-4)}`}</code>
+      {isShown && <Copy of="secret-text" />}
+      <a class="btn ghost sm" href={isShown ? path : `${path}?secret=shown#secret`}>
+        {t(isShown ? "webhook_hide" : "webhook_show")}
+      </a>
+      <a class="btn ghost sm" href={`${path}/rotate`}>
+        {t("webhook_rotate")}
+      </a>
+    </div>
+  );
+};
+
+const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Delivery[]; children: unknown }) => {
+  const { t } = useAround();
+  const { delivered, failed, medianMs } = summarize(deliveries);
+  return (
+    <section class="card">
+      <header>
+        <h2 class="clip">
+          <code class="url">{url}</code>
+        </h2>
+        <Pill icon="ok" tone="good" text={t("webhook_active")} />
+        <span class="push row">
+          <form method="post" action={`${path}/test`}>
+            <button class="btn sm">{t("webhook_test")}</button>
+          </form>
+          <a class="btn sm" href={`${path}?change=yes`}>
+            {t("webhook_change")}
+          </a>
+          <a class="btn ghost sm" href={`${path}/remove`}>
+            {t("webhook_remove")}
+          </a>
+        </span>
+      </header>
+      <Stats
+        of={[
+          [t("delivered_count"), delivered, t("deliveries_of", { count: tasksRead })],
+          [t("deliveries_failed"), failed],
+          [t("median_answer"), medianMs === undefined ? "–" : `${medianMs} ms`],
+        ]}
+      />
+      {children}
+    </section>
+  );
+};
+
+async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown = {}) {
+  const { t } = c.var;
+  // The database's own row: the API shows the secret only to whoever asks for it.
+  const [{ url, secret }, deliveries] = await Promise.all([readWebhook(c.env.DB, c.get("account").id), latestDeliveries(c)]);
+  const onlyFailed = c.req.query("result") === "failed";
+  const isChanging = typed !== undefined || c.req.query("change") === "yes";
+  const done = c.req.query("done") as keyof typeof outcomes;
+  const secretField = <Secret secret={secret} isShown={c.req.query("secret") === "shown"} />;
+  return page(
+    c,
+    t("webhooks"),
+    <>
+      {test && (
+        <Note tone={test.isDelivered ? "good" : "bad"} role="status">
+          {test.text}
+        </Note>
+      )}
+      {typed === undefined && <Problem text={refusal?.text} />}
+      {url === null || isChanging ? (
+        <section class="card">
+          <EndpointForm isNew={url === null} url={typed ?? url ?? ""} problem={typed === undefined ? undefined : refusal?.text} />
+          {secretField}
+        </section>
+      ) : (
+        <Endpoint url={url} deliveries={deliveries}>
+          {secretField}
+        </Endpoint>
+      )}
+      <section>
+        <div class="sub">
+          <h2>{t("deliveries")}</h2>
+          <nav class="chips push" aria-label={t("callback_result")}>
+            <a class="chip" href={path} aria-current={onlyFailed ? undefined : "true"}>
+              {t("any_kind")}
+            </a>
+            <a class="chip" href={`${path}?result=failed`} aria-current={onlyFailed ? "true" : undefined}>
+              {t("deliveries_failed")}
+            </a>
+          </nav>
+        </div>
+        <Deliveries deliveries={onlyFailed ? deliveries.filter(isFailed) : deliveries} />
+      </section>
+      <section>
+        <div class="sub">
+          <h2>{t("check_signature")}</h2>
+          <a class="push t13" href="/docs/callbacks">
+            {t("docs")}
+          </a>
+        </div>
+        <Code name="verify" tabs={verifiers} />
+      </section>
+    </>,
+    refusal?.status ?? 200,
+    { lead: t("webhooks_lead"), toast: Object.hasOwn(outcomes, done) ? t(outcomes[done]) : undefined },
+  );
+}
+
+/** Sets the endpoint, or removes it with null; a refusal is shown beside the field. */
+async function setEndpoint(c: ConsoleContext, url: string | null) {
+  const body = JSON.stringify({ url });
+  const answer = await askGateway(c, "/v1/webhook", { method: "PUT", body, headers: { "content-type": "application/json" } });
+  if (!answer.ok) return webhooksPage(c, { refusal: await readRefusal(answer), typed: url ?? undefined });
+  return c.redirect(`${path}?done=${url === null ? "removed" : "saved"}`, 303);
+}
+
+/** Sends a test event, and shows what came of it. */
+async function sendTest(c: ConsoleContext) {
+  const { t } = c.var;
+  const answer = await askGateway(c, "/v1/webhook/test", { method: "POST" });
+  if (!answer.ok) return webhooksPage(c, { refusal: await readRefusal(answer) });
+  const { delivered, status, fault, ms } = await readWebhookTest(answer);
+  const result = status === undefined ? t(`fault_${fault ?? "interrupted"}`) : `HTTP ${status}`;
+  return webhooksPage(c, {
+    test: { isDelivered: delivered, text: t(delivered ? "webhook_test_good" : "webhook_test_bad", { result, ms }) },
+  });
+}
+
+/** Sends a task's callback again. */
+async function resend(c: ConsoleContext, id: string) {
+  const answer = await askGateway(c, `/v1/tasks/${encodeURIComponent(id)}/callback`, { method: "POST" });
+  return answer.ok ? c.redirect(path, 303) : webhooksPage(c, { refusal: await readRefusal(answer) });
+}
+
+/** Asks before the endpoint or the secret is replaced. */
+const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
+  const { t } = c.var;
+  return page(
+    c,
+    t(`webhook_${name}_ask`),
+    <form method="post" action={`${path}/${name}`} class="stack narrow">
+      <p>{t(`webhook_${name}_warning`)}</p>
+      <p class="row">
+        <a class="btn" href={path}>
+          {t("cancel")}
+        </a>
+        <button class="btn danger">
+          <Icon name={name === "rotate" ? "again" : "bin"} />
+          {t(`webhook_${name}`)}
+        </button>
+      </p>
+    </form>,
+    200,
+    { width: "slim" },
+  );
+};
+
+async function rotate(c: ConsoleContext) {
+  const answer = await askGateway(c, "/v1/webhook_secret", { method: "POST" });
+  return answer.ok ? c.redirect(`${path}?done=rotated`, 303) : webhooksPage(c, { refusal: await readRefusal(answer) });
+}
+
+export const webhooks = new Hono<ConsoleEnvironment>()
+  .use(signedIn)
+  .get("/", (c) => webhooksPage(c))
+  .post("/", async (c) => setEndpoint(c, (await readForm(c))("url")))
+  .get("/remove", question("remove"))
+  .post("/remove", (c) => setEndpoint(c, null))
+  .get("/rotate", question("rotate"))
+  .post("/rotate", rotate)
+  .post("/test", sendTest)
+  .post("/resend/:id", (c) => resend(c, c.req.param("id")));

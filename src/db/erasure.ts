@@ -1,0 +1,126 @@
+/** Erasure of an account in D1: everything that names its owner goes, the ledger's amounts stay. */
+
+/** An erasure that is not complete. `at` and `taskId` are the last of the account's entries whose task is erased. */
+export interface Erasure {
+  accountId: string;
+  beganAt: number;
+  at: number;
+  taskId: string;
+}
+
+const columns = "account_id AS accountId, began_at AS beganAt, at, task_id AS taskId";
+
+/** Records that an account is to be erased: from then on it is erased whatever crashes. False if there is no such account, or it is erased. */
+export const beginErasure = async (db: D1Database, accountId: string, now: number): Promise<boolean> =>
+  (
+    await db
+      .prepare(
+        `INSERT INTO erasure (account_id, began_at, at, task_id) SELECT id, ?2, 0, '' FROM account WHERE id = ?1 AND erased_at IS NULL
+         ON CONFLICT DO UPDATE SET began_at = began_at RETURNING account_id`,
+      )
+      .bind(accountId, now)
+      .run()
+  ).results.length === 1;
+
+export const findErasure = (db: D1Database, accountId: string): Promise<Erasure | null> =>
+  db.prepare(`SELECT ${columns} FROM erasure WHERE account_id = ?1`).bind(accountId).first<Erasure>();
+
+/** Erasures that are not complete, the oldest first. */
+export const listErasures = async (db: D1Database, limit: number): Promise<Erasure[]> =>
+  (await db.prepare(`SELECT ${columns} FROM erasure ORDER BY began_at LIMIT ?1`).bind(limit).run<Erasure>()).results;
+
+export const moveErasure = async (db: D1Database, { accountId, at, taskId }: Erasure): Promise<void> => {
+  await db.prepare("UPDATE erasure SET at = ?2, task_id = ?3 WHERE account_id = ?1").bind(accountId, at, taskId).run();
+};
+
+export const endErasure = async (db: D1Database, accountId: string): Promise<void> => {
+  await db.prepare("DELETE FROM erasure WHERE account_id = ?1").bind(accountId).run();
+};
+
+/**
+ * Erases the owner, in one transaction: the user of the console with sessions and logins, keys, invitations, webhook, name and address. Rows
+ * that the ledger refers to stay without names. Repeating is safe.
+ */
+export async function erasePerson(db: D1Database, accountId: string, now: number): Promise<void> {
+  const user = await db
+    .prepare("SELECT u.id, u.email FROM member m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1")
+    .bind(accountId)
+    .first<{ id: string; email: string }>();
+  const ofUser = ["auth_session", "auth_account", "auth_passkey"].map((table) =>
+    db.prepare(`DELETE FROM ${table} WHERE userId = ?1`).bind(user?.id ?? ""),
+  );
+  await db.batch([
+    db
+      .prepare(
+        `DELETE FROM auth_verification WHERE value = ?2 OR EXISTS (
+           SELECT 1 FROM (SELECT email FROM account WHERE id = ?1 UNION SELECT lower(?3)) WHERE email <> ''
+             AND (instr(lower(identifier), email) > 0 OR instr(lower(value), email) > 0))`,
+      )
+      .bind(accountId, user?.id ?? "", user?.email ?? ""),
+    ...ofUser,
+    db.prepare("DELETE FROM member WHERE account_id = ?1").bind(accountId),
+    db.prepare("DELETE FROM auth_user WHERE id = ?1").bind(user?.id ?? ""),
+    db.prepare("DELETE FROM invitation WHERE account_id = ?1").bind(accountId),
+    db.prepare("DELETE FROM webhook WHERE account_id = ?1").bind(accountId),
+    db
+      .prepare(
+        "UPDATE api_key SET deleted_at = coalesce(deleted_at, ?2), hash = 'erased:' || id, name = '', prefix = '' WHERE account_id = ?1",
+      )
+      .bind(accountId, now),
+    db
+      .prepare(
+        "UPDATE account SET email = 'erased:' || id, name = NULL, disabled = 1, admin = 0, erased_at = coalesce(erased_at, ?2) WHERE id = ?1",
+      )
+      .bind(accountId, now),
+  ]);
+}
+
+/** The next of the account's tasks after the erasure's place, submitted since `since` (milliseconds), oldest first. */
+export const tasksToErase = async (
+  db: D1Database,
+  { accountId, at, taskId }: Erasure,
+  since: number,
+  limit: number,
+): Promise<{ at: number; taskId: string }[]> =>
+  (
+    await db
+      .prepare(
+        `SELECT at, task_id AS taskId FROM entry INDEXED BY entry_by_account
+         WHERE account_id = ?1 AND step = 'reserve' AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
+         ORDER BY at, task_id LIMIT ?5`,
+      )
+      .bind(accountId, since, at, taskId, limit)
+      .run<{ at: number; taskId: string }>()
+  ).results;
+
+/** Some of the account's characters whose names or images are left. */
+export const charactersToErase = async (db: D1Database, accountId: string, limit: number): Promise<string[]> =>
+  (
+    await db
+      .prepare("SELECT id FROM character WHERE account_id = ?1 AND username <> '' LIMIT ?2")
+      .bind(accountId, limit)
+      .run<{ id: string }>()
+  ).results.map(({ id }) => id);
+
+/** Takes the names from characters, once their images are deleted. The rows stay: a settlement that is repeated must not bring them back. */
+export const eraseCharacters = async (db: D1Database, ids: string[], now: number): Promise<void> => {
+  await db
+    .prepare(
+      `UPDATE character SET username = '', display_name = '', handle = NULL, picture_digest = '', deleted_at = coalesce(deleted_at, ?2)
+       WHERE id IN (SELECT value FROM json_each(?1))`,
+    )
+    .bind(JSON.stringify(ids), now)
+    .run();
+};
+
+/** Deletes some of the account's own names for tasks. Returns how many. */
+export const eraseReferences = async (db: D1Database, accountId: string, limit: number): Promise<number> =>
+  (
+    await db
+      .prepare(
+        `DELETE FROM task_reference WHERE (account_id, reference, at, task_id) IN (
+           SELECT account_id, reference, at, task_id FROM task_reference WHERE account_id = ?1 LIMIT ?2) RETURNING task_id`,
+      )
+      .bind(accountId, limit)
+      .run()
+  ).results.length;

@@ -1,0 +1,89 @@
+/** JSON bodies with large pictures: these are taken out while the body is read, and put back one piece at a time while the submission is sent. */
+
+import { maxImageBytes } from "../catalog/fields.ts";
+import { maxDepth } from "../media/json-depth.ts";
+import { JsonBodyError } from "../media/json-error.ts";
+import { type ExtractedImage, readJsonSkeleton } from "../media/json-skeleton.ts";
+import { NetError } from "../net/net-error.ts";
+import { callersPace, pace } from "../net/pace.ts";
+import { Base64 } from "./base64.ts";
+import { OpenAiError, refuseField, refuseLike } from "./errors.ts";
+import { type Fields, inTurn, maxBodyBytes, requireJson, sendPieces, toObject } from "./form.ts";
+import type { AppContext } from "./paths.ts";
+
+/** How such a body becomes a submission. */
+interface LargeJsonRules {
+  path: string;
+  headers: Record<string, string>;
+  /** The field that has the pictures, named when one is wrong. */
+  field: string;
+  isPictureAt: (path: readonly (string | number)[]) => boolean;
+  /** The submission, from the fields with a text in place of each picture; what it throws is the answer. */
+  toBody: (fields: Fields) => Promise<object>;
+}
+
+const maxSkeletonBytes = 1024 * 1024;
+const maxImages = 16;
+const pieceBytes = 192 * 1024;
+
+const problems: Record<Extract<ExtractedImage, { problem: string }>["problem"], string> = {
+  not_an_image_url: "bad_image",
+  empty: "bad_image",
+  invalid_base64: "bad_base64",
+  unsupported_format: "bad_image_format",
+  too_large: "image_too_large",
+  too_many: "too_many_images",
+};
+
+/** Sends a body with pictures on as a submission. Throws what either the body or the gateway has against it. */
+export function sendLargeJson(c: AppContext, { path, headers, field, isPictureAt, toBody }: LargeJsonRules): Promise<Response> {
+  return inTurn(c, async () => {
+    requireJson(c);
+    const files = new Map<number, Uint8Array>();
+    const store = async ({ bytes, index }: { bytes: Uint8Array; index: number }) => void files.set(index, bytes.slice());
+    const limits = { maxBytes: maxBodyBytes, maxSkeletonBytes, maxImageBytes, maxImages, maxDepth };
+    const { body } = c.req.raw;
+    if (!body) throw refuseLike(c, 400, "invalid_json");
+    const read = readJsonSkeleton(body, { ...limits, wait: pace(callersPace), isImageAt: isPictureAt, store });
+    const { value, images } = await read.catch((error: unknown) => {
+      throw refuseBody(c, error);
+    });
+    const pictures = images.map((image) => {
+      if ("problem" in image) throw refuseField(c, field, problems[image.problem], { maximum: 10 });
+      return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files.get(image.index) ?? new Uint8Array() };
+    });
+    return sendPieces(c, path, headers, withPictures(await toBody(toObject(c, value)), pictures));
+  });
+}
+
+function refuseBody(c: AppContext, error: unknown): unknown {
+  if (error instanceof OpenAiError || !(error instanceof JsonBodyError)) return error;
+  if (error.cause instanceof NetError && error.cause.reason === "timeout") return refuseLike(c, 400, "body_too_slow");
+  return error.reason === "too_large" ? refuseLike(c, 413, "body_too_large") : refuseLike(c, 400, "invalid_json");
+}
+
+interface Picture {
+  placeholder: string;
+  start: string;
+  bytes: Uint8Array;
+}
+
+/** The submission's JSON with each picture in place of its text. */
+function* withPictures(body: object, pictures: Picture[]): Generator<Uint8Array> {
+  const encoder = new TextEncoder();
+  let rest = JSON.stringify(body);
+  const places = pictures.flatMap((picture) => {
+    const at = rest.indexOf(picture.placeholder);
+    return at < 0 ? [] : [{ at, ...picture }];
+  });
+  let done = 0;
+  for (const { at, placeholder, start, bytes } of places.sort((a, b) => a.at - b.at)) {
+    yield encoder.encode(rest.slice(0, at - done) + start);
+    rest = rest.slice(at - done + placeholder.length);
+    done = at + placeholder.length;
+    const text = new Base64();
+    for (let from = 0; from < bytes.length; from += pieceBytes) yield encoder.encode(text.push(bytes.subarray(from, from + pieceBytes)));
+    yield encoder.encode(text.end());
+  }
+  yield encoder.encode(rest);
+}

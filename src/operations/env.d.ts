@@ -1,0 +1,17 @@
+/** Bindings and variables of the operations Worker, typed by hand from its wrangler.toml. */
+
+interface OperationsBindings {
+  DB: D1Database;
+  ASSETS: R2Bucket;
+  /** The size in megabytes at which the database takes no more writes; default 10000 */
+  DATABASE_MAX_MB?: string;
+  /** Where alerts are posted */
+  ALERT_WEBHOOK?: string;
+  /** Secret: `whsec_` and Base64; signs alerts by Standard Webhooks */
+  ALERT_SIGNING_SECRET?: string;
+  /** The address that alerts are sent to */
+  ALERT_MAIL?: string;
+  /** Sends e-mail from MAIL_FROM */
+  MAIL?: SendEmail;
+  MAIL_FROM?: string;
+}

@@ -1,0 +1,95 @@
+/** Erases an account and its owner: at once in D1, then task by task, and once more when what was under way has arrived. Every step may be repeated. */
+
+import { characterPicture, removeAssets } from "../assets.ts";
+import { deadlineSeconds } from "../catalog/models.ts";
+import {
+  beginErasure,
+  charactersToErase,
+  endErasure,
+  eraseCharacters,
+  erasePerson,
+  eraseReferences,
+  type Erasure,
+  findErasure,
+  listErasures,
+  moveErasure,
+  tasksToErase,
+} from "../db/erasure.ts";
+import { alert } from "../log.ts";
+import type { Objects } from "./objects.ts";
+
+/** Tasks of one pass; each is up to three calls to its object. */
+const maxTasks = 100;
+const maxRows = 500;
+/** Passes of one request. */
+const maxPasses = 3;
+/** Records are kept for seven days after the end of a task, and a task is open for an hour or two at most. */
+const recordMs = 7 * 86_400_000 + 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
+/** After this no isolate knows the account's keys, and no submission of then is under way. */
+const underWayMs = 60_000;
+
+type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
+
+/**
+ * Begins the erasure of an account, or continues it. "erased": nothing is left but what may have been under way, which the checks erase in a
+ * minute; "continues": the checks go on with its tasks; "unknown": there is no such account. Throws when something does not answer.
+ */
+export async function erase({ DB, ASSETS }: Bindings, objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
+  const now = Date.now();
+  if (!(await beginErasure(DB, accountId, now)) && !(await findErasure(DB, accountId))) return "unknown";
+  for (let pass = 0; pass < maxPasses; pass++) if (await erasePart({ DB, ASSETS }, objects, accountId, now)) return "erased";
+  return "continues";
+}
+
+/** Goes on with erasures that are not complete: a pass for each of the oldest. One that fails is logged and repeated by the next run. */
+export async function continueErasures({ DB, ASSETS }: Bindings, objects: Objects): Promise<void> {
+  for (const { accountId } of await listErasures(DB, 5)) {
+    try {
+      await erasePart({ DB, ASSETS }, objects, accountId, Date.now());
+    } catch (error) {
+      alert("erase", { account: accountId, outcome: "retry" }, error);
+    }
+  }
+}
+
+/** One pass. True if it found nothing more to erase. */
+async function erasePart({ DB, ASSETS }: Bindings, objects: Objects, accountId: string, now: number): Promise<boolean> {
+  const erasure = await findErasure(DB, accountId);
+  if (!erasure) return true;
+  await erasePerson(DB, accountId, now);
+  const isLate = erasure.beganAt + underWayMs < now;
+  const isDone = [
+    await eraseOpen(objects, accountId),
+    await eraseWritten(DB, objects, erasure, now),
+    await eraseAllCharacters({ DB, ASSETS }, accountId, now),
+    (await eraseReferences(DB, accountId, maxRows)) < maxRows,
+  ].every(Boolean);
+  if (isDone && isLate) await endErasure(DB, accountId);
+  return isDone;
+}
+
+/** Cancels and erases what D1 does not have: open tasks, and ended ones that are not written. Chats end by themselves. */
+async function eraseOpen(objects: Objects, accountId: string): Promise<boolean> {
+  const tasks = (await objects.unwritten(accountId)).filter(({ kind }) => kind !== "chat");
+  const erased = [];
+  for (const { taskId } of tasks.slice(0, maxTasks)) erased.push(await objects.erase(accountId, taskId));
+  return erased.every(Boolean) && tasks.length <= maxTasks;
+}
+
+/** Erases the tasks that D1 knows, from where the last pass ended. */
+async function eraseWritten(db: Env["DB"], objects: Objects, erasure: Erasure, now: number): Promise<boolean> {
+  const tasks = await tasksToErase(db, erasure, now - recordMs, maxTasks);
+  for (const { at, taskId } of tasks) {
+    if (!(await objects.erase(erasure.accountId, taskId))) return false;
+    Object.assign(erasure, { at, taskId });
+  }
+  await moveErasure(db, erasure);
+  return tasks.length < maxTasks;
+}
+
+async function eraseAllCharacters({ DB, ASSETS }: Bindings, accountId: string, now: number): Promise<boolean> {
+  const ids = await charactersToErase(DB, accountId, maxRows);
+  await removeAssets(ASSETS, ids.map(characterPicture));
+  await eraseCharacters(DB, ids, now);
+  return ids.length < maxRows;
+}

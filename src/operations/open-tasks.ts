@@ -1,0 +1,49 @@
+/** The check of open tasks: walks over the accounts with a checkpoint, and looks at those whose tasks are older than any task may get. */
+
+import { deadlineSeconds } from "../catalog/models.ts";
+import { nextBusyAccounts, readProgress, writeProgress } from "../db/alerts.ts";
+import type { Objects } from "./objects.ts";
+
+/** Accounts that one run reads, and how many of them it asks for their open tasks. */
+const perRun = { limit: 2_000, busyLimit: 50 };
+/** Late tasks that one run looks at. */
+const maxLooked = 50;
+/** A deadline that passed so long ago has been handled, or never will be. */
+const graceMs = 600_000;
+
+interface Finding {
+  accountId: string;
+  taskId: string;
+  /** "gone": the hold has no task */
+  state: "late" | "gone";
+}
+
+interface Progress {
+  after: string;
+  found: Finding[];
+}
+
+/** Goes on with the walk. Returns the findings of this round and, for accounts that it has not reached, of the one before. */
+export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: number): Promise<Finding[]> {
+  const stored = await readProgress(db);
+  const { after, found }: Progress = stored === undefined ? { after: "", found: [] } : (JSON.parse(stored) as Progress);
+  const { busy, last } = await nextBusyAccounts(db, after, perRun);
+  const fresh: Finding[] = [];
+  let looked = 0;
+  for (const accountId of busy) {
+    const entries = looked < maxLooked ? await objects.unwritten(accountId) : [];
+    const late = entries.filter(({ kind, end, at }) => !end && kind !== "chat" && at + deadlineMs(kind) + graceMs < now);
+    for (const { taskId } of late.slice(0, maxLooked - looked)) {
+      looked++;
+      const state = await objects.taskState(accountId, taskId);
+      // A task that has ended and holds its price still is late with its settlement.
+      fresh.push({ accountId, taskId, state: state === "gone" ? "gone" : "late" });
+    }
+  }
+  const elsewhere = found.filter(({ accountId }) => accountId <= after || (last !== undefined && accountId > last));
+  const next: Progress = { after: last ?? "", found: [...elsewhere, ...fresh] };
+  await writeProgress(db, JSON.stringify(next));
+  return next.found;
+}
+
+const deadlineMs = (kind: string) => 1000 * (deadlineSeconds[kind as keyof typeof deadlineSeconds] ?? 0);

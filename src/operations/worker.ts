@@ -1,0 +1,27 @@
+/** The operations Worker: what the operator's API and the cron trigger need and callers do not. The gateway calls it over its binding. */
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { type Audit, audit } from "../db/audit.ts";
+import { continueErasures, erase } from "./erase.ts";
+import type { Objects, OperationsWorker, Reconciliation } from "./objects.ts";
+import { reconcile } from "./reconcile.ts";
+import { runChecks } from "./run.ts";
+
+export default class Operations extends WorkerEntrypoint<OperationsBindings> implements OperationsWorker {
+  async audit(objects: Objects, accountId?: string): Promise<Audit> {
+    return audit(this.env.DB, (id) => objects.auditWallet(id), accountId);
+  }
+
+  async reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation> {
+    return reconcile(this.env.DB, objects, which);
+  }
+
+  async erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
+    return erase(this.env, objects, accountId);
+  }
+
+  async check(objects: Objects): Promise<void> {
+    await runChecks(this.env, objects);
+    await continueErasures(this.env, objects);
+  }
+}

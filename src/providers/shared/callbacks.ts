@@ -1,0 +1,49 @@
+/** What makers' callbacks share: bounded bodies, times, and keys that are fetched and kept for a while. */
+
+import { boundedBody } from "../../net/bounded-body.ts";
+import type { CallbackVerdict } from "../provider.ts";
+import { toFault } from "./http.ts";
+
+/** Replicate repeats a prediction's input; what is larger is left to the polls. */
+const maxBytes = 4 * 1024 * 1024;
+/** How long a signature stands, as the makers' own clients have it. */
+const toleranceSeconds = 300;
+const keepMs = 600_000;
+
+/** The text of a callback, bounded in bytes. Throws `NetError`. */
+export const readText = ({ body }: Request): Promise<string> => new Response(body && boundedBody(body, { maxBytes })).text();
+
+/**
+ * Reads a callback of a maker that signs none: a challenge, which it asks of each URL first, goes back; news of work that goes on is not
+ * worth a poll.
+ */
+export async function readUnsigned(request: Request): Promise<CallbackVerdict> {
+  const text = await readText(request);
+  try {
+    const { challenge, status } = JSON.parse(text) as { challenge?: unknown; status?: unknown };
+    if (typeof challenge === "string") return { answer: { challenge } };
+    return /^(queu|runn|prepar|process)/i.test(status as string) ? "early" : true;
+  } catch {
+    return true; // not JSON, or null
+  }
+}
+
+/** The headers of these names; none of them if the one named `timestamp` is no time in Unix seconds that is at most five minutes away. */
+export function recentHeaders({ headers }: Request, prefix: string, ...names: string[]): string[] {
+  const seconds = Number(headers.get(`${prefix}timestamp`) ?? Number.NaN);
+  return Math.abs(Date.now() / 1000 - seconds) <= toleranceSeconds ? names.map((name) => headers.get(prefix + name) ?? "") : [];
+}
+
+const kept = new Map<string, { keys: unknown; at: number }>();
+
+/** The keys that verify a maker's signatures, as JSON, fetched every ten minutes. Throws when they do not come. */
+export async function fetchedKeys<K>(provider: string, fetchKeys: () => Promise<Response>): Promise<K> {
+  let known = kept.get(provider);
+  if (!known || Date.now() - known.at > keepMs) {
+    const response = await fetchKeys();
+    if (!response.ok) throw toFault(response, "keys");
+    known = { keys: await response.json(), at: Date.now() };
+    kept.set(provider, known);
+  }
+  return known.keys as K;
+}

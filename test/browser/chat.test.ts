@@ -1,0 +1,65 @@
+/** A chat in the playground: a conversation that is written while it arrives, stopped, and sent with and without script. */
+
+import { balance, millionths } from "./support/amounts.ts";
+import { expect, test } from "./support/test.ts";
+
+const patience = { timeout: 60_000 };
+
+test(
+  "a conversation is answered in place, shows the cost of each answer, and keeps its words in another model",
+  patience,
+  async ({ signedIn, watch }) => {
+    const page = await signedIn();
+    await page.goto("/console/playground?model=textA-1");
+    await page.evaluate(() => Object.assign(globalThis, { isSameDocument: true }));
+    let used = 0;
+    for (const [at, question] of ["What is a dune made of?", "And a lighthouse?"].entries()) {
+      await page.getByLabel("Message", { exact: true }).fill(question);
+      await page.keyboard.press("Control+Enter");
+      await page.locator(".me-said").nth(at).getByText(question).waitFor();
+      const cost = page.locator(".chat > li > .meta").nth(at);
+      await cost.waitFor();
+      expect(await page.locator(`#said-${2 * at + 2}`).innerText()).not.toBe("");
+      used += millionths(await cost.innerText());
+      await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("f-say");
+    }
+    await watch.look(page);
+    expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
+    await page.getByLabel("Message", { exact: true }).fill("Not sent yet");
+    await page.getByLabel("Model", { exact: true }).selectOption("textA-1-mini");
+    await page.locator('#form[data-shown="textA-1-mini"]').waitFor();
+    expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("Not sent yet");
+    expect(await page.locator(".me-said").count()).toBe(2);
+    await expect.poll(() => balance(page), { timeout: 10_000 }).toEqual({ remaining: 100e6 - used, reserved: 0, used });
+  },
+);
+
+test("an answer is stopped: the words come back, and the conversation goes on", patience, async ({ signedIn, watch }) => {
+  const page = await signedIn();
+  await page.goto("/console/playground?model=textA-1-mini");
+  const line = page.getByLabel("Message", { exact: true });
+  // The sandbox waits five seconds before this answer.
+  await line.fill("Tell me everything sandbox:slow");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.locator(".me-said").getByText("Tell me everything").waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Send" }).waitFor();
+  await watch.look(page);
+  expect(await line.inputValue()).toBe("Tell me everything sandbox:slow");
+  expect(await page.locator(".me-said").count()).toBe(0);
+  await line.fill("Shorter, then.");
+  await page.keyboard.press("Control+Enter");
+  await page.locator("#said-2").getByText("Shorter, then.").waitFor();
+});
+
+test("without script a chat is answered on the page and continues there", patience, async ({ signedIn }) => {
+  const page = await signedIn({ javaScriptEnabled: false });
+  await page.goto("/console/playground?model=textA-1");
+  for (const [at, question] of ["What is a dune made of?", "And a lighthouse?"].entries()) {
+    await page.getByLabel("Message", { exact: true }).fill(question);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".chat > li > .meta").nth(at).waitFor();
+    expect(await page.locator("#answer").innerText()).not.toBe("");
+  }
+  expect(await page.locator(".me-said").count()).toBe(2);
+});

@@ -1,0 +1,106 @@
+/** The gallery in a browser: the lightbox by keys, select and download, delete, thumbnails of videos, and its weight. */
+
+import { buffer } from "node:stream/consumers";
+import { unzipSync } from "fflate";
+import { expect, test } from "./support/test.ts";
+import { makeTasks } from "./support/own-tasks.ts";
+import { widthOf } from "./support/images.ts";
+
+const patience = { timeout: 120_000 };
+const image = (prompt: string, more: object = {}) => ({ model: "imgA-4", prompt, ...more });
+
+test("the lightbox goes from image to image by keys, and gives the focus back", patience, async ({ signedIn, gateway, watch }) => {
+  const page = await signedIn();
+  await makeTasks(gateway, page, [image("The first"), image("A pair", { n: 2 }), image("Refused sandbox:flag"), image("The last")]);
+  await page.goto("/console/tasks");
+  const dialog = page.locator("#light");
+  const title = dialog.locator("#light-title");
+  const shot = dialog.locator("img:not([hidden])");
+  await page.locator("a[data-open]", { hasText: "The last" }).press("Enter");
+  await expect.poll(() => title.innerText()).toBe("The last");
+  expect(await dialog.evaluate((element: HTMLDialogElement) => element.open)).toBe(true);
+  await expect.poll(() => widthOf(shot)).toBe(1024);
+  await watch.look(page);
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => shot.getAttribute("alt")).toBe("A pair, 1 / 2");
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => shot.getAttribute("alt")).toBe("A pair, 2 / 2");
+  expect(await dialog.locator("[data-place]").innerText()).toBe("2");
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => title.innerText()).toBe("The first");
+  // There is no next one, and a refused task has nothing to show.
+  expect(await dialog.locator(".next").isVisible()).toBe(false);
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => shot.getAttribute("alt")).toBe("A pair, 2 / 2");
+  await page.keyboard.press("Escape");
+  expect(await dialog.isVisible()).toBe(false);
+  expect(await page.evaluate(() => document.activeElement?.getAttribute("data-title"))).toBe("A pair");
+  await page.keyboard.press("/");
+  await page.keyboard.type("first");
+  await Promise.all([page.waitForURL("**/console/tasks?q=first"), page.keyboard.press("Enter")]);
+  expect(await page.locator(".tiles > li").count()).toBe(1);
+});
+
+test("chosen tasks are downloaded as one archive, and deleted after a question", patience, async ({ signedIn, gateway, watch }) => {
+  const page = await signedIn();
+  const [first = "", second = "", third = ""] = await makeTasks(gateway, page, [image("One"), image("Two", { n: 2 }), image("Three")]);
+  await page.goto("/console/tasks");
+  const bar = page.locator(".bar");
+  expect(await bar.isVisible()).toBe(false);
+  await page.getByRole("checkbox", { name: "Select One" }).focus();
+  await page.keyboard.press(" ");
+  await page.getByRole("checkbox", { name: "Select Two" }).check({ force: true });
+  await bar.getByText("2 selected").waitFor();
+  await watch.look(page);
+  const [download] = await Promise.all([page.waitForEvent("download"), bar.getByRole("button", { name: "Download" }).click()]);
+  const files = unzipSync(await buffer(await download.createReadStream()));
+  expect(Object.keys(files).toSorted()).toEqual([`${first}.png`, `${second}-1.png`, `${second}-2.png`].toSorted());
+  for (const bytes of Object.values(files)) expect(Buffer.from(bytes.slice(1, 4)).toString()).toBe("PNG");
+  // The download left the choice as it was.
+  await bar.getByText("2 selected").waitFor();
+  await bar.getByRole("link", { name: "Select all" }).click();
+  await bar.getByText("3 selected").waitFor();
+  await page.getByRole("checkbox", { name: "Select Three" }).uncheck({ force: true });
+  await bar.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "Delete 2 tasks?" }).waitFor();
+  await page.getByRole("button", { name: "Delete 2 tasks" }).click();
+  await page.getByText("Deleted: 2").waitFor();
+  expect(await page.locator(".tiles > li").evaluateAll((tiles) => tiles.map(({ id }) => id))).toEqual([third]);
+});
+
+test("a video without a thumbnail gets one when it is first seen", patience, async ({ signedIn, gateway }) => {
+  const page = await signedIn();
+  const [id = ""] = await makeTasks(gateway, page, [{ model: "vidB-3.1-fast", prompt: "Waves" }]);
+  await page.goto("/console/tasks");
+  const thumbnail = page.locator(`#${id} img`);
+  await thumbnail.waitFor();
+  expect(await widthOf(thumbnail)).toBe(480);
+  await page.reload();
+  expect(await page.locator("[data-capture]").count()).toBe(0);
+  await expect.poll(() => widthOf(thumbnail)).toBe(480);
+});
+
+test("a page of 24 tasks is lighter than 1 MB, and no thumbnail heavier than 40 KB", patience, async ({ signedIn, gateway }) => {
+  const page = await signedIn();
+  const sizes = ["1:1", "16:9", "9:16", "4:3"];
+  await makeTasks(
+    gateway,
+    page,
+    Array.from({ length: 24 }, (_, at) => image(`Picture ${at}`, { size: sizes[at % 4] })),
+  );
+  const bodies: Promise<{ type: string; bytes: number }>[] = [];
+  page.on("response", (response) => {
+    bodies.push(response.body().then((body) => ({ type: response.headers()["content-type"] ?? "", bytes: body.length })));
+  });
+  await page.goto("/console/tasks");
+  await page.locator(".pager").scrollIntoViewIfNeeded();
+  const images = page.locator(".tiles img");
+  expect(await images.count()).toBe(24);
+  await expect
+    .poll(async () => Math.min(...(await images.evaluateAll((all: HTMLImageElement[]) => all.map((one) => one.naturalWidth)))))
+    .toBeGreaterThan(0);
+  const loaded = await Promise.all(bodies);
+  expect(loaded.filter(({ type }) => type === "image/webp")).toHaveLength(24);
+  for (const { type, bytes } of loaded) if (type === "image/webp") expect(bytes).toBeLessThanOrEqual(40_000);
+  expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(1_000_000);
+});

@@ -1,0 +1,238 @@
+/** `DELETE /admin/accounts/{id}`: nothing of a person is left, the ledger keeps its amounts, and a crash at any step is repeated. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { toTaskId } from "../../src/ids.ts";
+import { ObjectsApi } from "../../src/objects-api.ts";
+import { continueErasures, erase } from "../../src/operations/erase.ts";
+import { stubOf } from "../support/faults.ts";
+import { type Account, asAdmin, call, complete, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
+
+beforeEach(holdTime);
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const images = "/v1/images/generations";
+const videos = "/v1/videos/generations";
+const later = (seconds: number) => vi.setSystemTime(Date.now() + 1000 * seconds);
+const eraseAccount = ({ id }: Account) => asAdmin(`/accounts/${id}`, { method: "DELETE" });
+
+interface Person extends Account {
+  /** A word in everything that the person wrote. */
+  word: string;
+  tasks: string[];
+  character: string;
+}
+
+/** A character that the account's task made of another one's video. */
+async function characterOf(account: Account, word: string): Promise<{ id: string; tasks: string[] }> {
+  const video = await complete(account, videos, { model: "vidA-2", prompt: word });
+  const task = await submit(account, videos, { model: "vidA-2", from_task: video, timestamps: "0,1" });
+  const { body } = await finish(account, task);
+  return { id: body.data.result.data.characters[0].id as string, tasks: [video, task] };
+}
+
+/** A person with a sign-in, keys, tasks in every state, a character and references: all bear one word. */
+async function person(isWhole = false): Promise<Person> {
+  const account = await newAccount(100);
+  const word = unique();
+  const user = `user-${word}`;
+  await env.DB.batch([
+    env.DB.prepare("UPDATE account SET email = ?2, name = ?3 WHERE id = ?1").bind(account.id, `${word}@example.com`, `Mara ${word}`),
+    env.DB.prepare("INSERT INTO auth_user VALUES (?1, ?2, ?3, 1, NULL, '', '')").bind(user, `Mara ${word}`, `Mara.${word}@Example.com`),
+    env.DB.prepare("INSERT INTO auth_session VALUES (?1, ?2, ?1, '', '192.0.2.7', 'Firefox', '', '')").bind(`session-${word}`, user),
+    env.DB.prepare("INSERT INTO auth_verification VALUES (?1, ?2, ?3, '', '', '')").bind(`v-${user}`, "reset-password:t", user),
+    env.DB.prepare("INSERT INTO auth_verification VALUES (?1, ?2, 'x', '', '', '')").bind(`e-${user}`, `${word}@example.com`),
+    env.DB.prepare("INSERT INTO member (user_id, account_id, created_at) VALUES (?1, ?2, 1)").bind(user, account.id),
+    env.DB.prepare("UPDATE member SET key_id = ?2 WHERE account_id = ?1").bind(account.id, account.keyId),
+    env.DB.prepare("INSERT INTO invitation VALUES (?1, ?2, 1)").bind(`invitation-${word}`, account.id),
+    env.DB.prepare("UPDATE api_key SET name = ?2 WHERE account_id = ?1").bind(account.id, `key of ${word}`),
+  ]);
+  await call("/v1/webhook", { key: account.key, method: "PUT", body: { url: `https://${word}.example/hook` } });
+  const own = await (isWhole ? characterOf(account, word) : { id: `ch_${crypto.randomUUID()}`, tasks: [] });
+  if (!isWhole) {
+    await env.ASSETS.put(`characters/${own.id}`, "an image");
+    await env.DB.prepare(
+      "INSERT INTO character (id, account_id, username, display_name, model, picture_type, picture_digest, created_at) VALUES (?1, ?2, ?3, ?3, 'vidA-2', 'image/png', 'x', 1)",
+    )
+      .bind(own.id, account.id, `amber-${account.id}`)
+      .run();
+  }
+  await wakeWallet(account);
+  const written = await complete(account, images, { model: "imgA-4", prompt: word, reference: word });
+  expect((await call(`/v1/tasks/${written}/receipt`, { key: account.key })).body.receipt.reference).toBe(word);
+  const open = await submit(account, images, { model: "imgA-4", prompt: word, reference: word });
+  return { ...account, word, tasks: [...own.tasks, written, open], character: own.id };
+}
+
+/** Every row of the database and every file that names the person. */
+async function tracesOf({ id, word, tasks, character }: Person): Promise<string[]> {
+  const { results } = await env.DB.prepare(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'",
+  ).run<{ name: string }>();
+  const found: string[] = [];
+  for (const { name } of results) {
+    const rows = (await env.DB.prepare(`SELECT * FROM ${name}`).run()).results.map((row) => JSON.stringify(row));
+    found.push(
+      ...rows.filter((row) => row.includes(word) || (row.includes(id) && /amber|webhook|whsec_/i.test(row))).map((row) => `${name} ${row}`),
+    );
+  }
+  for (const prefix of [...tasks.flatMap((task) => [`assets/${task}/`, `inputs/${task}/`]), `characters/${character}`])
+    found.push(...(await env.ASSETS.list({ prefix })).objects.map(({ key }) => key));
+  for (const task of tasks) {
+    const record = await runInDurableObject(stubOf(task), (_, { storage }) => JSON.stringify([...storage.kv.list()]));
+    if (record.includes(word)) found.push(`record of ${task}`);
+  }
+  return found;
+}
+
+async function expectErased(erased: Person): Promise<void> {
+  later(10); // until then isolates know its keys
+  expect(await tracesOf(erased)).toEqual([]);
+  expect((await asAdmin(`/accounts/${erased.id}`)).status).toBe(404);
+  expect((await call("/v1/tasks", { key: erased.key })).status).toBe(401);
+  const { body } = await asAdmin(`/audit?account=${erased.id}`);
+  expect(body).toMatchObject({ accounts: 1, tasks_open: 0, reserved: 0, drift: [] });
+}
+
+const charged = async ({ id }: Account) =>
+  (await env.DB.prepare("SELECT sum(charged) AS charged, count(*) AS entries FROM entry WHERE account_id = ?1").bind(id).first()) as {
+    charged: number;
+    entries: number;
+  };
+
+test("a person with everything that the gateway keeps: nothing is left but amounts", async () => {
+  const [mara, other] = [await person(true), await person()];
+  expect((await tracesOf(mara)).length).toBeGreaterThan(10);
+  const answer = await eraseAccount(mara);
+  expect([answer.status, answer.body.byteLength]).toEqual([204, 0]);
+  await expectErased(mara);
+  expect(await charged(mara)).toEqual({ charged: expect.any(Number), entries: 4 });
+  expect((await charged(mara)).charged).toBeGreaterThan(0);
+  expect((await asAdmin(`/accounts?email=${mara.word}@example.com`)).body.data).toEqual([]);
+  // The other one is as before.
+  expect((await call(`/v1/tasks/${other.tasks[0]}`, { key: other.key })).body.data.status).toBe("completed");
+  expect((await call("/v1/characters", { key: other.key })).body.data).toHaveLength(1);
+  // The address is free again.
+  expect((await asAdmin("/accounts", { body: { email: `${mara.word}@example.com`, quota: 1 } })).status).toBe(201);
+});
+
+test("what was under way is erased a minute later, then the erasure is over", async () => {
+  const mara = await person();
+  expect((await eraseAccount(mara)).status).toBe(204);
+  expect((await eraseAccount(mara)).status).toBe(204);
+  // A submission that another machine accepted with a key that it still knew.
+  const id = env.TASKS.newUniqueId();
+  const late = toTaskId(id);
+  await env.TASKS.get(id).create({
+    requestId: "r",
+    host: "gateway.example",
+    accountId: mara.id,
+    keyId: mara.keyId,
+    kind: "image",
+    model: "imgA-4",
+    routes: [{ provider: "sandbox", model: "imgA-4" }],
+    parameters: { prompt: mara.word },
+    inputs: [],
+    characters: [],
+    price: 30_000,
+    typicalSeconds: 10,
+    deadlineSeconds: 600,
+  });
+  expect((await tracesOf({ ...mara, tasks: [late] })).length).toBe(1);
+  later(61);
+  await continueErasures(env, new ObjectsApi(env));
+  await expectErased({ ...mara, tasks: [...mara.tasks, late] });
+  expect((await env.DB.prepare("SELECT * FROM erasure WHERE account_id = ?1").bind(mara.id).run()).results).toEqual([]);
+  expect((await eraseAccount(mara)).status).toBe(404);
+});
+
+/** What erasing needs beside the database, where the `count`-th call fails. */
+function failing(count: number): { run: (id: string) => Promise<unknown>; calls: () => number } {
+  let calls = 0;
+  const watched = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get: (of, name) => {
+        const value = Reflect.get(of, name) as unknown;
+        if (typeof value !== "function") return value;
+        return async (...values: unknown[]) => {
+          if (++calls === count) throw new Error("scripted fault");
+          return Reflect.apply(value, of, values) as unknown;
+        };
+      },
+    });
+  const ASSETS = watched(env.ASSETS);
+  const objects = watched(new ObjectsApi(env));
+  return { run: (id) => erase({ DB: env.DB, ASSETS }, objects, id), calls: () => calls };
+}
+
+test("a crash at each call to objects and bucket: the next run erases the rest", async () => {
+  const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  for (let count = 1; ; count++) {
+    const mara = await person();
+    const { run, calls } = failing(count);
+    const crashed = await run(mara.id).then(
+      () => false,
+      () => true,
+    );
+    if (!crashed) {
+      expect(calls()).toBeLessThan(count);
+      expect(count).toBeGreaterThan(4);
+      break;
+    }
+    // The person is signed out and the keys are refused, whatever became of the rest.
+    expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
+    await continueErasures(env, new ObjectsApi(env));
+    await expectErased(mara);
+  }
+  errors.mockRestore();
+});
+
+test("a fault of the database at each statement", async () => {
+  const target = Object.getPrototypeOf(env.DB.prepare("SELECT 1")) as Record<string, (...values: unknown[]) => Promise<unknown>>;
+  const database = Object.getPrototypeOf(env.DB) as Record<string, (...values: unknown[]) => Promise<unknown>>;
+  for (let count = 1, isOver = false; !isOver; count++) {
+    const mara = await person();
+    let calls = 0;
+    const spies = [...(["run", "first"] as const).map((method) => [target, method] as const), [database, "batch"] as const].map(
+      ([of, method]) => {
+        const original = of[method]!;
+        return vi.spyOn(of, method).mockImplementation(async function (this: unknown, ...values: unknown[]) {
+          if (++calls === count) throw new Error("scripted fault");
+          return original.apply(this, values);
+        });
+      },
+    );
+    const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    await erase(env, new ObjectsApi(env), mara.id).catch(() => undefined);
+    isOver = calls < count;
+    for (const spy of [...spies, errors]) spy.mockRestore();
+    if (count === 1) expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(200);
+    await erase(env, new ObjectsApi(env), mara.id);
+    await expectErased(mara);
+  }
+});
+
+test("an account with more tasks than one request erases is gone at once, and its tasks follow", async () => {
+  const mara = await person();
+  await env.DB.batch(
+    Array.from({ length: 350 }, (_, at) =>
+      env.DB.prepare(
+        `INSERT INTO entry (task_id, step, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+         VALUES (?1, 'reserve', ?2, ?3, 'image', 'imgA-4', 0, 0, 'completed', ?4, ?4)`,
+      ).bind(`task_filler_${at}`, mara.id, mara.keyId, Date.now() - 86_400_000 + at),
+    ),
+  );
+  expect((await eraseAccount(mara)).status).toBe(202);
+  expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
+  for (let run = 0; run < 3; run++) await continueErasures(env, new ObjectsApi(env));
+  expect(await tracesOf(mara)).toEqual([]);
+});
+
+test("refusals: an unknown account, no operator", async () => {
+  expect((await asAdmin("/accounts/acc_unknown", { method: "DELETE" })).status).toBe(404);
+  expect((await asAdmin("/accounts/acc_unknown", { method: "DELETE", key: "wrong" })).status).toBe(401);
+});

@@ -1,0 +1,134 @@
+/** `POST /admin/reconcile`: after a restored database, or when something got stuck, every amount is where it belongs. */
+
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { settle } from "../../src/db/ledger.ts";
+import { toTaskId } from "../../src/ids.ts";
+import { type Account, asAdmin, books, complete, finish, holdTime, newAccount, pass, submit, wakeWallet } from "../support/gateway.ts";
+import { reserveInD1 } from "../support/old-ledger.ts";
+import { rowOf } from "../wallet/support.ts";
+import { backUp, restore } from "./backup.ts";
+
+beforeEach(holdTime);
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const image = { model: "imgA-4", prompt: "a lighthouse" };
+const later = (minutes: number) => vi.setSystemTime(Date.now() + 60_000 * minutes);
+const chargeOf = (account: Account, kind = "image") => ({
+  taskId: toTaskId(env.TASKS.newUniqueId()),
+  accountId: account.id,
+  keyId: account.keyId,
+  kind,
+  model: kind === "chat" ? "textA-1" : "imgA-4",
+});
+
+/** Reconciles everything: the sum of all calls. */
+async function reconcileAll(): Promise<{ accounts: number; settled: number; returned: number; open: number; calls: number }> {
+  const sum = { accounts: 0, settled: 0, returned: 0, open: 0, calls: 0 };
+  for (let after: string | null = ""; after !== null; sum.calls++) {
+    const { status, body } = await asAdmin(`/reconcile${after && `?after=${after}`}`, { method: "POST" });
+    expect(status).toBe(200);
+    for (const name of ["accounts", "settled", "returned", "open"] as const) sum[name] += body[name];
+    after = body.after;
+  }
+  return sum;
+}
+
+test("yesterday's database under today's objects: everything that was charged since is charged, what is open is held", async () => {
+  const [one, other] = [await newAccount(10), await newAccount(10, 5)];
+  const first = await complete(one, "/v1/images/generations", image);
+  const price = (await books(one)).used;
+  // Open when the backup is made, and ended afterwards.
+  const open = await submit(other, "/v1/images/generations", image);
+  await books(one);
+  const backup = await backUp();
+  later(60);
+  await finish(other, open);
+  for (let count = 0; count < 5; count++) await complete(one, "/v1/images/generations", image);
+  await wakeWallet(one);
+  later(22 * 60);
+  const running = await submit(one, "/v1/images/generations", image);
+  const before = [await books(one), await books(other)];
+  await restore(backup);
+
+  expect(await reconcileAll()).toMatchObject({ calls: 1 });
+  expect([await books(one), await books(other)]).toEqual(before);
+  expect(before[0]!.used).toBeCloseTo(6 * price, 6);
+  expect((await asAdmin("/audit")).body).toMatchObject({ drift: [] });
+  const known = await env.DB.prepare("SELECT task_id AS id FROM entry WHERE account_id IN (?1, ?2)").bind(one.id, other.id).run();
+  expect(known.results.map(({ id }) => id)).toEqual(expect.arrayContaining([first, open]));
+  await finish(one, running);
+  expect((await books(one)).reserved).toBe(0);
+});
+
+test("holds of before the wallet objects that a restored database brought back are ended", async () => {
+  const account = await newAccount(1);
+  const [task, chat] = [chargeOf(account), chargeOf(account, "chat")];
+  for (const charge of [task, chat]) expect(await reserveInD1(charge, 1_000)).toBe(true);
+  const backup = await backUp();
+  await settle(env.DB, task, 0, "provider_error");
+  await settle(env.DB, chat, 500, "completed");
+  await restore(backup);
+  expect((await rowOf(account)).reserved).toBe(2_000);
+  later(30);
+  expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ returned: 1, open: 1 });
+  later(40);
+  expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ accounts: 1, returned: 1, open: 0 });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
+});
+
+test("a hold without a task is returned, a task that runs keeps its own, one past its deadline ends", async () => {
+  const account = await newAccount(1);
+  const charge = chargeOf(account);
+  expect(await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {})).toEqual({ answer: "reserved" });
+  const id = await submit(account, "/v1/images/generations", image);
+  const held = (await books(account)).reserved;
+  const answer = await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" });
+  expect(answer.body).toEqual({ object: "reconciliation", accounts: 1, settled: 0, returned: 1, open: 1, after: null });
+  expect((await books(account)).reserved).toBeCloseTo(held - 0.001, 6);
+  later(60);
+  expect((await asAdmin(`/reconcile?account=${account.id}`, { method: "POST" })).body).toMatchObject({ settled: 1, open: 0 });
+  expect(await books(account)).toMatchObject({ reserved: 0, used: 0, remaining: 1 });
+  await pass(id, 1);
+});
+
+test("accounts are done in shares, and a call that breaks off is repeated", async () => {
+  const account = await newAccount(1);
+  await env.DB.batch(
+    Array.from({ length: 51 }, (_, at) => [
+      env.DB.prepare("INSERT INTO account (id, email, created_at) VALUES (?1, ?1, 1)").bind(`acc_0${at}`),
+      env.DB.prepare("INSERT INTO wallet (id, quota) VALUES (?1, 1)").bind(`acc_0${at}`),
+    ]).flat(),
+  );
+  const charge = chargeOf(account);
+  await env.WALLETS.getByName(account.id).reserve(charge, 1_000, {});
+  const broken = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const original = env.DB.prepare.bind(env.DB);
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare").mockImplementation((sql) => {
+    if (sql.includes("INDEXED BY entry_open")) throw new Error("scripted fault");
+    return original(sql);
+  });
+  expect((await asAdmin("/reconcile", { method: "POST" })).status).toBe(500);
+  prepare.mockRestore();
+  broken.mockRestore();
+  const { accounts, calls } = await reconcileAll();
+  expect(accounts).toBeGreaterThanOrEqual(52);
+  expect(calls).toBeGreaterThanOrEqual(2);
+  expect((await books(account)).reserved).toBe(0);
+});
+
+test("refusals: an unknown place to continue, no operator, a gateway without the operations Worker", async () => {
+  for (const after of ["", "acc_unknown", "acc_unknown.task_x"])
+    expect((await asAdmin(`/reconcile?after=${after}`, { method: "POST" })).body.error).toMatchObject({
+      code: "invalid_request",
+      param: "after",
+    });
+  expect((await asAdmin("/reconcile", { method: "POST", key: "wrong" })).status).toBe(401);
+  const none = { OPERATIONS: undefined as never };
+  expect((await asAdmin("/reconcile", { method: "POST", vars: none })).status).toBe(404);
+  expect((await asAdmin("/audit", { vars: none })).status).toBe(404);
+  expect((await asAdmin("/reconcile")).status).toBe(405);
+});

@@ -1,0 +1,43 @@
+/** The checks as the cron trigger runs them, with a receiver of alerts in place of the internet. */
+
+import { env } from "cloudflare:workers";
+import { Webhook } from "standardwebhooks";
+import { vi } from "vitest";
+import type { Alert } from "../../src/db/alerts.ts";
+import { ObjectsApi } from "../../src/objects-api.ts";
+import { runChecks } from "../../src/operations/run.ts";
+
+const webhookUrl = "https://pager.example/alerts";
+const webhookSecret = `whsec_${btoa("a secret of thirty-two bytes here")}`;
+
+/** An alert as its receiver got it, its signature checked with the reference library. */
+export interface Received {
+  id: string;
+  type: string;
+  data: { name: string; began_at: number; ended_at: number | null; causes: string[] };
+}
+
+/** Replaces the internet by a receiver of alerts that answers with `statuses` in turn, 204 after the last one. */
+export function alertReceiver(statuses: number[] = []): Received[] {
+  const received: Received[] = [];
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const request = new Request(input, init);
+    if (request.url !== webhookUrl) throw new TypeError("Network connection lost.");
+    const body = await request.text();
+    const event = new Webhook(webhookSecret).verify(body, Object.fromEntries(request.headers)) as Omit<Received, "id">;
+    received.push({ id: request.headers.get("webhook-id")!, ...event });
+    return new Response(null, { status: statuses.shift() ?? 204 });
+  });
+  return received;
+}
+
+/** One run of the checks with a receiver configured; `vars` overrides variables. */
+export const runOnce = (vars: Partial<OperationsBindings> = {}): Promise<void> =>
+  runChecks(
+    { DB: env.DB, ASSETS: env.ASSETS, ALERT_WEBHOOK: webhookUrl, ALERT_SIGNING_SECRET: webhookSecret, ...vars },
+    new ObjectsApi(env),
+  );
+
+/** What was received of one alert: type and causes. */
+export const changesOf = (received: Received[], name: Alert["name"]) =>
+  received.filter(({ data }) => data.name === name).map(({ type, data }) => [type, data.causes] as const);

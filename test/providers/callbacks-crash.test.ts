@@ -1,0 +1,93 @@
+/** After a crash between a maker's callback and what follows from it the task still completes, once, whether the maker calls again or not. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import { bindings, crash, stopAt, stubOf } from "../support/faults.ts";
+import { alarm, books, call, deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
+import { announce, callsOfMakers, capture, countOf, routesTo, submitTo } from "./support.ts";
+
+holdTime();
+afterEach(() => vi.restoreAllMocks());
+
+const model = "vidC-1-0-pro-fast";
+const pollUrl = "/contents/generations/tasks/cgt";
+
+/** The next poll is sent and never answered, or, with `isAsked` false, not even sent. The returned function waits until it was made. */
+function stopPoll(isAsked: boolean): () => Promise<void> {
+  const { fetch } = globalThis;
+  const seen = { isStopped: false };
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
+    if (seen.isStopped || !(url as string).includes(pollUrl)) return fetch(url, init);
+    if (isAsked) await fetch(url, init);
+    seen.isStopped = true;
+    return new Promise(() => undefined);
+  });
+  return async () => {
+    for (let turn = 0; !seen.isStopped && turn < 2_000; turn++) await scheduler.wait(1);
+    expect(seen.isStopped).toBe(true);
+  };
+}
+
+const stops: [string, () => () => Promise<void>][] = [
+  ["before the poll", () => stopPoll(false)],
+  ["before the poll's answer", () => stopPoll(true)],
+  ["before the message to the consumer", () => stopAt(bindings.queue(), "send", false)],
+  ["after the message to the consumer", () => stopAt(bindings.queue(), "send", true)],
+];
+
+test.each(stops.flatMap(([name, stop]) => [[name, "calls again", stop] as const, [name, "does not call again", stop] as const]))(
+  "a crash %s, and the maker %s",
+  async (_, again, stop) => {
+    capture();
+    const prompt = unique();
+    const { account, body } = await submitTo(routesTo("modelark", model, "seedance-1-0-pro-fast-251015"), "/v1/videos/generations", {
+      model,
+      prompt,
+    });
+    const id = body.id as string;
+    await deliver(id);
+    const one = (await callsOfMakers(prompt)).at(-1)!;
+    vi.setSystemTime(Date.now() + 20_000);
+    const stopped = stop();
+    const answer = announce(one);
+    await stopped();
+    await crash(stubOf(id));
+    // The maker is not told that all is well, so that it calls again.
+    expect((await answer).status).toBe(503);
+    vi.restoreAllMocks();
+    capture();
+    if (again === "calls again") {
+      expect((await announce(one)).status).toBe(200);
+      await deliver(id);
+    }
+    expect((await finish(account, id)).body.data.status).toBe("completed");
+    expect(await countOf(prompt, "start")).toBe(1);
+    const after = await books(account);
+    expect(after.reserved).toBe(0);
+    for (let time = 0; time < 2; time++) {
+      await announce(one);
+      await deliver(id);
+      await alarm(id);
+    }
+    expect(await books(account)).toEqual(after);
+    expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.cost).toMatchObject({ charged: after.used });
+  },
+);
+
+test("a poll that callbacks asked for too soon is in the record: a crash before it does not lose it", async () => {
+  const prompt = `${unique()} [running 1]`;
+  const { account, body } = await submitTo(routesTo("modelark", model, "seedance-1-0-pro-fast-251015"), "/v1/videos/generations", {
+    model,
+    prompt,
+  });
+  const id = body.id as string;
+  await deliver(id);
+  const one = (await callsOfMakers(prompt)).at(-1)!;
+  await announce(one);
+  await announce(one);
+  expect(await countOf(prompt, "poll")).toBe(1);
+  await crash(stubOf(id));
+  await pass(id, 1);
+  expect(await countOf(prompt, "poll")).toBe(2);
+  await deliver(id);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
+});

@@ -1,0 +1,76 @@
+/** The schedule of polls: by the usual time, before the deadline, and as the operator's HEDGE needs them. */
+
+import { expect, test } from "vitest";
+import type { Hedging } from "../../src/tasks/hedge.ts";
+import { pollDelayMs } from "../../src/tasks/poll-times.ts";
+import type { Submission, Task } from "../../src/tasks/record.ts";
+import { newTask } from "../../src/tasks/task.ts";
+
+const start = 1_000_000_000;
+
+function task(typicalSeconds: number, routes = 1, kind: Submission["kind"] = "video"): Task {
+  const route = { provider: "fal", model: "m" };
+  const submission = { kind, typicalSeconds, deadlineSeconds: 600, routes: Array.from({ length: routes }, () => route) };
+  return { ...newTask("task_1", submission as unknown as Submission, start), askedAt: start };
+}
+
+/** The seconds of all polls until the deadline of work that never ends. */
+function polls(of: Task, callsBack: boolean, hedging: Hedging = "failed"): number[] {
+  const seconds: number[] = [];
+  for (let now = start; ;) {
+    now += pollDelayMs(of, hedging, callsBack, undefined, now);
+    if (now >= of.deadline) return seconds;
+    seconds.push(Math.round((now - start) / 1000));
+  }
+}
+
+test("without callbacks: half of what is left of the usual time, later a quarter of the time over it", () => {
+  expect(polls(task(60), false).slice(0, 12)).toEqual([30, 45, 53, 58, 63, 68, 73, 78, 83, 88, 95, 104]);
+  expect(polls(task(240), false).slice(0, 9)).toEqual([30, 60, 90, 120, 150, 180, 210, 225, 233]);
+  expect(polls(task(8, 1, "image"), false).slice(0, 4)).toEqual([4, 6, 8, 10]);
+});
+
+test("with callbacks: one when a quarter more than the usual time is over, then rarely", () => {
+  expect(polls(task(60), true).slice(0, 6)).toEqual([75, 85, 98, 116, 144, 187]);
+  expect(polls(task(240), true).slice(0, 2)).toEqual([300, 330]);
+  expect(polls(task(8, 1, "image"), true)[0]).toBe(18);
+});
+
+test("work that ends shortly before its deadline is found in time to be stored, with and without callbacks", () => {
+  for (const callsBack of [true, false])
+    for (const typicalSeconds of [5, 60, 240, 590, 2_000]) {
+      const seconds = polls(task(typicalSeconds), callsBack);
+      // Ninety seconds are the longest collection.
+      const found = seconds.find((second) => second >= 400)!;
+      expect(found, `${typicalSeconds}`).toBeLessThanOrEqual(510);
+      expect(seconds.at(-1)).toBeGreaterThan(580);
+    }
+});
+
+test.each<[Hedging, number, number]>([
+  ["failed", 2, 60],
+  ["slow", 2, 60],
+  ["off", 2, 300],
+  ["failed", 1, 300],
+])("HEDGE %s with %d routes: with callbacks, the first poll is after %d seconds", (hedging, routes, first) => {
+  expect(polls(task(240, routes), true, hedging)[0]).toBe(first);
+});
+
+test("HEDGE slow: a poll comes right after twice the usual time", () => {
+  for (const typicalSeconds of [20, 50, 100, 200]) {
+    const of = task(typicalSeconds, 2);
+    let now = start;
+    while (now <= start + 2_000 * typicalSeconds) now += pollDelayMs(of, "slow", true, undefined, now);
+    expect(now - start - 2_000 * typicalSeconds).toBeLessThanOrEqual(5_000);
+  }
+});
+
+test("the upstream's own word is kept where it does not call back", () => {
+  expect(pollDelayMs(task(60), "failed", false, 1_234, start)).toBe(1_234);
+  expect(pollDelayMs(task(60), "failed", true, 1_234, start)).toBe(75_000);
+});
+
+test("the time counts from when this route was asked", () => {
+  const later = { ...task(60), askedAt: start + 100_000 };
+  expect(pollDelayMs(later, "failed", true, undefined, start + 100_000)).toBe(75_000);
+});
