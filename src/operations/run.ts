@@ -33,7 +33,7 @@ export async function runChecks(env: OperationsBindings, objects: Objects): Prom
   await deleteOutcomes(env.DB, now);
 }
 
-/** Tells what receivers do not know of an alert: its beginning, its end, or both. What they do not take is told by the next run. */
+/** Sends the notices of an alert that are not delivered yet: its beginning, its end, or both. The next run repeats those that fail. */
 async function tell(env: OperationsBindings, alert: Alert): Promise<void> {
   try {
     for (let change = untold(alert); change; change = untold(alert)) {

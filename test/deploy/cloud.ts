@@ -54,6 +54,8 @@ export async function startCloud(): Promise<Cloud> {
   const certificate = join(folder, "certificate.pem");
   await writeFile(certificate, front.certificate);
   const environment: Record<string, string> = {
+    // Wrangler is started hundreds of times: Node compiles it once.
+    NODE_COMPILE_CACHE: join(folder, "compiled"),
     PATH: process.env["PATH"] ?? "",
     HOME: folder,
     CLOUDFLARE_API_BASE_URL: api.url,

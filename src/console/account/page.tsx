@@ -39,7 +39,7 @@ const refusals = {
 const named = <Names extends object>(names: Names, name: string | undefined) =>
   name !== undefined && Object.hasOwn(names, name) ? names[name as keyof Names] : undefined;
 
-/** The account's own budget, which the operator sets; nothing where there is none. */
+/** The account's own budget, set by the operator. Renders nothing for an account without a budget. */
 async function budgetSection(c: ConsoleContext) {
   const { t } = c.var;
   const { budget } = await readBalance(c, c.get("account").id);

@@ -128,7 +128,7 @@ export default {
     usage_no_reference: "参照なし",
     usage_group: "グループ",
     usage_too_many: "この期間の参照が多すぎます。短い期間を選んでください。",
-    usage_focus: "{days} 日間の利用状況（コスト管理ツール向け FOCUS CSV）",
+    usage_focus: "コスト管理ツール向け {days} 日間の利用状況 FOCUS CSV",
     usage: "利用状況",
     usage_period: "期間",
     usage_days: "{days} 日間",

@@ -6,7 +6,7 @@ import { Pill } from "./status.tsx";
 
 const isDelivered = ({ status }: Pick<CallbackAttempt, "status">) => status !== undefined && status >= 200 && status < 300;
 
-/** A receiver's HTTP status, or why there is none. */
+/** A receiver's HTTP status, or the reason why it did not answer. */
 export const AttemptResult = ({ attempt }: { attempt: Pick<CallbackAttempt, "status" | "fault"> }) => {
   const { t } = useAround();
   const isGood = isDelivered(attempt);

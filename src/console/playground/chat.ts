@@ -69,7 +69,7 @@ const saidIn = ({ content, tool_calls: calls = [] }: Delta) =>
 export function answered(typed: Typed, { text, used }: Answer): Typed {
   const messages = [...messagesIn("messages", typed), { role: "assistant", content: text, used }];
   const rest = [...typed].filter(([name]) => !name.startsWith("messages.") && name !== "key");
-  // The instructions have the first place, also when there are none.
+  // The system message is always the first, also when it is empty.
   const all = messages[0]?.role === "system" ? messages : [{ role: "system", content: "", used: "" }, ...messages];
   return new Map([
     ...rest,

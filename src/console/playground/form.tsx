@@ -44,7 +44,7 @@ function Kept({ fields, typed }: { fields: Field[]; typed: Typed }) {
   );
 }
 
-/** What the model is told before the conversation. */
+/** The system message that precedes the conversation. */
 const System = ({ typed }: { typed: Typed }) => {
   const { t } = useAround();
   return (

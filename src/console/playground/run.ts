@@ -1,4 +1,4 @@
-/** Runs a filled form: one task, the same prompt on several models, or a chat. A refusal is told beside its field. */
+/** Runs a filled form: one task, the same prompt on several models, or a chat. A refusal is shown beside its field. */
 
 import { sha256Hex } from "../../ids.ts";
 import { readAnswer, readError, readTask, readTaskId } from "../answers.ts";
