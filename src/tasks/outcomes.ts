@@ -198,8 +198,7 @@ export function completed(task: OpenTask, result: Result, assetMs: number, now: 
     charged,
     finalAt,
     expiresAt: finalAt + assetMs,
-    // The alarm that was set for the lease is right for a settlement that is not confirmed.
-    step: { do: "settle", at: Math.max(now + settleRetryMs, "lease" in task.step ? task.step.at : 0) },
+    step: { do: "settle", at: now + settleRetryMs },
   };
 }
 
@@ -240,7 +239,7 @@ export function settled(task: FinalTask, assetMs: number, recordMs: number): Fin
  * Deleted by its owner after the settlement: the files go now, with all that was asked for and made. The rest stays until no start can
  * report an acceptance any more and no idempotency key leads here.
  */
-export function deleted({ callback: _callback, ...task }: FinalTask, now: number): FinalTask {
+export function deleted({ callback: _callback, endedBy: _endedBy, ...task }: FinalTask, now: number): FinalTask {
   const { source: _source, reference: _reference, callbackUrl: _callbackUrl, ...submission } = task.submission;
   const rest = {
     submission: { ...submission, parameters: {}, inputs: [], characters: [] },

@@ -45,7 +45,7 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     const answer = await withTimeout(currentProvider(task, env).poll(task.operation!), pollTimeoutMs);
     if (record.task !== task) return; // cancelled during the poll
     const now = Date.now();
-    if (answer.status !== "pending") line(answer.status);
+    if (answer.status === "failed") line(answer.status);
     // Unwritten, because a poll after a crash answers the same; but what cancelling costs may depend on it.
     if (answer.status === "succeeded") await poller.send(record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now)));
     else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));

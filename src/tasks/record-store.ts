@@ -1,11 +1,15 @@
 /** A task's record in its object's storage, and the one alarm that wakes the object for it. */
 
 import { isFinal, type Task } from "./record.ts";
-import { reloaded } from "./reloaded.ts";
+import { type LifeTimes, reloaded, reloadedAt } from "./reloaded.ts";
 import { wakeAt } from "./task.ts";
+
+/** A settlement that begins is left to an alarm that is set already and at most this much later than its own: most come through, and then it is moved anyway. */
+const settleSlackMs = 90_000;
 
 export class RecordStore {
   readonly #storage: DurableObjectStorage;
+  readonly #lifeTimes: LifeTimes;
   #task: Task | undefined;
   /** Of the stored record. */
   #progress = 0;
@@ -14,9 +18,9 @@ export class RecordStore {
   /** Called when a final record has been written. */
   onFinal: (() => void) | undefined;
 
-  /** `lifeTimes` in milliseconds: of assets, and of final records. */
-  constructor(storage: DurableObjectStorage, lifeTimes: { assetMs: number; recordMs: number }) {
+  constructor(storage: DurableObjectStorage, lifeTimes: LifeTimes) {
     this.#storage = storage;
+    this.#lifeTimes = lifeTimes;
     const stored = storage.kv.get<Task>("task");
     if (!stored) return;
     this.#task = reloaded(stored, lifeTimes, Date.now());
@@ -40,7 +44,10 @@ export class RecordStore {
   /** Takes a state that may be lost with the object's memory, because the stored one leads to it again: only an alarm is written. */
   keep<T extends Task>(task: T): T {
     const at = Math.max(wakeAt(task), Date.now() + 1);
-    if (this.#alarmAt === undefined || this.#alarmAt > at || this.#alarmAt <= Date.now()) this.#setAlarm(at);
+    const latest = task.step.do === "settle" && task.faults === 0 ? at + settleSlackMs : at;
+    // An alarm that comes before a poll would only be set again.
+    const earliest = task.step.do === "poll" ? at : Date.now() + 1;
+    if (this.#alarmAt === undefined || this.#alarmAt > latest || this.#alarmAt < earliest) this.#setAlarm(at);
     this.#task = task;
     return task;
   }
@@ -51,15 +58,19 @@ export class RecordStore {
     return this.keep(task);
   }
 
-  /** Keeps a poll's answer, and writes it when progress has risen by a quarter, or when the object may leave the memory before the next poll. */
+  /** Keeps a poll's answer, and writes it when progress has risen by a quarter. */
   keepPolled<T extends Task>(task: T): T {
-    const isWritten = task.progress >= this.#progress + 25 || (task.progress > this.#progress && task.step.at > Date.now() + 8_000);
-    return isWritten ? this.commit(task) : this.keep(task);
+    return task.progress >= this.#progress + 25 ? this.commit(task) : this.keep(task);
   }
 
-  /** Makes sure that an alarm is set: after one has run, or when a reader finds the record overdue. */
+  /** Makes sure that an alarm is set: after one has run, or when a reader finds the record overdue, because later states were not written. */
   async rearm(task: Task): Promise<void> {
-    if ((await this.#storage.getAlarm()) === null && this.#task === task) this.#setAlarm(Math.max(wakeAt(task), Date.now() + 1));
+    if (this.#alarmAt !== undefined && this.#alarmAt > Date.now()) return;
+    const at = await this.#storage.getAlarm();
+    if (this.#task !== task) return;
+    if (at === null) return this.#setAlarm(Math.max(wakeAt(task), Date.now() + 1));
+    this.#alarmAt = at;
+    this.#task = reloadedAt(task, at, this.#lifeTimes);
   }
 
   /** The alarm has fired: none is set. */

@@ -62,8 +62,9 @@ export class TaskObject extends DurableObject<Env> {
     if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
     const task = this.#ownedBy(accountId);
     if (!task) return null;
-    if (transitions.wakeAt(task) < Date.now() - 5_000) await this.#record.rearm(task);
-    return task;
+    if (transitions.wakeAt(task) >= Date.now() - 5_000) return task;
+    await this.#record.rearm(task);
+    return this.#ownedBy(accountId) ?? null;
   }
 
   /**
@@ -125,6 +126,9 @@ export class TaskObject extends DurableObject<Env> {
 
   /** The work that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claim(): Promise<Work | null> {
+    // A message for a poll that is due was sent before a crash: finished work is not written. The poll is repeated.
+    const { step } = this.#record.task ?? {};
+    if (step?.do === "poll" && step.at <= Date.now()) await this.alarm();
     const task = this.#record.task;
     if (!task) return null;
     const provider = currentProvider(task, this.env);
@@ -141,7 +145,11 @@ export class TaskObject extends DurableObject<Env> {
   /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
   async report(lease: string, step: StepOutcome): Promise<boolean> {
     const known = this.#record.task;
-    if (known?.endedBy === lease) return true; // reported before, and the answer was lost
+    if (known?.endedBy === lease) {
+      // Reported before, and the answer was lost: the object may have crashed before the settlement.
+      if (known.step.do === "settle") await this.#settle(known);
+      return true;
+    }
     const task = known && transitions.leased(known, lease);
     if (!task) {
       // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
@@ -262,8 +270,12 @@ export class TaskObject extends DurableObject<Env> {
     const task = this.#record.commit(final);
     // The time of a task that went to another route says nothing of its first one.
     if (task.status === "completed" && task.attempts.length === 0) noteDuration(this.env.DB, this.ctx, task);
-    this.#settling = settleEnded(task, this.#record, this.env).finally(() => (this.#settling = undefined));
-    await this.#settling;
+    await this.#settle(task);
     return this.#record.task ?? task;
+  }
+
+  #settle(task: FinalTask): Promise<void> {
+    this.#settling ??= settleEnded(task, this.#record, this.env).finally(() => (this.#settling = undefined));
+    return this.#settling;
   }
 }

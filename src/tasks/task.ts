@@ -111,7 +111,8 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
     startedAt: task.startedAt ?? now,
     mayHaveAssets: true,
     ...(!isCollect && { askedAt: task.askedAt ?? now }),
-    ...(task.step.do === "starting" && { isUnknown: true, isTidy: false }),
+    ...(isLapsed && { isTidy: false }),
+    ...(task.step.do === "starting" && { isUnknown: true }),
     step: isCollect
       ? { do: "collecting", at: now + leaseMs, lease, repeatable: true }
       : { do: "starting", at: now + leaseMs, lease, repeatable },

@@ -5,8 +5,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
+import { perform } from "../../src/tasks/dispatch.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import type { StepOutcome } from "../../src/tasks/work.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
 import {
   type Account,
@@ -35,6 +37,7 @@ const wallet = WalletObject.prototype as never;
 const price = 0.03;
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 const path = "/v1/images/generations";
+const hook = "https://hooks.example.com/done";
 
 /** The id of the next task. */
 function nextTaskId(): Promise<string> {
@@ -343,17 +346,25 @@ test("a consumer that stores while its object leaves the memory is not made to s
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
 });
 
-test("a settlement that was forgotten for a day is made when the files are deleted, one that was made is not repeated", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+/** Submits, and crashes the object between its final state and its settlement, and the consumer with it where that is asked for. */
+async function crashBeforeSettlement(account: Account, isConsumerToo: boolean, body: object = {}): Promise<string> {
+  const id = await submit(account, path, { ...image(unique()), ...body });
   await deliver(id);
   await pass(id, 2);
   const stopped = stopAt(wallet, "settle", false);
   const delivery = deliver(id);
   await stopped();
-  await crash(stubOf(id));
+  const stub = stubOf(id);
+  if (isConsumerToo) failOnce(bindings.namespace(), "get", false, 2);
+  await crash(stub);
   await delivery;
   vi.restoreAllMocks();
+  return id;
+}
+
+test("a settlement that was forgotten for a day is made when the files are deleted, one that was made is not repeated", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, true);
   // Its alarm is a day late.
   vi.setSystemTime(Date.now() + 86_401_000);
   await crash(stubOf(id));
@@ -368,6 +379,32 @@ test("a settlement that was forgotten for a day is made when the files are delet
   await crash(stubOf(other));
   await alarm(other);
   expect(settles).toHaveBeenCalledTimes(2);
+  // That the files are deleted is not written either.
+  for (const task of [id, other]) {
+    await crash(stubOf(task));
+    await pass(task, 7 * 86_400);
+    await alarm(task);
+    expect(await storageOf(stubOf(task))).toEqual(nothingStored);
+  }
+});
+
+test("a record of the version before is continued: its collection is leased, its files are deleted by prefix", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await deliver(id);
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    const { writes: _writes, isTidy: _isTidy, ...task } = storage.kv.get<Task>("task")!;
+    storage.kv.put("task", task);
+  });
+  await crash(stubOf(id));
+  await pass(id, 2);
+  const work = await stubOf(id).claim();
+  await crash(stubOf(id));
+  expect(await stubOf(id).holdsLease(work!.lease)).toBe(true);
+  await expectCompletedOnce(account, id, await finish(account, id));
+  await env.ASSETS.put(`assets/${id}/left-by-a-consumer-of-then`, "left");
+  await pass(id, 86_401);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
 
 test("progress that was shown does not fall when the object crashes, and is the provider's again after it", async () => {
@@ -408,19 +445,80 @@ test("the object is reset while the consumer stores: the report is repeated and 
   expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
 });
 
-test("after the task is final and before it is settled: the alarm settles it", async () => {
+test("after the task is final and before it is settled: the consumer reports again, and it is settled at once", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, false);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("after the task is final and before it is settled: consumer and object crash, and the alarm settles it", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, true);
+  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  await pass(id, 51);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("before the settlement everything crashes and the alarm is lost: a query an hour later sets it again, and the callback follows", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, true, { callback_url: hook });
+  const received = receivers({ [hook]: ok });
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await crash(stubOf(id));
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
+  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  await pass(id, 1);
+  await callBack(id);
+  expect(received).toHaveLength(1);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("a settled task that is read from storage is not settled again, and its alarm is asked for once", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await finish(account, id);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await crash(stubOf(id));
+  const settles = vi.spyOn(WalletObject.prototype, "settle");
+  const asked = spyOn(
+    await runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage) as never),
+    "getAlarm",
+  ).mockClear();
+  for (let time = 0; time < 3; time++) expect((await stubOf(id).read(account.id))?.step.do).toBe("erase");
+  expect(asked).toHaveBeenCalledTimes(1);
+  expect(await stubOf(id).remove(account.id)).toBe("removed");
+  expect(settles).not.toHaveBeenCalled();
+});
+
+test("finished work whose object crashed before its message arrived is collected by that message", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  await deliver(id);
+  await pass(id, 2);
+  await crash(stubOf(id));
+  expect(await deliver(id)).toBe("ack");
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
+  expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("two consumers have one lease after a crash: what the second stores after the task was deleted is deleted too", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  const stopped = stopAt(wallet, "settle", false);
-  const delivery = deliver(id);
-  await stopped();
+  const work = await stubOf(id).claim();
   await crash(stubOf(id));
-  await delivery;
-  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
-  await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
+  expect(await stubOf(id).remove(account.id)).toBe("removed");
+  const key = `assets/${id}/${work!.lease}-0.png`;
+  await env.ASSETS.put(key, "late");
+  const object = { holdsLease: async () => true, report: async (lease: string, step: StepOutcome) => stubOf(id).report(lease, step) };
+  await perform(work!, env, object);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
 
 test("after the settlement and before its answer: settling again charges nothing", async () => {
@@ -437,8 +535,6 @@ test("after the settlement and before its answer: settling again charges nothing
   await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
 });
-
-const hook = "https://hooks.example.com/done";
 
 /** Completes a task whose callback waits for its consumer, and stops there. */
 async function completeWithCallback(account: Account): Promise<string> {

@@ -64,7 +64,7 @@ test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]
   ["waiting to be collected, its message not taken", transitions.notSent(collect, start + 2_000), 4_000, undefined, "dispatch"],
   ["waiting to be collected, sent again", transitions.dispatched(collect, start + 32_000), 92_000, undefined, "dispatch"],
   ["collecting", collecting, 42_000, undefined, "lapse"],
-  ["completed, books open", completed, 42_000, undefined, "settle"],
+  ["completed, books open", completed, 33_999, undefined, "settle"],
   ["failed, books open", failed, 33_000, undefined, "settle"],
   ["completed", erasable, 3_000 + 86_400_000, undefined, "erase"],
   ["erased", forgettable, 3_000 + 604_800_000, undefined, "forget"],
