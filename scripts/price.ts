@@ -7,23 +7,30 @@ const price = { row: 1, objectRequest: 0.15, workerRequest: 0.3, queueOperation:
 /** A message is written, read and deleted. */
 const operationsPerMessage = 3;
 
-/** Dollars for a million, by what they are for. Workers Logs has an event for each line, and one for each invocation unless `invocation_logs = false`. */
+/** Dollars for a million, by what they are for. Workers Logs has an event for each line; one for each invocation is switched off (`wrangler.toml`). */
 function costs(counts: Operations): Record<string, number> {
-  const { objectCalls, alarms, messages, classA, classB, logLines } = counts;
+  const { requests, objectCalls, alarms, messages, classA, classB, logLines } = counts;
   return {
     rows: rows(counts) * price.row,
-    requests: (1 + messages) * price.workerRequest + (objectCalls + alarms) * price.objectRequest,
+    requests: (requests + messages) * price.workerRequest + (objectCalls + alarms) * price.objectRequest,
     queues: messages * operationsPerMessage * price.queueOperation,
     files: classA * price.classA + classB * price.classB,
     "log lines": logLines * price.logEvent,
-    "invocation logs": (1 + messages + objectCalls + alarms) * price.logEvent,
   };
 }
 
 const table = Object.entries(operations).map(([kind, counts]) => {
   const dollars = costs(counts);
   const total = Object.values(dollars).reduce((sum, one) => sum + one, 0);
-  return [kind, { "rows written": rows(counts), ...counts, ...dollars, "dollars per million": total }] as const;
+  return [
+    kind,
+    {
+      "rows written": rows(counts),
+      ...counts,
+      ...Object.fromEntries(Object.entries(dollars).map(([name, value]) => [`$ ${name}`, value])),
+      "$ per million": total,
+    },
+  ] as const;
 });
 for (const [kind, columns] of table) {
   console.log(kind);

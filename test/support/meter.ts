@@ -50,7 +50,9 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
       ...(await Promise.all(batches.mock.results.map((result) => result.value as Promise<Written[]>))).flat(),
     ];
     const count = (spies: { mock: { calls: unknown[] } }[]) => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+    const isRequest = ([line]: unknown[]) => String(line).includes('"unit":"request"');
     return {
+      requests: lines[0]!.mock.calls.filter(isRequest).length,
       d1Rows: results.reduce((sum, { meta }) => sum + meta.rows_written, 0),
       d1Calls: single.mock.calls.length + batches.mock.calls.length + first.mock.calls.length,
       objectRows: records(),
@@ -65,36 +67,64 @@ export async function startMeter(): Promise<() => Promise<Operations>> {
   };
 }
 
+const delivered = new WeakSet<object>();
+
 /** Lets time pass for tasks of an account: each alarm at its time, each message when it was sent. Ends when no alarm is set before `until`. */
 export async function live(account: Account, ids: string[], until: number): Promise<void> {
   const sends = spyOn(bindings.queue(), "send");
-  let delivered = 0;
-  const objects: DurableObjectStub[] = [...ids.map(stubOf), env.WALLETS.getByName(account.id)] as never[];
+  const wallet = env.WALLETS.getByName(account.id);
+  const objects = new Map<string, DurableObjectStub>([...ids.map((id) => [id, stubOf(id)] as const), [account.id, wallet]] as never);
+  const alarms = new Map<string, number | null>();
+  const look = async (id: string) => alarms.set(id, await runInDurableObject(objects.get(id)!, (_, ctx) => ctx.storage.getAlarm()));
+  await Promise.all([...objects.keys()].map(look));
   for (;;) {
-    while (delivered < sends.mock.calls.length) await deliver((sends.mock.calls[delivered++]![0] as { taskId: string }).taskId);
-    const alarms = await Promise.all(
-      objects.map(async (stub) => ({ stub, at: await runInDurableObject(stub, (_, ctx) => ctx.storage.getAlarm()) })),
-    );
-    const [next] = alarms.flatMap(({ stub, at }) => (at === null || at > until ? [] : { stub, at })).sort((a, b) => a.at - b.at);
+    for (const sent of sends.mock.calls) {
+      if (delivered.has(sent)) continue;
+      delivered.add(sent);
+      const { taskId } = sent[0] as { taskId: string };
+      await deliver(taskId);
+      await look(taskId);
+    }
+    await look(account.id);
+    const [next] = [...alarms].flatMap(([id, at]) => (at === null || at > until ? [] : { id, at })).sort((a, b) => a.at - b.at);
     if (!next) return;
     vi.setSystemTime(Math.max(Date.now(), next.at));
-    await runDurableObjectAlarm(next.stub);
+    await runDurableObjectAlarm(objects.get(next.id)!);
+    await look(next.id);
   }
 }
 
-/** Runs tasks of one account side by side until nothing of them is stored: what each has needed. `isBusy`: the account had as many in the minute before. */
-export async function measureTasks(count: number, path: string, body: () => object, isBusy = false): Promise<Operations> {
+interface Course {
+  /** Submits one task. */
+  begin: (account: Account) => Promise<string>;
+  /** What happens from outside so many seconds later. */
+  after?: { seconds: number; happens: () => Promise<void> };
+  /** The account had as many in the minute before. */
+  isBusy?: boolean;
+}
+
+/** Runs tasks of one account side by side until nothing of them is stored: what each has needed. */
+export async function measureTasks(count: number, { begin, after, isBusy = false }: Course): Promise<Operations> {
   const account = await newAccount(10_000);
-  const begin = () => Promise.all(Array.from({ length: count }, () => submit(account, path, body())));
-  if (isBusy) await live(account, await begin(), Date.now() + 50_000);
+  const beginAll = () => Promise.all(Array.from({ length: count }, () => begin(account)));
+  if (isBusy) await live(account, await beginAll(), Date.now() + 50_000);
   const finish = await startMeter();
-  const ids = await begin();
+  const ids = await beginAll();
+  if (after) {
+    const at = Date.now() + 1000 * after.seconds;
+    await live(account, ids, at - 1);
+    vi.setSystemTime(at);
+    await after.happens();
+  }
   await live(account, ids, Date.now() + 8 * 86_400_000);
   const operations = share(await finish(), count);
   for (const id of ids) expect({ id, ...(await storageOf(stubOf(id))) }).toEqual({ id, ...nothingStored });
   expect(await books(account)).toMatchObject({ reserved: 0 });
   return operations;
 }
+
+/** A task of this kind, on the routes that are configured. */
+export const submitting = (path: string, body: () => object) => (account: Account) => submit(account, path, body());
 
 /** What each of so many has needed, in hundredths. */
 export const share = (operations: Operations, count: number) =>
