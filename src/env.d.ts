@@ -52,7 +52,7 @@ interface Env {
   CANCEL_CHARGE?: string;
   /** When the next route takes over from a provider that accepted a task: "off", "failed" (default; also if it does not answer for a minute), "slow" (also after twice the usual time) */
   HEDGE?: string;
-  /** "on" (default) or "off": asks makers that can to call the gateway when their work has ended */
+  /** "on" (default) or "off": providers that support it are asked to call the gateway when a generation has ended */
   UPSTREAM_CALLBACKS?: string;
   /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;
