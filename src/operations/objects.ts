@@ -2,6 +2,7 @@
 
 import type { Audit, WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
+import type { LoggedRequest } from "../db/requests.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 
 /** What became of a task's hold: settled again, still open, or nothing is known of the task. */
@@ -43,6 +44,8 @@ export interface OperationsWorker {
   reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation>;
   /** Erases an account and its owner; see `erase.ts`. */
   erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown">;
+  /** Keeps callers' requests for the console. */
+  logRequests(requests: LoggedRequest[]): Promise<void>;
   /** One run of the checks, every five minutes. */
   check(objects: Objects): Promise<void>;
 }

@@ -2,6 +2,7 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
+import { type LoggedRequest, writeRequests } from "../db/requests.ts";
 import { continueErasures, erase } from "./erase.ts";
 import type { Objects, OperationsWorker, Reconciliation } from "./objects.ts";
 import { reconcile } from "./reconcile.ts";
@@ -18,6 +19,10 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
 
   async erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
     return erase(this.env, objects, accountId);
+  }
+
+  async logRequests(requests: LoggedRequest[]): Promise<void> {
+    await writeRequests(this.env.DB, requests);
   }
 
   async check(objects: Objects): Promise<void> {
