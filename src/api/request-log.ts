@@ -47,5 +47,5 @@ async function write(operations: NonNullable<Env["OPERATIONS"]>): Promise<void> 
   await new Promise((resolve) => setTimeout(resolve, batchMs));
   const batch = pending;
   [pending, due] = [[], 0];
-  await operations.logRequests(batch).catch((error: unknown) => alert("requests", { outcome: "lost", requests: batch.length }, error));
+  await operations.logRequests(batch).catch((error: unknown) => alert("requests", { outcome: "lost" }, error));
 }

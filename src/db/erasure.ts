@@ -1,5 +1,6 @@
 /** Erasure of an account in D1: everything that names its owner goes, the ledger's amounts stay. */
 
+import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./requests.ts";
 
 /** An erasure that is not complete. `at` and `taskId` are the last of the account's entries whose task is erased. */
@@ -65,6 +66,7 @@ export async function erasePerson(db: D1Database, accountId: string, now: number
     db.prepare("DELETE FROM invitation WHERE account_id = ?1").bind(accountId),
     db.prepare("DELETE FROM webhook WHERE account_id = ?1").bind(accountId),
     eraseRequests(db, accountId),
+    eraseReasons(db, accountId),
     db
       .prepare(
         "UPDATE api_key SET deleted_at = coalesce(deleted_at, ?2), hash = 'erased:' || id, name = '', prefix = '' WHERE account_id = ?1",

@@ -59,7 +59,9 @@ const Search = ({ asked: { text, ...others } }: { asked: Asked }) => {
         maxlength={100}
         placeholder={t("logs_search")}
         aria-label={t("logs_search")}
+        data-slash
       />
+      {text === undefined && <kbd>/</kbd>}
       {Object.entries(others).map(([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />)}
     </form>
   );

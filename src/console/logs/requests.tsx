@@ -36,15 +36,17 @@ const Row = ({ entry, keyName }: { entry: RequestEntry; keyName: string | undefi
       <td class="hide-s">
         <span class="tag">{method}</span>
       </td>
-      <td class="cut" title={place}>
-        {task !== undefined && status < 400 ? (
-          <a class="plain" href={`/console/tasks/${task}`}>
+      <td title={place}>
+        {task !== undefined && status < 400 && method !== "DELETE" ? (
+          <a class="plain path clip" href={`/console/tasks/${task}`}>
             <code>{shortPath(place)}</code>
           </a>
         ) : (
-          <code>{shortPath(place)}</code>
+          <span class="path clip">
+            <code>{shortPath(place)}</code>
+          </span>
         )}
-        {outcome !== "ok" && <small class="meta clip">{outcome}</small>}
+        {outcome !== "ok" && <span class="meta path clip">{outcome}</span>}
       </td>
       <td>
         <Pill {...look(status)} text={String(status)} />
@@ -53,16 +55,16 @@ const Row = ({ entry, keyName }: { entry: RequestEntry; keyName: string | undefi
       <td class="hide-s cut" title={keyName}>
         {keyName ?? t("logs_key_gone")}
       </td>
-      <td class="num">{duration(language, ms)}</td>
+      <td class="num hide-s">{duration(language, ms)}</td>
       <td class="num hide-s">
         <span class="row end">
           <code class="id" title={request}>
-            {request.slice(-12)}
+            {cutId(request)}
           </code>
           <span id={id} hidden>
             {request}
           </span>
-          <Copy of={id} label={t("logs_copy", { id: request.slice(-12) })} isIcon />
+          <Copy of={id} label={t("logs_copy", { id: cutId(request) })} isIcon />
         </span>
       </td>
     </tr>
@@ -81,8 +83,8 @@ export const Requests = ({ entries, keyNames }: { entries: RequestEntry[]; keyNa
         t("logs_path"),
         t("status"),
         { name: t("model"), isExtra: true },
-        { name: t("key_name"), isExtra: true },
-        { name: t("callback_took"), isNumber: true },
+        { name: t("task_key"), isExtra: true },
+        { name: t("callback_took"), isNumber: true, isExtra: true },
         { name: t("logs_request"), isNumber: true, isExtra: true },
       ]}
     >
