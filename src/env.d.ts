@@ -4,11 +4,11 @@ interface Env {
   DB: D1Database;
   ASSETS: R2Bucket;
   /** Short work: starts that are answered at once, and collecting outputs */
-  DISPATCH: Queue<{ taskId: string }>;
+  DISPATCH: Queue<import("./tasks/messages.ts").TaskMessage>;
   /** Starts that are answered when the work is done */
-  STARTS: Queue<{ taskId: string }>;
+  STARTS: Queue<import("./tasks/messages.ts").TaskMessage>;
   /** Calls to receivers of callbacks, which may be slow, and alerts of budgets */
-  NOTIFY: Queue<{ taskId: string } | import("./tasks/budget-alerts.ts").AlertMessage>;
+  NOTIFY: Queue<import("./tasks/messages.ts").TaskMessage | import("./tasks/budget-alerts.ts").AlertMessage>;
   TASKS: DurableObjectNamespace<import("./tasks/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/claim-object.ts").ClaimObject>;
   WALLETS: DurableObjectNamespace<import("./tasks/wallet-object.ts").WalletObject>;

@@ -87,6 +87,8 @@ export async function send(
     () => (isAnswered = true),
   );
   for (const piece of body.pieces()) {
+    // An answer that has come is read first: where the gateway has closed the connection, a write ends it and the answer is lost.
+    await new Promise<void>((done) => setImmediate(done));
     if (isAnswered) {
       // The gateway refused the body before it had read all of it.
       outgoing.destroy();

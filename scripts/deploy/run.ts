@@ -3,7 +3,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { root, startWrangler } from "../support/wrangler.ts";
+import { startWrangler } from "../support/wrangler.ts";
 import { Stop, stopFor } from "./stop.ts";
 
 const commandDeadlineMs = 600_000;
@@ -81,10 +81,7 @@ export class Run {
   /** Runs wrangler and returns its output. Throws `Stop` with the known reason of a fault. */
   async wrangler(...args: string[]): Promise<string> {
     this.log(`$ wrangler ${args.join(" ")}`);
-    const child = startWrangler(args, this.#options.folder, {
-      ...this.#options.environment,
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/wrangler"),
-    });
+    const child = startWrangler(args, this.#options.folder, this.#options.environment);
     const stop = () => void child.stop();
     const bounded = AbortSignal.any([this.#options.signal, AbortSignal.timeout(commandDeadlineMs)]);
     bounded.addEventListener("abort", stop);

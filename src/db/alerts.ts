@@ -30,9 +30,6 @@ export const writeAlert = async (db: D1Database, { name, beganAt, endedAt, cause
     .run();
 };
 
-/** The size of the database in bytes. */
-export const databaseBytes = async (db: D1Database): Promise<number> => (await db.prepare("SELECT 1").run()).meta.size_after;
-
 /** The state of the check of open tasks, as JSON; undefined before the first run. */
 export const readProgress = async (db: D1Database): Promise<string | undefined> =>
   (await db.prepare("SELECT state FROM check_progress WHERE id = 1").first<string>("state")) ?? undefined;

@@ -167,10 +167,21 @@ async function readForm(c: AppContext, { isFile, maxFileBytes = maxImageBytes }:
   return form;
 }
 
+/** Fields that are numbers in JSON. */
+const numbers = new Set(["n", "output_compression", "partial_images", "max_cost"]);
+
+/** A form has texts alone. One that is not what its field is in JSON stays a text, and is refused as in JSON. */
+function fromText(name: string, text: string): unknown {
+  if (numbers.has(name) && /^\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return name === "stream" && text === "false" ? false : text;
+}
+
 /** Adds a field of a form; the ids of characters are a list, however a client writes lists. */
-function addField(fields: Fields, { name = "", text }: MultipartPart): void {
-  if (!/^characters\[\d*\]\[id\]$/.test(name)) fields[name.replace(/\[\]$/, "")] = text;
-  else fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
+function addField(fields: Fields, { name: written = "", text }: MultipartPart): void {
+  const name = written.replace(/\[\]$/, "");
+  if (/^characters\[\d*\]\[id\]$/.test(name))
+    fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
+  else fields[name] = fromText(name, text);
 }
 
 /** The body of a caller who is held to the gateway's pace: a slow one keeps a permit that others wait for. Errors with `NetError`. */

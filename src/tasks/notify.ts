@@ -10,6 +10,7 @@ import { retry } from "../retry.ts";
 import { signMessage } from "../webhook-signature.ts";
 import { type Attempt, callTimeoutMs, type CallbackFault, type CallbackReport } from "./callback.ts";
 import { toEventId, writeEvent } from "./event.ts";
+import type { TaskMessage } from "./messages.ts";
 import type { FinalTask } from "./record.ts";
 import { logFields } from "./settle.ts";
 
@@ -20,7 +21,7 @@ export interface CallbackWork {
 }
 
 /** Handles a message of the callback queue: claims the call, makes it, reports it. */
-export async function handleCallback(message: Message<{ taskId: string }>, env: Env): Promise<void> {
+export async function handleCallback(message: Message<TaskMessage>, env: Env): Promise<void> {
   const { taskId } = message.body;
   const id = toObjectId(env.TASKS, taskId);
   try {

@@ -370,7 +370,7 @@ test("providers are shown with their state, without secrets and URLs", async () 
   expect(row("modelark")).toContain("used in order");
   expect(row("openai")).toContain("off: no secret");
   const section = /<h3>imgA-4<\/h3>.*?<\/section>/.exec(page)![0];
-  expect(section).toContain("image $0.03 · HD image $0.06");
+  expect(section).toContain("<dt>image</dt><dd>$0.03</dd><dt>HD image</dt><dd>$0.06</dd>");
   expect([...section.matchAll(/<li>(\w+) · .*?<\/code> · (.*?)<\/li>/g)].map(([, name, state]) => [name, state])).toEqual([
     ["modelark", "used in order"],
     ["fal", "used last: unhealthy in this isolate"],
@@ -378,6 +378,15 @@ test("providers are shown with their state, without secrets and URLs", async () 
     ["cloudflare", "skipped: off"],
     ["sandbox", "skipped: not a fallback of a real provider"],
   ]);
+});
+
+test("a price that the operator set is shown beside the catalog's", async () => {
+  const page = await readWith({ PRICES: { "imgA-4": { image: 50_000 } } }, `${root}/providers`);
+  const [, section = ""] = /<h3>imgA-4<\/h3>(.*?)<\/section>/.exec(page)!;
+  expect(section.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ")).toContain(
+    "image $0.05 set by PRICES; catalog: $0.03 HD image $0.10 set by PRICES; catalog: $0.06",
+  );
+  expect(page.match(/set by PRICES/g)).toHaveLength(2);
 });
 
 test("a model without a provider is marked as such", async () => {
