@@ -5,21 +5,28 @@ import { RpcTarget } from "cloudflare:workers";
 /** Passed to a Worker with each request. It adds no privileges: its requests are answered like the caller's own. */
 export class GatewayApi extends RpcTarget {
   readonly #answer: (request: Request) => Promise<Response>;
+  readonly #account: () => Promise<string | undefined>;
 
-  /** `answer` is the gateway's request handler. */
-  constructor(answer: (request: Request) => Promise<Response>) {
+  /** `answer` is the gateway's request handler, `account` finds whose key came with the request that is passed on. */
+  constructor(answer: (request: Request) => Promise<Response>, account: () => Promise<string | undefined>) {
     super();
     this.#answer = answer;
+    this.#account = account;
   }
 
   /** Answers a request to the gateway's origin, with the `Authorization` that the request carries. */
   fetch(request: Request): Promise<Response> {
     return this.#answer(request);
   }
+
+  /** The account of the caller's key, for what accounts share; undefined when the key is unknown. */
+  account(): Promise<string | undefined> {
+    return this.#account();
+  }
 }
 
 /** A Worker behind one of the gateway's paths. It has no public address. */
 export interface WorkerBehind {
   /** Answers a request that arrived at the gateway; `api` is the gateway's own API. */
-  open(request: Request, api: Pick<GatewayApi, "fetch">): Promise<Response>;
+  open(request: Request, api: Pick<GatewayApi, "fetch" | "account">): Promise<Response>;
 }

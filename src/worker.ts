@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { admin } from "./api/admin.ts";
 import { assets } from "./api/assets.ts";
+import { bearerToken } from "./api/auth.ts";
 import { balances } from "./api/balance.ts";
 import { callbacks } from "./api/callbacks.ts";
 import { characters } from "./api/characters.ts";
@@ -24,6 +25,7 @@ import { tokens } from "./api/tokens.ts";
 import { usage } from "./api/usage.ts";
 import { webhook, webhookSecret } from "./api/webhooks.ts";
 import { ConsoleApi } from "./console-api.ts";
+import { findCaller } from "./db/callers.ts";
 import { ApiError } from "./errors.ts";
 import { GatewayApi } from "./gateway-api.ts";
 import { ObjectsApi } from "./objects-api.ts";
@@ -54,9 +56,13 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
   if (!worker) throw new ApiError("not_found");
   // If the caller disconnects, the forwarded request is aborted too.
   const { signal } = c.req.raw;
-  const api = new GatewayApi((asked) => {
+  const answer = (asked: Request) => {
     const request = isPartOf(c, new Request(asked, { signal }));
     return ownAnswer(c)(binding === "OPENAI" ? markOpenAi(request) : request);
+  };
+  const api = new GatewayApi(answer, async () => {
+    const token = bearerToken(c);
+    return token === undefined ? undefined : (await findCaller(c.env.DB, token))?.accountId;
   });
   const response = await worker.open(c.req.raw, api);
   return new Response(response.body, response);

@@ -3,18 +3,16 @@
  * the gateway's, each of 128 MB. Exits 1 if a limit is exceeded.
  */
 
-import { readFileSync, rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle, root } from "../build.ts";
 import { freshHeaders, gatewayBindings } from "../calls.ts";
 import { Client } from "../load.ts";
-import { processesBelow } from "../process-tree.ts";
 import { startServer } from "../server.ts";
 import { startBucket } from "./bucket.ts";
 import { type LargeBody, noise, send } from "./client.ts";
 import { heapDuring } from "./heap.ts";
+import { makeTempDir, must, report } from "./limits.ts";
 
 const MiB = 1024 * 1024;
 const boundary = "----form-of-the-bench";
@@ -68,14 +66,7 @@ const bodies = [
 const heapMB = 128;
 const counts = [1, 5, 10];
 
-const failures: string[] = [];
-const must = (holds: boolean, what: string) => {
-  if (!holds) failures.push(what);
-};
-
-const tempDir = await mkdtemp(join(tmpdir(), "forms-"));
-process.once("exit", () => rmSync(tempDir, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+const tempDir = await makeTempDir();
 
 const worker = async (config: string, main: string) => {
   const configPath = join(root, config);
@@ -109,17 +100,7 @@ async function measure({ path, headers, body }: (typeof bodies)[number], count: 
   must(statuses.includes(200), `${title}: none was accepted`);
 }
 
-try {
+await report({ client, server, bucket }, async () => {
   const key = await freshHeaders(client);
   for (const one of bodies) for (const count of counts) await measure(one, count, key);
-  must(
-    (await processesBelow(process.pid)).filter((pid) => server.processes.includes(pid)).length === server.processes.length,
-    "workerd died",
-  );
-} finally {
-  client.close();
-  await server.stop();
-  bucket.close();
-}
-for (const failure of failures) console.error(failure);
-if (failures.length > 0) process.exitCode = 1;
+});

@@ -1,18 +1,17 @@
 /** `npm run bench:large-body`: bodies of 69.9 MB with five images to a gateway in an isolate of 128 MB. Exits 1 if a limit is exceeded. */
 
-import { rmSync } from "node:fs";
-import { mkdtemp, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle, root } from "../build.ts";
 import { freshHeaders, gatewayBindings, readTaskId } from "../calls.ts";
 import { Client } from "../load.ts";
-import { canReadCpu, cpuUs, processesBelow } from "../process-tree.ts";
+import { canReadCpu, cpuUs } from "../process-tree.ts";
 import { startServer } from "../server.ts";
 import { startBucket } from "./bucket.ts";
 import { type Answer, largeBody, send } from "./client.ts";
 import { heapDuring } from "./heap.ts";
+import { makeTempDir, must, report } from "./limits.ts";
 import { probeBeside } from "./probe.ts";
 
 const heapMB = 128;
@@ -21,14 +20,7 @@ const maxWaitMs = 100;
 const together = 5;
 
 if (!canReadCpu) throw new Error("processor time is read from /proc, which only Linux has");
-const failures: string[] = [];
-const must = (holds: boolean, what: string) => {
-  if (!holds) failures.push(what);
-};
-
-const tempDir = await mkdtemp(join(tmpdir(), "large-body-"));
-process.once("exit", () => rmSync(tempDir, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+const tempDir = await makeTempDir();
 
 const configPath = join(root, "wrangler.toml");
 const script = await bundle(configPath, "src/worker.ts", join(tempDir, "bundle"));
@@ -117,7 +109,7 @@ async function held(count: number): Promise<void> {
   must(maxMiB < heapMB, `${count} bodies at once: the isolate held ${maxMiB} MiB, not below ${heapMB}`);
 }
 
-try {
+await report({ client, server, bucket }, async () => {
   console.log(`${(body.length / 1e6).toFixed(1)} MB a body; memory of workerd ${await memoryMB()}`);
   for (let turn = 1; turn <= 3; turn++) await measure(`one body, turn ${turn}`, () => submit(1));
   await measure("one body in chunks", () => submit(1, { isChunked: true }));
@@ -131,15 +123,4 @@ try {
   must(inputs() > 0, "a client that stopped half-way: nothing had been stored");
   await inputsAreGone("a client that stopped half-way");
   await measure("one body after all that", () => submit(1));
-  // When an isolate's heap is full, workerd ends and miniflare starts another: the same process id means the same isolate.
-  must(
-    (await processesBelow(process.pid)).filter((pid) => server.processes.includes(pid)).length === server.processes.length,
-    "workerd died",
-  );
-} finally {
-  client.close();
-  await server.stop();
-  bucket.close();
-}
-for (const failure of failures) console.error(failure);
-if (failures.length > 0) process.exitCode = 1;
+});

@@ -115,14 +115,21 @@ export class ImageTextReader {
     if (this.#problem !== "not_an_image_url" && this.#characters > longestText(this.#maxBytes)) this.#problem = "too_large";
     if (this.#problem) return false;
     const hasGaps = this.#noteGaps(text);
+    // The group that was carried on first: to join it with a long text would copy the text.
+    const cut = this.#carry === "" ? 0 : 4 - this.#carry.length;
+    this.#groups(text.slice(0, cut));
+    this.#groups(text.slice(cut));
+    // What is carried on was not decoded yet.
+    return !hasGaps && !this.#problem && /^[\w+/]*$/.test(this.#carry);
+  }
+
+  #groups(text: string): void {
     const waiting = this.#carry + text;
     const padding = waiting.indexOf("=");
     // The group with the padding is checked strictly at the end.
     const read = this.#decode(padding === -1 ? waiting : waiting.slice(0, padding), "stop-before-partial");
     this.#carry = waiting.slice(read).replace(/[\t\n\f\r ]+/g, "");
     if (this.#carry.length > 4) this.#problem = "invalid_base64";
-    // What is carried on was not decoded yet.
-    return !hasGaps && !this.#problem && /^[\w+/]*$/.test(this.#carry);
   }
 
   /** Keeps where white space stands. True if there is some. */

@@ -4,7 +4,8 @@ import { canonicalJson } from "./canonical-json.ts";
 
 /** What was hashed so far is checked at each image; longer text without its images is not worth that. */
 const longestText = 64 * 1024;
-const pieceBytes = 64 * 1024;
+/** Each piece that is hashed costs a turn of the stream. */
+const pieceBytes = 256 * 1024;
 
 /**
  * Canonical JSON sorts names, so an image can be hashed while it arrives only if no field that comes later belongs in front of it. That is
@@ -15,6 +16,7 @@ export class RunningDigest {
   readonly #writer = this.#digest.getWriter();
   readonly #encoder = new TextEncoder();
   readonly #buffer = new Uint8Array(pieceBytes);
+  #waiting = 0;
   /** The canonical text that was hashed, with a placeholder for each image. */
   #hashed = "";
   #isLost = false;
@@ -38,12 +40,12 @@ export class RunningDigest {
 
   /** The next piece of the image's text, escaped as canonical JSON has it. */
   async add(text: string): Promise<void> {
-    let rest = text;
-    while (rest !== "" && !this.#isLost) {
-      const { read, written } = this.#encoder.encodeInto(rest, this.#buffer);
-      // The buffer is written to again only when this piece was hashed.
-      await this.#writer.write(this.#buffer.subarray(0, written));
+    for (let rest = text; !this.#isLost;) {
+      const { read, written } = this.#encoder.encodeInto(rest, this.#buffer.subarray(this.#waiting));
+      this.#waiting += written;
       rest = rest.slice(read);
+      if (rest === "") return;
+      await this.#flush();
     }
   }
 
@@ -56,6 +58,7 @@ export class RunningDigest {
   async end(value: unknown): Promise<string | undefined> {
     await this.#continue(canonicalJson(value));
     if (this.#isLost) return undefined;
+    await this.#flush();
     await this.#writer.close();
     return new Uint8Array(await this.#digest.digest).toHex();
   }
@@ -65,5 +68,11 @@ export class RunningDigest {
     if (!text.startsWith(this.#hashed)) this.lose();
     await this.add(text.slice(this.#hashed.length));
     this.#hashed = text;
+  }
+
+  /** The buffer is free again when its bytes were hashed. */
+  async #flush(): Promise<void> {
+    await this.#writer.write(this.#buffer.subarray(0, this.#waiting));
+    this.#waiting = 0;
   }
 }

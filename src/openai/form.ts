@@ -24,8 +24,8 @@ const smallEnough = 64 * 1024;
 
 export type Fields = Record<string, unknown>;
 
-/** A body is in memory whole; the isolate has 128 MB for all requests. */
-const turns = new Semaphore({ maxAtOnce: 3, longestMs: 120_000, longestWaitMs: 20_000 });
+/** A body is in memory whole; the isolate has 128 MB for all requests. One account leaves a permit to others. */
+const turns = new Semaphore({ maxAtOnce: 3, maxOfOne: 2, longestMs: 120_000, longestWaitMs: 20_000 });
 
 const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replace(/;.*/s, "").trim().toLowerCase();
 const readLength = (c: AppContext) => Number(c.req.header("content-length") ?? Infinity);
@@ -98,8 +98,12 @@ export function sendForm(c: AppContext, { path, toRequest, ...rules }: FormRules
   });
 }
 
-/** Work with a large body, a few at a time. Throws 503 when others take too long. */
-export const inTurn = <T>(c: AppContext, work: () => Promise<T>): Promise<T> => turns.take(work, () => refuseLike(c, 503, "unavailable"));
+/** Work with a large body, a few at a time. Throws 503 when others take too long, and when a body of the account is waiting already. */
+export async function inTurn<T>(c: AppContext, work: () => Promise<T>): Promise<T> {
+  // Unknown keys are one caller to the others: the gateway refuses them only when it has the body.
+  const account = (await c.env.API.account()) ?? "unknown";
+  return turns.take(work, () => refuseLike(c, 503, "unavailable"), account);
+}
 
 /** Asks the gateway with a body that is made piece by piece. Throws what the gateway has against it. */
 export async function sendPieces(

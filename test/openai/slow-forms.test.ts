@@ -48,3 +48,33 @@ test("a picture that takes its time is taken as long as it keeps the pace", asyn
   const { id } = await response.json<{ id: string }>();
   expect([response.status, await taskIds(account)]).toEqual([200, [id]]);
 });
+
+test("slow bodies of one account leave a turn to another, and its own fourth is 503 at once", async () => {
+  const [slow, other] = [await newAccount(), await newAccount()];
+  const send = (account: Account, body: ReadableStream | string, path = "/chat/completions") =>
+    worker.fetch(
+      new Request(`https://gateway.example${v1}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", "content-length": "100000" },
+        body,
+      }),
+      env,
+      createExecutionContext(),
+    );
+  const chat = JSON.stringify({ model: "textA-1", messages: [{ role: "user", content: "x".repeat(80_000) }] });
+  const ends: (() => void)[] = [];
+  const stalled = () =>
+    new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(new TextEncoder().encode(chat.slice(0, 70_000)));
+        ends.push(() => controller.close());
+      },
+    });
+  const answers = Array.from({ length: 3 }, () => send(slow, stalled()));
+  await scheduler.wait(100);
+  const fourth = await send(slow, chat);
+  expect([fourth.status, fourth.headers.has("retry-after")]).toEqual([503, true]);
+  expect((await send(other, chat)).status).toBe(200);
+  for (const end of ends) end();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 400, 400]);
+});
