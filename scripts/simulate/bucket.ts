@@ -4,14 +4,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Stored {
-  bucket: R2Bucket;
-  /** The number and bytes of its files. */
-  sums: () => { files: number; bytes: number };
-}
-
-/** A bucket whose files are in this folder. */
-export function openBucket(folder: string): Stored {
+/** A bucket whose files are in this folder, and the number and bytes of its files. */
+export function openBucket(folder: string) {
   mkdirSync(folder, { recursive: true });
   const files = new Map<string, { bytes: number; uploaded: Date }>();
   const place = (key: string) => join(folder, createHash("sha256").update(key).digest("hex"));

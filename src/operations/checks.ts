@@ -24,8 +24,8 @@ export const alertNames = [
   "holds_without_record",
   "dead_letters",
   "ledger_drift",
-  "archive_damaged",
   "database_size",
+  "archive_damaged",
   "provider_unhealthy",
   "callbacks_failing",
 ] as const;

@@ -212,6 +212,24 @@ test("two runs at once move each entry once", async () => {
   expect([await inD1(account), await archived(account), await driftOf(account)]).toEqual([0, 90, []]);
 });
 
+test("a batch reads its own rows, not all of its account", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 50, to: 40, count: 20 });
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  await run();
+  const asked = [...new Set(prepare.mock.calls.map(([sql]) => sql))].filter((sql) => /\bentry\b/.test(sql));
+  prepare.mockRestore();
+  expect(asked.length).toBeGreaterThanOrEqual(5);
+  for (const sql of asked) {
+    const values = Array.from({ length: Math.max(...[...sql.matchAll(/\?(\d+)/g)].map(([, at]) => Number(at))) }, () => "[]");
+    const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .bind(...values)
+      .run<{ detail: string }>();
+    for (const { detail } of results.filter((row) => /(SEARCH|SCAN) entry\b/.test(row.detail)))
+      expect(detail).toMatch(/USING PRIMARY KEY \(task_id=\?|entry_by_account \(account_id=\? AND <expr>=\? AND at<\?\)/);
+  }
+});
+
 test("while the database is too large, entries are archived as soon as no record of them is left", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 20, to: 8, count: 40 });
