@@ -2,6 +2,7 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import "../../src/console/better-auth.ts"; // reading it takes seconds here: not those of the first test that signs in
 import { mailBudget } from "../../src/console/budget-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
