@@ -15,7 +15,9 @@ export interface Startable {
 /** Writes the runtime's configuration for a script: it listens on this port. */
 async function commandFor({ script, compatibilityFlags }: Startable, port: number): Promise<Command> {
   const dir = dirname(script);
-  const others = (await readdir(dir)).filter((file) => /\.(?:txt|css|js|svg|woff2|webp|mp4|md|bin)$/.test(file) && file !== basename(script));
+  const others = (await readdir(dir)).filter(
+    (file) => /\.(?:txt|css|js|svg|woff2|webp|mp4|md|bin)$/.test(file) && file !== basename(script),
+  );
   const quote = JSON.stringify;
   const modules = [
     `(name = ${quote(basename(script))}, esModule = embed ${quote(basename(script))})`,

@@ -141,8 +141,7 @@ const results = await measure(
 );
 note("start-up");
 for (const [at, { gateway }] of running.entries()) footprint[at]!.loadedMiB = await residentMiB(gateway.processes);
-for (let turn = 0; turn < starts; turn++)
-  for (const [at, one] of running.entries()) footprint[at]!.startMs.push(await one.startMs());
+for (let turn = 0; turn < starts; turn++) for (const [at, one] of running.entries()) footprint[at]!.startMs.push(await one.startMs());
 for (const { stop } of running) await stop();
 upstream.stop();
 
