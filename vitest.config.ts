@@ -4,11 +4,14 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { kCurrentWorker } from "miniflare";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { keepTemporaryFilesInMemory } from "./scripts/support/temporary-files.ts";
 import { aiBinding, aiWorker } from "./test/upstreams/cloudflare/binding.ts";
 import { emulate } from "./test/upstreams/index.ts";
 import { mediaWorker } from "./test/upstreams/media/index.ts";
 import { providerKeys } from "./test/upstreams/keys.ts";
 import { upstream } from "./test/node/support/upstream.ts";
+
+keepTemporaryFilesInMemory();
 
 const migrations = async () => ({ TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))) });
 

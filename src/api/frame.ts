@@ -2,7 +2,7 @@
 
 import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
 import type { Caller } from "../db/callers.ts";
-import { assetBaseUrl } from "../config.ts";
+import { assetBaseUrl, statusLogShare } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { type Language, chooseLanguage } from "../messages/language.ts";
@@ -58,7 +58,11 @@ function leave(c: AppContext, { status, headers }: Response): void {
     headers.set("access-control-expose-headers", exposedHeaders);
     if (origin !== "*") headers.append("vary", "Origin");
   }
+  // The most frequent requests by far, and each like the other.
+  const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
+  if (Math.random() * every >= 1) return;
   log("request", {
+    ...(every > 1 && { every }),
     request: requestId,
     // Only the path, because queries contain signatures; so does the path of a callback.
     path: `${c.req.method} ${c.req.path.slice(0, 200).replace(/^(\/callbacks\/\w+)\/.*/, "$1")}`,

@@ -12,10 +12,12 @@ import { insertReference } from "../db/references.ts";
 import { hasEndpoint } from "../db/webhooks.ts";
 import { currentRoute, type FinalTask, isFinal, type Task } from "./record.ts";
 import type { ReserveAnswer } from "./wallet-limits.ts";
+import { versions } from "../versions.ts";
 
 const cancelTimeoutMs = 10_000;
 
 const toCharge = ({ id, submission }: Task): Charge => ({
+  v: versions.charge,
   taskId: id,
   accountId: submission.accountId,
   keyId: submission.keyId,
@@ -69,6 +71,11 @@ export async function returnPrice(task: Task, env: Env): Promise<void> {
 }
 
 const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.charged, task.error ?? "completed", task.submission.price);
+
+/** Settles again what is still held, long after the end: a settlement that came through was not written. A wallet is asked first, which costs no row. */
+export async function settleForgotten(task: FinalTask, env: Env): Promise<void> {
+  if (task.heldBy !== "wallet" || (await openWalletObject(env, task).holds(task.id))) await settleFinal(task, env);
+}
 
 /** Tells a wallet that lost its storage what this task holds, or what it was charged. */
 export async function tellWallet(task: Task, env: Env): Promise<void> {

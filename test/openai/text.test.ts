@@ -76,6 +76,12 @@ test.each([
   ["input", { input: [{ role: "nobody", content: "x" }] }],
   ["max_output_tokens", { max_output_tokens: 0 }],
   ["model", { model: undefined }],
+  ["tools", { tools: "search" }],
+  ["text", { text: "json" }],
+  ["text.format", { text: { format: "json" } }],
+  ["reasoning", { reasoning: "high" }],
+  ["stream", { stream: "true" }],
+  ["metadata", { metadata: 5 }],
 ])("%s that cannot be honoured is refused and costs nothing", async (param, fields) => {
   const account = await newAccount();
   const { status, body } = await call(responses, { key: account.key, body: { model: "gpt-5", input: "x", ...fields } });

@@ -1,4 +1,4 @@
-// Script of the playground: Ctrl+Enter runs, a run shows its result, and parts that refresh themselves wait while nobody looks.
+// Script of the playground: Ctrl+Enter runs, a run shows its result, and parts that refresh themselves wait while the page is hidden.
 
 const form = () => document.querySelector("#form");
 
@@ -49,7 +49,7 @@ document.addEventListener("click", ({ target }) => {
   if (target instanceof Element && target.closest("#strip a")) openPane("result");
 });
 
-// A page that nobody sees does not ask for progress; it asks as soon as it is seen again.
+// A hidden page does not ask for progress; it asks as soon as it is visible again.
 document.addEventListener("htmx:config:request", (event) => {
   if (document.hidden && event.detail.ctx.sourceElement.id === "result") event.preventDefault();
 });
