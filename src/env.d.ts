@@ -42,6 +42,8 @@ interface Env {
   ENVIRONMENT: string;
   BALANCE_UNIT: string;
   RATE_LIMITS: string;
+  /** "on" (default) or "off": keeps callers' requests for the console, three days, without content */
+  REQUEST_LOG?: string;
   SUBMISSIONS_PER_MINUTE: string;
   READS_PER_MINUTE: string;
   /** The maximum number of an account's open tasks; default 500 */

@@ -18,7 +18,15 @@ try {
   const rate = tasks / days / 86_400;
   console.log(`${tasks} tasks in ${days} days: ${rate.toFixed(2)} a second`);
   console.log("    day      tasks   rows in D1   MB of D1     archived   files  MB of files");
-  const plan = { tasks, days, accounts: 12, runsPerDay: days > 60 ? 1 : 12, folder, vars: { LEDGER_DAYS, LEDGER_MAX_MB }, setTime: (ms: number) => (now = ms) };
+  const plan = {
+    tasks,
+    days,
+    accounts: 12,
+    runsPerDay: days > 60 ? 1 : 12,
+    folder,
+    vars: { LEDGER_DAYS, LEDGER_MAX_MB },
+    setTime: (ms: number) => (now = ms),
+  };
   const { db, days: all } = simulate(plan, now);
   let largest = 0;
   for await (const { day, tasks: written, rows, bytes, archived, files, fileBytes, damaged } of all) {

@@ -37,7 +37,11 @@ test("twenty thousand tasks in sixty days: five weeks of them stay in D1, lists 
   let entries = 0;
   for (const account of accounts) {
     const read = entryReader(db, bucket, account);
-    for (let page = await read({ since: 0, limit: 3_000 }); page.length > 0; page = await read({ since: 0, limit: 3_000, after: page.at(-1) }))
+    for (
+      let page = await read({ since: 0, limit: 3_000 });
+      page.length > 0;
+      page = await read({ since: 0, limit: 3_000, after: page.at(-1) })
+    )
       entries += page.length;
   }
   expect(entries).toBe(20_000);
