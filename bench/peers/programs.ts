@@ -17,7 +17,7 @@ export interface Program {
   url: string;
   /** Milliseconds from its start to its first answer. */
   startMs: number;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** A port of 127.0.0.1 that was free a moment ago. */

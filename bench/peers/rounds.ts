@@ -20,7 +20,7 @@ export interface Load {
   connections: number;
 }
 
-export const loads: Load[] = [
+const loads: Load[] = [
   ...[1, 16, 64].map((connections) => ({ kind: "whole", connections }) as const),
   ...[1, 16, 64].map((connections) => ({ kind: "burst", connections }) as const),
   { kind: "paced", connections: 16 },

@@ -129,19 +129,21 @@ for (const [name, starting] of [
 }
 
 const began = performance.now();
-const footprint: Footprint[] = [];
-for (const { gateway } of running) {
-  const { name, processes } = gateway;
-  footprint.push({ name, startMs: [], idleMiB: await residentMiB(processes), loadedMiB: Number.NaN });
-}
+const measured = await Promise.all(
+  running.map(async (one) => {
+    const { name, processes } = one.gateway;
+    const footprint: Footprint = { name, startMs: [], idleMiB: await residentMiB(processes), loadedMiB: Number.NaN };
+    return { one, footprint };
+  }),
+);
 const results = await measure(
   running.map(({ gateway }) => gateway),
   size,
   note,
 );
 note("start-up");
-for (const [at, { gateway }] of running.entries()) footprint[at]!.loadedMiB = await residentMiB(gateway.processes);
-for (let turn = 0; turn < starts; turn++) for (const [at, one] of running.entries()) footprint[at]!.startMs.push(await one.startMs());
+for (const { one, footprint } of measured) footprint.loadedMiB = await residentMiB(one.gateway.processes);
+for (let turn = 0; turn < starts; turn++) for (const { one, footprint } of measured) footprint.startMs.push(await one.startMs());
 for (const { stop } of running) await stop();
 upstream.stop();
 
@@ -152,7 +154,7 @@ console.log(
     ratios(results, "ours", names.slice(1)),
     absolute(results, names),
     perChunk(results, names),
-    footprints(footprint),
+    footprints(measured.map(({ footprint }) => footprint)),
     ...skipped,
   ].join("\n\n"),
 );

@@ -41,9 +41,9 @@ const server = createServer((request: IncomingMessage, response: ServerResponse)
   request.setEncoding("utf8");
   request.on("data", (part: string) => (body += part));
   request.on("end", () => {
-    if (request.method !== "POST" || request.url !== "/v1/chat/completions") return void response.writeHead(404).end();
-    if (/"stream": ?true/.test(body)) return void stream(response, body.includes(pacedPrompt));
-    response.writeHead(200, { "content-type": "application/json", "content-length": whole.byteLength }).end(whole);
+    if (request.method !== "POST" || request.url !== "/v1/chat/completions") response.writeHead(404).end();
+    else if (/"stream": ?true/.test(body)) void stream(response, body.includes(pacedPrompt));
+    else response.writeHead(200, { "content-type": "application/json", "content-length": whole.byteLength }).end(whole);
   });
 });
 server.keepAliveTimeout = 120_000; // longer than a turn of all others, so that no side meets a connection that just ended

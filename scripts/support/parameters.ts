@@ -14,7 +14,7 @@ export function parameterSchemas() {
   const models = Object.fromEntries(
     allModels().map(({ id, actions }) => [
       id,
-      Object.fromEntries(Object.entries(actions).map(([action, schema]) => [action, schemaIndex(schema)])),
+      Object.fromEntries(Object.entries(actions).map(([action, schema]) => [action, schemaIndex(schema())])),
     ]),
   );
   return { models, schemas: texts.map((text) => JSON.parse(text) as object) };

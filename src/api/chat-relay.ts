@@ -64,16 +64,18 @@ export async function readWhole(response: Response, chat: Chat): Promise<object>
 /** The answer's fields. Counts the bytes of an answer that breaks off or cannot be parsed, because the upstream generated them. */
 async function readFields(response: Response, meter: ChatMeter): Promise<Fields> {
   const decoder = new TextDecoder();
+  const reader = openReader(response.body ?? new Blob([]).stream());
   let text = "";
   let bytes = 0;
   try {
-    for await (const part of response.body ?? []) {
+    for (let part = await reader.read(); part; part = await reader.read()) {
       bytes += part.byteLength;
       if (bytes > maxAnswer) throw new ProviderError("unclear", "chat: too long an answer");
       text += decoder.decode(part, { stream: true });
     }
     return parseFields(text + decoder.decode());
   } catch (error) {
+    reader.cancel();
     meter.addBytes(bytes);
     throw error instanceof ProviderError ? error : new ProviderError("unclear", "chat: the answer broke off", { cause: error });
   }

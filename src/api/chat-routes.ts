@@ -23,10 +23,18 @@ export interface FittedRoute extends Route {
 const cannot = (param: string, rule: "model_not_available" | "unsupported_parameter") =>
   new ApiError(rule, { violations: [{ param, rule }] });
 
+const chatProviders = new WeakMap<Env, Record<string, boolean>>();
+
+/** Whether the provider is on and has chats, found out once per isolate. Throws `VariableError` as `isOn` does. */
+function hasChat(env: Env, name: string): boolean {
+  let known = chatProviders.get(env);
+  if (!known) chatProviders.set(env, (known = {}));
+  return (known[name] ??= isOn(env, name) && providerNamed(env, name).chat !== undefined);
+}
+
 /** The routes that can honour the chat, those of unhealthy providers last. Throws 400 if there is none. */
 export function chatRoutes(env: Env, model: Model, body: Record<string, unknown>, maxTokens: number): FittedRoute[] {
-  const isUsable = (name: string) => isOn(env, name) && providerNamed(env, name).chat !== undefined;
-  const routes = routesFor(model.id, pricesAndRoutes(env).routes, isUsable);
+  const routes = routesFor(model.id, pricesAndRoutes(env).routes, (name) => hasChat(env, name));
   let unsupported: string | undefined;
   const able = routes.flatMap((route): FittedRoute[] => {
     const family = findFamily(route.model, chatFamilies(env));

@@ -2,58 +2,61 @@
 
 import * as z from "zod/mini";
 import type { Violation } from "../errors.ts";
+import { once } from "./once.ts";
 
 const roles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
-const part = z.union([
-  z.object({ type: z.literal("text"), text: z.string() }),
-  z.object({
-    type: z.literal("image_url"),
-    image_url: z.object({ url: z.string(), detail: z.optional(z.enum(["auto", "low", "high", "original"])) }),
-  }),
-  z.object({ type: z.literal("input_audio"), input_audio: z.object({ data: z.string(), format: z.enum(["wav", "mp3"]) }) }),
-  z.object({
-    type: z.literal("file"),
-    file: z.object({ file_data: z.optional(z.string()), filename: z.optional(z.string()), file_id: z.optional(z.string()) }),
-  }),
-  z.object({ type: z.literal("refusal"), refusal: z.string() }),
-]);
+const part = () =>
+  z.union([
+    z.object({ type: z.literal("text"), text: z.string() }),
+    z.object({
+      type: z.literal("image_url"),
+      image_url: z.object({ url: z.string(), detail: z.optional(z.enum(["auto", "low", "high", "original"])) }),
+    }),
+    z.object({ type: z.literal("input_audio"), input_audio: z.object({ data: z.string(), format: z.enum(["wav", "mp3"]) }) }),
+    z.object({
+      type: z.literal("file"),
+      file: z.object({ file_data: z.optional(z.string()), filename: z.optional(z.string()), file_id: z.optional(z.string()) }),
+    }),
+    z.object({ type: z.literal("refusal"), refusal: z.string() }),
+  ]);
 
-export type ChatPart = z.infer<typeof part>;
+export type ChatPart = z.infer<ReturnType<typeof part>>;
 
 const custom = (path: PropertyKey[], rule: string) => ({ code: "custom" as const, path, params: { rule }, input: undefined });
 
-const message = z
-  .object({
-    role: z.enum(roles),
-    content: z.optional(z.union([z.string(), z.array(part).check(z.minLength(1))])),
-    name: z.optional(z.string()),
-    tool_calls: z.optional(z.array(z.looseObject({})).check(z.maxLength(512))),
-    tool_call_id: z.optional(z.string()),
-    function_call: z.optional(z.looseObject({})),
-    refusal: z.optional(z.string()),
-    audio: z.optional(z.looseObject({})),
-  })
-  .check(({ value, issues }) => {
-    const { content, role, tool_calls: calls, function_call: called, refusal, audio } = value;
-    const mayBeEmpty = role === "function" || (role === "assistant" && [calls, called, refusal, audio].some((one) => one !== undefined));
-    if (content === undefined && !mayBeEmpty) issues.push(custom(["content"], "required"));
-    // A file's id would refer to a file that another caller, or the operator, has stored at the upstream.
-    if (Array.isArray(content))
-      content.forEach((one, at) => {
-        if (one.type !== "file") return;
-        if (one.file.file_id !== undefined) issues.push(custom(["content", at, "file", "file_id"], "unsupported_parameter"));
-        else if (one.file.file_data === undefined) issues.push(custom(["content", at, "file", "file_data"], "required"));
-      });
-  });
+const message = () =>
+  z
+    .object({
+      role: z.enum(roles),
+      content: z.optional(z.union([z.string(), z.array(part()).check(z.minLength(1))])),
+      name: z.optional(z.string()),
+      tool_calls: z.optional(z.array(z.looseObject({})).check(z.maxLength(512))),
+      tool_call_id: z.optional(z.string()),
+      function_call: z.optional(z.looseObject({})),
+      refusal: z.optional(z.string()),
+      audio: z.optional(z.looseObject({})),
+    })
+    .check(({ value, issues }) => {
+      const { content, role, tool_calls: calls, function_call: called, refusal, audio } = value;
+      const mayBeEmpty = role === "function" || (role === "assistant" && [calls, called, refusal, audio].some((one) => one !== undefined));
+      if (content === undefined && !mayBeEmpty) issues.push(custom(["content"], "required"));
+      // A file's id would refer to a file that another caller, or the operator, has stored at the upstream.
+      if (Array.isArray(content))
+        content.forEach((one, at) => {
+          if (one.type !== "file") return;
+          if (one.file.file_id !== undefined) issues.push(custom(["content", at, "file", "file_id"], "unsupported_parameter"));
+          else if (one.file.file_data === undefined) issues.push(custom(["content", at, "file", "file_data"], "required"));
+        });
+    });
 
 const between = (low: number, high: number) => z.optional(z.number().check(z.gte(low), z.lte(high)));
 const tokens = () => z.optional(z.int().check(z.gte(1), z.lte(1_000_000)));
 const maxBiases = 1024;
 
 /** Sent to the upstream. */
-const forwarded = {
-  messages: z.array(message).check(z.minLength(1), z.maxLength(2048)),
+const forwarded = once(() => ({
+  messages: z.array(message()).check(z.minLength(1), z.maxLength(2048)),
   temperature: between(0, 2),
   top_p: between(0, 1),
   presence_penalty: between(-2, 2),
@@ -77,16 +80,16 @@ const forwarded = {
   function_call: z.optional(z.union([z.string(), z.looseObject({})])),
   reasoning_effort: z.optional(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
   verbosity: z.optional(z.enum(["low", "medium", "high"])),
-};
+}));
 
 /** Handled by the gateway, which sends its own value where the upstream needs one. */
-const handled = {
+const handled = () => ({
   stream: z.optional(z.boolean()),
   stream_options: z.optional(z.object({ include_usage: z.optional(z.boolean()) })),
   max_tokens: tokens(),
   max_completion_tokens: tokens(),
   n: z.optional(z.literal(1)),
-};
+});
 
 /** Changes neither the price nor the kind of output: accepted, not sent, and named in `x-dropped-params`. */
 export const droppedNames = [
@@ -110,11 +113,16 @@ const refused = {
 } satisfies Record<string, (value: unknown) => boolean>;
 
 /** All fields; `model` is the gateway's own. A test compares them with the client's types. */
-export type ChatField = "model" | keyof typeof forwarded | keyof typeof handled | (typeof droppedNames)[number] | keyof typeof refused;
+export type ChatField =
+  | "model"
+  | keyof ReturnType<typeof forwarded>
+  | keyof ReturnType<typeof handled>
+  | (typeof droppedNames)[number]
+  | keyof typeof refused;
 
-export const chatBody = z.object({ ...forwarded, ...handled });
+export const chatBody = once(() => z.object({ ...forwarded(), ...handled() }));
 
-export type ChatBody = z.infer<typeof chatBody>;
+export type ChatBody = z.infer<ReturnType<typeof chatBody>>;
 
 /** The fields of a raw body that no upstream can honour. */
 export const refusedFields = (body: Record<string, unknown>): Violation[] =>
@@ -136,7 +144,7 @@ export function droppedFields(body: Record<string, unknown>): string[] {
 
 /** The fields of a parsed body that are sent to an upstream. Empty lists are left out, because makers refuse them. */
 export function toForwarded(body: ChatBody): Record<string, unknown> {
-  const fields = Object.entries(body).filter(([name, value]) => name in forwarded && !(Array.isArray(value) && value.length === 0));
+  const fields = Object.entries(body).filter(([name, value]) => name in forwarded() && !(Array.isArray(value) && value.length === 0));
   const messages = body.messages.map(({ audio, ...one }) => ({
     ...one,
     ...(one.content === undefined && (one.role === "function" ? { content: null } : audio && !one.tool_calls && { content: "" })),

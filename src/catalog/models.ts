@@ -26,7 +26,8 @@ export interface Model {
   id: string;
   family: Family;
   aliases?: string[];
-  actions: Partial<Record<Action, z.ZodMiniType>>;
+  /** The schema of each body, built when it is first called. */
+  actions: Partial<Record<Action, () => z.ZodMiniType>>;
   price: Price;
   /** The usual duration of a task in seconds: the basis of `estimated_time` and of progress that the upstream does not report. */
   typicalSeconds: number;

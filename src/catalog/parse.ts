@@ -49,7 +49,7 @@ export interface Parsed<A extends Action = Action> {
 const families: Record<Endpoint, Family> = { chat: "chat", image: "image", video: "video", remix: "video" };
 
 /** The schemas that are used while the model is not known. */
-const fallback: Record<Endpoint, z.ZodMiniType> = {
+const fallback: Record<Endpoint, () => z.ZodMiniType> = {
   chat: chatBody,
   image: schemas.image,
   video: schemas.anyVideo,
@@ -69,7 +69,7 @@ export function parseBody(body: Record<string, unknown>, endpoint: Endpoint, isO
   const oversized = findOversized(body);
   if (oversized) return { model, action, output: {}, code, violations: [...(violation ? [violation] : []), oversized] };
   const isMore = isOpenAi && openAiSeconds[action]?.includes(body["duration"]);
-  const result = schema.safeParse(isMore ? { ...body, duration: undefined } : body);
+  const result = schema().safeParse(isMore ? { ...body, duration: undefined } : body);
   const violations = [
     ...(violation ? [violation] : []),
     ...(result.success ? [] : toViolations(result.error, body)),

@@ -1,86 +1,100 @@
-/** The bodies of image and video submissions, one schema for each mode of the interface (4.2 to 4.4). */
+/** The bodies of image and video submissions, one schema for each mode of the interface (4.2 to 4.4), built when it is first called. */
 
 import * as z from "zod/mini";
 import { flag, imagePixels, images, imagesWithRoles, imageUrl, prompt, seconds, size, timestamps, word } from "./fields.ts";
+import { once } from "./once.ts";
 
-const imagePrompt = prompt(1000);
-const videoPrompt = prompt(4000);
+const videoPrompt = once(() => prompt(4000));
 /** Metadata may be absent as a whole; its defaults apply then too. */
 const metadata = <T extends z.core.$ZodLooseShape>(shape: T) => z.prefault(z.object(shape), {} as never);
 
 /** imgA, imgB, imgC */
-export const image = z.object({
-  prompt: imagePrompt,
-  size: size(Object.keys(imagePixels)),
-  n: z._default(z.int().check(z.gte(1), z.lte(4)), 1),
-  quality: z._default(z.enum(["standard", "hd"]), "standard"),
-  images: images(5),
-});
+export const image = once(() =>
+  z.object({
+    prompt: prompt(1000),
+    size: size(Object.keys(imagePixels)),
+    n: z._default(z.int().check(z.gte(1), z.lte(4)), 1),
+    quality: z._default(z.enum(["standard", "hd"]), "standard"),
+    images: images(5),
+  }),
+);
 
 /** Mode A */
 export const vidA = (durations: readonly number[]) =>
-  z.object({
-    prompt: videoPrompt,
-    duration: seconds(durations, 10),
-    size: size(["16:9", "9:16", "1:1"]),
-    images: images(4),
-    image_with_roles: imagesWithRoles(4, { isEither: true }),
-    metadata: metadata({
-      style: word(["comic", "news", "anime", "selfie", "nostalgic", "thanksgiving"]),
-      watermark: z._default(z.boolean(), false),
-      private: flag(),
-      storyboard: flag(),
-      thumbnail: flag(),
+  once(() =>
+    z.object({
+      prompt: videoPrompt(),
+      duration: seconds(durations, 10),
+      size: size(["16:9", "9:16", "1:1"]),
+      images: images(4),
+      image_with_roles: imagesWithRoles(4, { isEither: true }),
+      metadata: metadata({
+        style: word(["comic", "news", "anime", "selfie", "nostalgic", "thanksgiving"]),
+        watermark: z._default(z.boolean(), false),
+        private: flag(),
+        storyboard: flag(),
+        thumbnail: flag(),
+      }),
     }),
-  });
+  );
 
 /** Mode B: exactly one of url and from_task, which `crossRules` checks. */
-export const characterBody = z.object({
-  url: z.optional(z.string().check(z.meta({ description: "URL of a video that contains the character", format: "uri" }))),
-  from_task: z.optional(z.string()),
-  timestamps: timestamps(),
-});
+export const characterBody = once(() =>
+  z.object({
+    url: z.optional(z.string().check(z.meta({ description: "URL of a video that contains the character", format: "uri" }))),
+    from_task: z.optional(z.string()),
+    timestamps: timestamps(),
+  }),
+);
 
 /** Mode C */
-export const vidB = z.object({
-  prompt: videoPrompt,
-  duration: seconds([8], 8),
-  size: size(["16:9", "9:16"]),
-  images: images(3),
-  image_with_roles: imagesWithRoles(3, { isEither: true }),
-});
+export const vidB = once(() =>
+  z.object({
+    prompt: videoPrompt(),
+    duration: seconds([8], 8),
+    size: size(["16:9", "9:16"]),
+    images: images(3),
+    image_with_roles: imagesWithRoles(3, { isEither: true }),
+  }),
+);
 
 /** Mode D */
-export const vidC = z.object({
-  prompt: videoPrompt,
-  duration: z._default(z.int().check(z.gte(2), z.lte(12)), 5),
-  size: size(["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"]),
-  images: images(4),
-  image_with_roles: imagesWithRoles(4),
-  metadata: metadata({ resolution: z._default(z.enum(["480p", "720p", "1080p"]), "720p") }),
-});
+export const vidC = once(() =>
+  z.object({
+    prompt: videoPrompt(),
+    duration: z._default(z.int().check(z.gte(2), z.lte(12)), 5),
+    size: size(["16:9", "9:16", "1:1", "4:3", "3:4", "21:9"]),
+    images: images(4),
+    image_with_roles: imagesWithRoles(4),
+    metadata: metadata({ resolution: z._default(z.enum(["480p", "720p", "1080p"]), "720p") }),
+  }),
+);
 
 /** Mode E */
-export const vidD = z.object({
-  prompt: videoPrompt,
-  duration: seconds([5, 10], 5),
-  size: size(["16:9", "9:16"]),
-  metadata: metadata({
-    resolution: z._default(z.enum(["512p", "768p", "1080p"]), "768p"),
-    first_frame_image: imageUrl(),
-    last_frame_image: imageUrl(),
-    prompt_optimizer: flag(),
-    watermark: flag(),
+export const vidD = once(() =>
+  z.object({
+    prompt: videoPrompt(),
+    duration: seconds([5, 10], 5),
+    size: size(["16:9", "9:16"]),
+    metadata: metadata({
+      resolution: z._default(z.enum(["512p", "768p", "1080p"]), "768p"),
+      first_frame_image: imageUrl(),
+      last_frame_image: imageUrl(),
+      prompt_optimizer: flag(),
+      watermark: flag(),
+    }),
   }),
-});
+);
 
 /** Remix of an earlier video */
 export const remix = (durations: readonly number[], fallback: number) =>
-  z.object({
-    prompt: videoPrompt,
-    size: size(["16:9", "9:16", "1:1"]),
-    duration: seconds(durations, fallback),
-  });
+  once(() =>
+    z.object({
+      prompt: videoPrompt(),
+      size: size(["16:9", "9:16", "1:1"]),
+      duration: seconds(durations, fallback),
+    }),
+  );
 
 /** The fields that all videos have: used to report other violations when the model is not known. */
-export const anyVideo = z.object({ prompt: videoPrompt });
+export const anyVideo = once(() => z.object({ prompt: videoPrompt() }));

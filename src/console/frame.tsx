@@ -9,7 +9,8 @@ import type { Caller } from "../db/callers.ts";
 import { readAll } from "../net/bounded-body.ts";
 import { NetError } from "../net/net-error.ts";
 import type { Api } from "./api.ts";
-import { Attempts, type Auth, buildAuth } from "./auth.ts";
+import { Attempts } from "./auth.ts";
+import type { Auth } from "./better-auth.ts";
 import { remaining } from "../db/ledger.ts";
 import { readBalance } from "./ledger.ts";
 import { buildPost } from "./mail.ts";
@@ -49,12 +50,13 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.header("cache-control", "no-store");
   // Browsers say where a form comes from, and where a script's JSON does, which hono's `csrf` lets pass; the cookies' SameSite is the second lock.
   if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("t")("forbidden"), null, 403);
-  startAuth(c);
+  await startAuth(c);
   return next();
 };
 
 /** Prepares signing in for this request. */
-export function startAuth(c: ConsoleContext): void {
+export async function startAuth(c: ConsoleContext): Promise<void> {
+  const { buildAuth } = await import("./better-auth.ts");
   const { origin } = new URL(c.req.url);
   const attempts = new Attempts(c.env.DB);
   c.set("attempts", attempts);

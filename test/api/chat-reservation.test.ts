@@ -6,7 +6,7 @@ import { chatReservation } from "../../src/catalog/chat-tokens.ts";
 
 const price = { input: 1_000_000, output: 1_000_000 };
 const message = { role: "user" as const, content: "hi" };
-const reserve = (body: object) => chatReservation(price, chatBody.parse({ messages: [message], ...body }));
+const reserve = (body: object) => chatReservation(price, chatBody().parse({ messages: [message], ...body }));
 const least = reserve({}).promptTokens;
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
 });
 
 test("fields that are not forwarded do not count", () =>
-  expect(chatReservation(price, chatBody.parse({ messages: [message], user: "x".repeat(999), whatever: 5 })).promptTokens).toBe(least));
+  expect(chatReservation(price, chatBody().parse({ messages: [message], user: "x".repeat(999), whatever: 5 })).promptTokens).toBe(least));
 
 const withPart = (part: object) =>
   reserve({ messages: [{ role: "user", content: [part] }] }).promptTokens -

@@ -6,6 +6,8 @@ import { mailBudget } from "../../src/console/budget-mail.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
 
+await import("../../src/console/better-auth.ts"); // reading it takes seconds here: not those of the first test that signs in
+
 const origin = "https://gateway.example";
 
 type Form = Record<string, string> | FormData | ReadableStream<Uint8Array> | string;

@@ -166,7 +166,7 @@ export function validBodies(action: Action, video = ""): fc.Arbitrary<Valid> {
   const able = allModels().filter((model) => model.actions[action]);
   return fc.oneof(
     ...able.map((model) => {
-      const schema = z.toJSONSchema(model.actions[action]!, { io: "input", unrepresentable: "any" }) as Schema;
+      const schema = z.toJSONSchema(model.actions[action]!(), { io: "input", unrepresentable: "any" }) as Schema;
       const unknown = anyFields(
         fc.oneof(
           text.map((name) => `x ${name}`),

@@ -27,7 +27,7 @@ const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
 /** People who are signed in go to the overview. */
 async function home(c: ConsoleContext): Promise<Response> {
   if (c.req.header("cookie")?.includes("session_token=")) {
-    startAuth(c);
+    await startAuth(c);
     await recognize(c);
     if (c.get("user") !== undefined) return c.redirect("/console", 303);
   }
