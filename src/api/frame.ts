@@ -2,7 +2,7 @@
 
 import type { Context, ErrorHandler, Handler, MiddlewareHandler } from "hono";
 import type { Caller } from "../db/callers.ts";
-import { assetBaseUrl } from "../config.ts";
+import { assetBaseUrl, statusLogShare } from "../config.ts";
 import { log } from "../log.ts";
 import { commonHeaders } from "../tasks/view-headers.ts";
 import { logRequest } from "./request-log.ts";
@@ -70,8 +70,10 @@ function leave(c: AppContext, { status, headers }: Response): void {
     model: c.get("model"),
     ms: Date.now() - c.get("started"),
   };
-  log("request", { ...entry, account: caller?.accountId });
   logRequest(c, entry);
+  // The most frequent requests by far, and each like the other.
+  const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
+  if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, account: caller?.accountId });
 }
 
 const exposedHeaders =

@@ -1,4 +1,4 @@
-/** One run of the checks: finds causes, keeps each alert's state, tells receivers of changes. */
+/** One run of the checks: finds causes, stores each alert's state, reports changes to the receivers. */
 
 import { type Alert, listAlerts, writeAlert } from "../db/alerts.ts";
 import { deleteIncidents } from "../db/incidents.ts";

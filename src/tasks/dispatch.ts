@@ -2,7 +2,7 @@
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toCallbackUrl } from "../callback-urls.ts";
-import { hedging } from "../config.ts";
+import { hedging, logsSteps } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { toObjectId } from "../ids.ts";
 import { retry } from "../retry.ts";
@@ -115,8 +115,10 @@ export async function perform({ step, lease, task }: Work, env: Env, object: Lea
     ...(!isTaken && step === "start" && outcome.outcome === "completed" && { cost: task.submission.price }),
     ms: Date.now() - started,
   };
-  if (!("reason" in outcome)) log("dispatch", line);
-  else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
+  // Work that was made for nothing is always logged: the operator pays for it.
+  if (!("reason" in outcome)) {
+    if (!isTaken || logsSteps(env)) log("dispatch", line);
+  } else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
 }
 
 /** Does the step. Never throws: every fault has a name in `StepOutcome`. */
@@ -171,7 +173,7 @@ async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded,
     return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
   } catch {
     const { operation } = made;
-    if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs };
+    if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs, isMade: true };
   }
   // The bytes exist nowhere else: store once more.
   try {

@@ -1,6 +1,6 @@
 /** Calls receivers: one signed POST for each attempt that a task object leases out. It owns no state and may crash at any point. */
 
-import { allowsPrivateNetwork, assetBaseUrl, ownHosts, signingSecret } from "../config.ts";
+import { allowsPrivateNetwork, assetBaseUrl, logsSteps, ownHosts, signingSecret } from "../config.ts";
 import { cachedWebhook, signingSecrets, type Webhook } from "../db/webhooks.ts";
 import { toObjectId } from "../ids.ts";
 import { alert, log } from "../log.ts";
@@ -42,7 +42,7 @@ export async function handleCallback(message: Message<TaskMessage>, env: Env): P
 export async function callReceiver(task: FinalTask, env: Env): Promise<CallbackReport> {
   const report = await callOnce(task, env);
   const outcome = report.outcome === "attempted" ? (report.fault ?? String(report.status)) : report.outcome;
-  log("callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
+  if (logsSteps(env)) log("callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
   return report;
 }
 

@@ -184,7 +184,7 @@ test("a crash at each call to objects and bucket: the next run erases the rest",
       expect(count).toBeGreaterThan(4);
       break;
     }
-    // The person is signed out and the keys are refused, whatever became of the rest.
+    // The user is signed out and the keys are refused even if other steps of the erasure failed.
     expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
     await continueErasures(env, new ObjectsApi(env));
     await expectErased(mara);

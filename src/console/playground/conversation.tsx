@@ -105,7 +105,7 @@ export function parseTurns(view: Pick<View, "typed">): Message[] {
   return messages[0] && ["system", "developer"].includes(messages[0].role) ? messages.slice(1) : messages;
 }
 
-/** The messages that have been sent; what is being written stays in its line. */
+/** The messages that have been sent. A last message of the user that has no answer yet is a draft: the input line shows it. */
 const sentTurns = (turns: Message[], isAnswering: boolean) => (turns.at(-1)?.role === "user" && !isAnswering ? turns.slice(0, -1) : turns);
 
 export function Conversation({ view, answering }: { view: View; answering?: Answering | undefined }) {
