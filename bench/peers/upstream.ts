@@ -41,7 +41,7 @@ const server = createServer((request: IncomingMessage, response: ServerResponse)
   request.setEncoding("utf8");
   request.on("data", (part: string) => (body += part));
   request.on("end", () => {
-    if (request.method !== "POST" || request.url !== "/v1/chat/completions") return response.writeHead(404).end();
+    if (request.method !== "POST" || request.url !== "/v1/chat/completions") return void response.writeHead(404).end();
     if (/"stream": ?true/.test(body)) return void stream(response, body.includes(pacedPrompt));
     response.writeHead(200, { "content-type": "application/json", "content-length": whole.byteLength }).end(whole);
   });

@@ -71,7 +71,7 @@ function leave(c: AppContext, { status, headers }: Response): void {
     ms: Date.now() - c.get("started"),
   };
   logRequest(c, entry);
-  // The most frequent requests by far, and each like the other.
+  // The most frequent requests by far, and each like the other: of so many one has a line.
   const every = c.get("hasCommonHeaders") && status < 400 ? statusLogShare(c.env) : 1;
   if (Math.random() * every < 1) log("request", { ...(every > 1 && { every }), ...entry, account: caller?.accountId });
 }
