@@ -1,6 +1,5 @@
 /** The gateway Worker: mounts each family of paths at its prefix; exports the queue consumer and the Durable Objects. */
 
-import { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { admin } from "./api/admin.ts";
 import { assets } from "./api/assets.ts";
@@ -11,7 +10,7 @@ import { characters } from "./api/characters.ts";
 import { chat } from "./api/chat.ts";
 import { onError, onMethodNotAllowed, pathNotFound } from "./api/errors.ts";
 import { events } from "./api/events.ts";
-import { type AppContext, type AppEnv, middleware } from "./api/frame.ts";
+import { type AppContext, middleware } from "./api/frame.ts";
 import { images, remixes, videos } from "./api/generations.ts";
 import { key } from "./api/key.ts";
 import { models } from "./api/models.ts";
@@ -19,6 +18,7 @@ import { markOpenAi } from "./api/openai.ts";
 import { isPartOf } from "./api/request-log.ts";
 import { showKeys } from "./api/receipts.ts";
 import { ready } from "./api/ready.ts";
+import { routing } from "./api/router.ts";
 import { statusQueries } from "./api/status.ts";
 import { tasks } from "./api/tasks.ts";
 import { tokens } from "./api/tokens.ts";
@@ -69,7 +69,7 @@ const toWorker = (binding: "OPENAI" | "MCP") => async (c: AppContext) => {
 };
 
 /** Every route, listed for answers to wrong methods. */
-const routes = new Hono<AppEnv>();
+const routes = routing();
 
 /** A page for people; where to go on for programs. */
 function root(c: AppContext): Response | Promise<Response> {
@@ -81,7 +81,7 @@ function root(c: AppContext): Response | Promise<Response> {
 }
 
 // Not strict: a trailing slash is the same path.
-const app = new Hono<AppEnv>({ strict: false })
+const app = routing({ strict: false })
   .onError(onError)
   .notFound((c) => onError(pathNotFound(c), c))
   .use(middleware)
@@ -115,7 +115,7 @@ const app = new Hono<AppEnv>({ strict: false })
   .get("/healthz", (c) => c.json({ status: "ok" }))
   .get("/readyz", ready);
 
-const gateway = new Hono<AppEnv>({ strict: false })
+const gateway = routing({ strict: false })
   .onError(onError)
   .notFound((c) => app.fetch(c.req.raw, c.env, c.executionCtx))
   .route("/", statusQueries)

@@ -1,6 +1,6 @@
 /** `/admin`: the operator's API for accounts, keys and the audit. */
 
-import { Hono, type MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
 import * as accounts from "../db/accounts.ts";
 import * as apiKeys from "../db/api-keys.ts";
@@ -18,6 +18,7 @@ import { type AppContext, type AppEnv, answer } from "./frame.ts";
 import { balanceView, changeScope, keyView } from "./key-scope.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
+import { routing } from "./router.ts";
 import { accountChange, keyChange, newAccount, newKey } from "./schema/bodies.ts";
 import { accountsQuery, auditQuery, reconcileQuery } from "./schema/queries.ts";
 
@@ -42,7 +43,7 @@ const isOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 const tooMany = (now: number) => new ApiError("rate_limit_exceeded", { retryAfter: secondsLeft(now) });
 
-export const admin = new Hono<AppEnv>()
+export const admin = routing()
   .use(isOperator)
   .post("/accounts", createAccount)
   .get("/accounts", query(accountsQuery), (c) => listAccounts(c, c.req.valid("query")))

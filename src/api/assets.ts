@@ -1,12 +1,12 @@
 /** Delivery of assets under signed URLs: whole or in ranges, to every origin, until they expire. */
 
-import { Hono } from "hono";
 import { isSigned } from "../asset-urls.ts";
 import { describeAsset, openAsset } from "../assets.ts";
 import { ApiError } from "../errors.ts";
-import type { AppContext, AppEnv } from "./frame.ts";
+import type { AppContext } from "./frame.ts";
+import { routing } from "./router.ts";
 
-export const assets = new Hono<AppEnv>()
+export const assets = routing()
   .use(async (c, next) => {
     c.header("access-control-allow-origin", "*");
     c.header("access-control-expose-headers", "Content-Length, Content-Range, ETag, Repr-Digest, x-request-id");

@@ -1,6 +1,5 @@
 /** The four balance paths: the key's and the account's balance, with and without `/v1`, open to every origin. */
 
-import { Hono } from "hono";
 import { findCaller } from "../db/callers.ts";
 import { ApiError } from "../errors.ts";
 import { alert } from "../log.ts";
@@ -10,7 +9,8 @@ import { bearerToken, countRequest } from "./auth.ts";
 import { sentences } from "./balance-sentences.ts";
 import { isBrowserToken } from "./browser-tokens.ts";
 import { prepare } from "./errors.ts";
-import type { AppContext, AppEnv } from "./frame.ts";
+import type { AppContext } from "./frame.ts";
+import { routing } from "./router.ts";
 
 type Scope = "key" | "account";
 
@@ -48,7 +48,7 @@ function refuse(c: AppContext, status: 401 | 403 | 500, message: string): Respon
 }
 
 export const balances = (scope: Scope) =>
-  new Hono<AppEnv>()
+  routing()
     .onError((thrown, c) => {
       const { error, status } = prepare(c, thrown);
       const message = error.code === "rate_limit_exceeded" || error.code === "method_not_allowed" ? sentences[error.code] : sentences.fault;

@@ -1,12 +1,11 @@
 /** The URLs that makers call when their work on a task has ended: `POST /callbacks/{provider}/{task}/{signature}`. Not for callers. */
 
-import { Hono } from "hono";
 import { isCallbackUrl } from "../callback-urls.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
 import { providerNamed } from "../providers/index.ts";
 import { withTimeout } from "../providers/shared/http.ts";
-import type { AppEnv } from "./frame.ts";
+import { routing } from "./router.ts";
 
 const readTimeoutMs = 10_000;
 /** Makers wait a few seconds for an answer; a slow poll goes on after it. */
@@ -18,7 +17,7 @@ function unavailable(cause: unknown): never {
 }
 
 /** Answers 200 to every call with both signatures, also when the task has ended or was deleted: an error would only make the maker repeat the call. */
-export const callbacks = new Hono<AppEnv>().post("/:provider/:task/:signature", async (c) => {
+export const callbacks = routing().post("/:provider/:task/:signature", async (c) => {
   const { provider, task, signature } = c.req.param();
   const id = (await isCallbackUrl(c.env, provider, task, signature)) && toObjectId(c.env.TASKS, task);
   if (!id) {

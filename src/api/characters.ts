@@ -1,18 +1,18 @@
 /** `/v1/characters`: the account's characters, and deleting one. */
 
-import { Hono } from "hono";
 import { signedUrl } from "../asset-urls.ts";
 import { characterPicture, removeAssets } from "../assets.ts";
 import { characterById, deleteCharacter, listCharacters } from "../db/characters.ts";
 import { lifeTimes, signingSecret } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { admitted } from "./auth.ts";
-import { type AppEnv, answer, assetBase } from "./frame.ts";
+import { answer, assetBase } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
+import { routing } from "./router.ts";
 import { pageQuery } from "./schema/queries.ts";
 
-export const characters = new Hono<AppEnv>()
+export const characters = routing()
   .get("/", admitted("read"), query(pageQuery), async (c) => {
     const { accountId } = c.get("caller");
     const page = c.req.valid("query");

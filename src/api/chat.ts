@@ -1,6 +1,5 @@
 /** `/v1/chat/completions`: reserves, calls the first usable route, returns its answer whole or streamed, and settles its tokens. */
 
-import { Hono } from "hono";
 import { type ChatBody, droppedFields, toForwarded } from "../catalog/chat-schema.ts";
 import { chatReservation } from "../catalog/chat-tokens.ts";
 import { parseBody } from "../catalog/parse.ts";
@@ -16,15 +15,16 @@ import { largeBody, readJson } from "./body.ts";
 import { type Chat, readWhole, relayStream } from "./chat-relay.ts";
 import { askRoutes, chatRoutes, type FittedRoute, toChatError } from "./chat-routes.ts";
 import { toErrorObject } from "./errors.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
 import { answerDryRun } from "./dry-run.ts";
 import { requireScope } from "./key-scope.ts";
 import { isDryRun, optionViolations, requireMaxCost } from "./options.ts";
 import { query } from "./query.ts";
+import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { versions } from "../versions.ts";
 
-export const chat = new Hono<AppEnv>().post("/completions", admittedToSubmit(), query(submissionQuery), complete);
+export const chat = routing().post("/completions", admittedToSubmit(), query(submissionQuery), complete);
 
 /** After the caller disconnected the platform allows thirty more seconds; the rest of them is for settling. */
 const drainMs = 20_000;

@@ -1,6 +1,5 @@
 /** `/v1/events`: the account's final tasks in the order of their ends, for clients that were offline. */
 
-import { Hono } from "hono";
 import type * as z from "zod/mini";
 import { lifeTimes } from "../config.ts";
 import { listEndedTasks, settledAt } from "../db/ended-tasks.ts";
@@ -8,15 +7,16 @@ import { toObjectId } from "../ids.ts";
 import { writeEnded } from "../tasks/wallets.ts";
 import { eventTaskId, eventType, toEventId } from "../tasks/event.ts";
 import { admitted } from "./auth.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
+import { routing } from "./router.ts";
 import { eventsQuery } from "./schema/queries.ts";
 
 /** The interval between D1 queries while a caller waits; each reads at most one row. */
 const waitStepMs = 2_000;
 
-export const events = new Hono<AppEnv>().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));
+export const events = routing().get("/", admitted("read"), query(eventsQuery), async (c) => list(c, c.req.valid("query")));
 
 async function list(c: AppContext, { limit, after, wait = 0 }: z.output<typeof eventsQuery>): Promise<Response> {
   const { accountId } = c.get("caller");

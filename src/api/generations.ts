@@ -1,19 +1,19 @@
 /** `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`: submissions. */
 
-import { Hono } from "hono";
 import { admittedToSubmit } from "./auth.ts";
-import { type AppEnv, middleware } from "./frame.ts";
+import { middleware } from "./frame.ts";
 import { query } from "./query.ts";
+import { routing } from "./router.ts";
 import { submissionQuery } from "./schema/queries.ts";
 import { submit } from "./submit.ts";
 
 const dryRunQuery = query(submissionQuery);
 
-export const images = new Hono<AppEnv>().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "image"));
+export const images = routing().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "image"));
 
-export const videos = new Hono<AppEnv>().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"));
+export const videos = routing().post("/generations", admittedToSubmit("browser tokens"), dryRunQuery, (c) => submit(c, "video"));
 
 /** Apart from `videos`, for a parameter beside a fixed name would keep hono from its fast router. Brings its own middleware. */
-export const remixes = new Hono<AppEnv>().post("/v1/videos/:id/remix", middleware, admittedToSubmit("browser tokens"), dryRunQuery, (c) =>
+export const remixes = routing().post("/v1/videos/:id/remix", middleware, admittedToSubmit("browser tokens"), dryRunQuery, (c) =>
   submit(c, "remix", c.req.param("id")),
 );

@@ -1,14 +1,14 @@
 /** `/v1/key`: the calling key's name, limits and what is left of them. */
 
-import { Hono } from "hono";
 import { findKey } from "../db/api-keys.ts";
 import { ApiError } from "../errors.ts";
 import { readBalances } from "../tasks/wallets.ts";
 import { admitted } from "./auth.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
 import { keyView } from "./key-scope.ts";
+import { routing } from "./router.ts";
 
-export const key = new Hono<AppEnv>().get("/", admitted("read"), show);
+export const key = routing().get("/", admitted("read"), show);
 
 async function show(c: AppContext): Promise<Response> {
   const { accountId, keyHash, keyId } = c.get("caller");

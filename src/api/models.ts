@@ -1,6 +1,5 @@
 /** `/v1/models`: the available models, with fields, limits and prices from the catalog. */
 
-import { Hono } from "hono";
 import { type Action, allModels, type Model, modelNamed } from "../catalog/models.ts";
 import parametersText from "../catalog/parameters.txt";
 import { effectivePrice, shownPrice } from "../catalog/prices.ts";
@@ -11,12 +10,13 @@ import { sha256Hex } from "../ids.ts";
 import { isOn } from "../providers/index.ts";
 import { admitted } from "./auth.ts";
 import { unlessKnown } from "./etag.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
+import { routing } from "./router.ts";
 
 /** The date of this list of models in Unix seconds: OpenAI's clients expect the field. */
 const created = 1_793_491_200;
 
-export const models = new Hono<AppEnv>()
+export const models = routing()
   .get("/", admitted("read"), (c) => {
     const data = allModels().filter((model) => isUsable(c.env, model));
     return answerTagged(c, { object: "list", data: data.map((model) => toModelEntry(c.env, model)) });

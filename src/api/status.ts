@@ -1,6 +1,5 @@
 /** The three status queries differ only in their views: query the task, wait if requested, answer or return 304. */
 
-import { Hono } from "hono";
 import { BoundedCache } from "../bounded-cache.ts";
 import { ApiError } from "../errors.ts";
 import { toObjectId } from "../ids.ts";
@@ -10,8 +9,9 @@ import { admit } from "./auth.ts";
 import { maySee } from "./browser-tokens.ts";
 import { onError } from "./errors.ts";
 import { unlessKnown } from "./etag.ts";
-import { type AppContext, type AppEnv, assetBase, withMiddleware, queryParameter } from "./frame.ts";
+import { type AppContext, assetBase, withMiddleware, queryParameter } from "./frame.ts";
 import { parseParameter } from "./query.ts";
+import { routing } from "./router.ts";
 import { waitField } from "./schema/queries.ts";
 
 /** Answers of final tasks never change, so repeats are answered from this cache. A task has one answer for each view, language and host. */
@@ -86,7 +86,7 @@ async function answerStatus(c: AppContext, view: ViewName): Promise<Response> {
 const asked = (view: ViewName) => withMiddleware((c) => answerStatus(c, view), onError);
 
 /** One handler for a path, which brings its middleware: of several hono makes a chain, which costs what callers repeat most a tenth of its time. */
-export const statusQueries = new Hono<AppEnv>()
+export const statusQueries = routing()
   .get("/v1/tasks/:id", asked("generic"))
   .get("/v1/videos/generations/:id", asked("video"))
   .get("/v1/characters_tasks/:id", asked("character"));

@@ -1,6 +1,5 @@
 /** `/v1/tasks`: the list, and cancelling; other paths of a task have files of their own. */
 
-import { Hono } from "hono";
 import type * as z from "zod/mini";
 import { allModels, deadlineSeconds, modelNamed } from "../catalog/models.ts";
 import { lifeTimes } from "../config.ts";
@@ -13,10 +12,11 @@ import { listReferenced } from "../db/references.ts";
 import { admitted } from "./auth.ts";
 import { maySee } from "./browser-tokens.ts";
 import { readNoBody } from "./body.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
 import { isOpenAi } from "./openai.ts";
 import { requireRow, toList } from "./page.ts";
 import { query } from "./query.ts";
+import { routing } from "./router.ts";
 import { tasksQuery } from "./schema/queries.ts";
 import { taskKinds } from "./schema/words.ts";
 import { askTask, forgetAnswers, readQuestion } from "./status.ts";
@@ -29,7 +29,7 @@ const sorts = allModels().flatMap(({ id, actions }) => taskKinds.filter((kind) =
 /** The longest duration of a task, plus the possible delay of its settlement. */
 const longestMs = 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
 
-export const tasks = new Hono<AppEnv>()
+export const tasks = routing()
   .get("/", admitted("read"), query(tasksQuery), (c) => list(c, c.req.valid("query")))
   .delete("/:id", admitted("read"), (c) => remove(c, c.req.param("id")))
   .post("/:id/cancel", admitted("read", "browser tokens"), (c) => cancel(c, c.req.param("id")))

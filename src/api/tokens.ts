@@ -1,16 +1,16 @@
 /** `/v1/tokens`: makes tokens for browsers, which submit and read a few tasks and nothing else. */
 
-import { Hono } from "hono";
 import { ApiError } from "../errors.ts";
 import { newBrowserToken, sha256Hex } from "../ids.ts";
 import { retry } from "../retry.ts";
 import { admitted } from "./auth.ts";
 import { readFields } from "./body.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
 import { canonical } from "./key-scope.ts";
+import { routing } from "./router.ts";
 import { newToken } from "./schema/bodies.ts";
 
-export const tokens = new Hono<AppEnv>().post("/", admitted("submission"), create);
+export const tokens = routing().post("/", admitted("submission"), create);
 
 async function create(c: AppContext): Promise<Response> {
   const { TOKENS } = c.env;

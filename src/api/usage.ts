@@ -1,6 +1,5 @@
 /** `/v1/usage`: the account's charges by day, model, key or reference, as a list or a table for cost tools. */
 
-import { Hono } from "hono";
 import type * as z from "zod/mini";
 import { balanceUnit } from "../config.ts";
 import { toUnits } from "../db/ledger.ts";
@@ -8,8 +7,9 @@ import { type Column, readReferencedUsage, readUsage, type Span, type Used } fro
 import { invalid } from "../errors.ts";
 import { admitted } from "./auth.ts";
 import { focusTable } from "./focus.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
 import { query } from "./query.ts";
+import { routing } from "./router.ts";
 import { toDate, usageQuery } from "./schema/queries.ts";
 
 const dayMs = 86_400_000;
@@ -18,7 +18,7 @@ const defaultDays = 30;
 /** Maximum tasks with a reference that one answer reads. */
 const maxReferenced = 20_000;
 
-export const usage = new Hono<AppEnv>().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
+export const usage = routing().get("/", admitted("read"), query(usageQuery), (c) => readOut(c, c.req.valid("query")));
 
 async function readOut(c: AppContext, { from, to, group_by: group, format }: z.output<typeof usageQuery>): Promise<Response> {
   const span = toSpan(from, to);

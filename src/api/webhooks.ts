@@ -1,6 +1,5 @@
 /** `/v1/webhook` and `/v1/webhook_secret`: the account's endpoint for callbacks, and the secret that signs them. */
 
-import { Hono } from "hono";
 import { allowsPrivateNetwork, ownHosts } from "../config.ts";
 import { readWebhook, rotateSecret, setEndpoint } from "../db/webhooks.ts";
 import { ApiError } from "../errors.ts";
@@ -8,16 +7,17 @@ import { newId } from "../ids.ts";
 import { post } from "../tasks/notify.ts";
 import { admitted } from "./auth.ts";
 import { readFields, readNoBody } from "./body.ts";
-import { type AppContext, type AppEnv, answer } from "./frame.ts";
+import { type AppContext, answer } from "./frame.ts";
 import { readReceiverUrl } from "./references.ts";
+import { routing } from "./router.ts";
 import { webhookChange } from "./schema/bodies.ts";
 
-export const webhook = new Hono<AppEnv>()
+export const webhook = routing()
   .get("/", admitted("read"), async (c) => answer(c, { url: (await readWebhook(c.env.DB, callerAccount(c))).url }))
   .put("/", admitted("read"), setUrl)
   .post("/test", admitted("submission"), sendTest);
 
-export const webhookSecret = new Hono<AppEnv>()
+export const webhookSecret = routing()
   .get("/", admitted("read"), async (c) => privately(c, (await readWebhook(c.env.DB, callerAccount(c))).secret))
   .post("/", admitted("read"), async (c) => {
     await readNoBody(c);
