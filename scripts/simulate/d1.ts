@@ -17,7 +17,9 @@ export function openDatabase(): DatabaseSync {
 
 /** The bytes of its pages, without free ones: what D1 reports as its size. */
 export const sizeOf = (sqlite: DatabaseSync): number => {
-  const row = sqlite.prepare("SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count) AS pages").get();
+  const row = sqlite
+    .prepare("SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count) AS pages")
+    .get();
   return pageBytes * Number(row?.["pages"]);
 };
 

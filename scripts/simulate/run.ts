@@ -93,15 +93,23 @@ const keyOf = (account: string) => account.replace("acc_", "key_");
 function openAccount(sqlite: DatabaseSync, id: string, at: number): void {
   sqlite.prepare("INSERT INTO account (id, email, created_at) VALUES (?1, ?1, ?2)").run(id, at);
   sqlite.prepare("INSERT INTO wallet (id) VALUES (?1), (?2)").run(id, keyOf(id));
-  sqlite.prepare("INSERT INTO api_key (id, account_id, name, hash, prefix, created_at) VALUES (?1, ?2, 'key', ?1, '', ?3)").run(keyOf(id), id, at);
+  sqlite
+    .prepare("INSERT INTO api_key (id, account_id, name, hash, prefix, created_at) VALUES (?1, ?2, 'key', ?1, '', ?3)")
+    .run(keyOf(id), id, at);
 }
 
 const perStatement = 5_000;
 
 /** Writes settled entries with their sums, as wallet objects do, but more at a time. */
-function write(sqlite: DatabaseSync, accounts: string[], { first, count, from, to }: { first: number; count: number; from: number; to: number }): void {
+function write(
+  sqlite: DatabaseSync,
+  accounts: string[],
+  { first, count, from, to }: { first: number; count: number; from: number; to: number },
+): void {
   for (let done = 0; done < count; done += perStatement) {
-    const rows = Array.from({ length: Math.min(perStatement, count - done) }, (_, at) => toRow(accounts, first + done + at, from + ((to - from) * (done + at)) / count));
+    const rows = Array.from({ length: Math.min(perStatement, count - done) }, (_, at) =>
+      toRow(accounts, first + done + at, from + ((to - from) * (done + at)) / count),
+    );
     const values = JSON.stringify(rows);
     sqlite.exec("BEGIN");
     for (const sql of statements) sqlite.prepare(sql).run({ "?1": values });
