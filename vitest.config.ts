@@ -66,6 +66,7 @@ const gateway = async (bindings: Record<string, string>, more: object, main = ".
         ASSET_SIGNING_SECRET: "test-signing-secret",
         RECEIPT_SIGNING_KEY: "MC4CAQAwBQYDK2VwBCIEIKaKzxz1bV3B3qHIvpp6JvzRqz7XANI4UZWxoDKC5RdB",
         RATE_LIMITS: "off",
+        REQUEST_LOG: "off",
         ...bindings,
       },
       // Messages wait longer than any test and any runtime: tests deliver them themselves.

@@ -49,6 +49,9 @@ export const statusLogShare = (env: Env) => readNumber("LOG_STATUS_EVERY", env.L
 /** True if rate limits apply. */
 export const limitsRates = (env: Env) => readWord("RATE_LIMITS", env.RATE_LIMITS, ["on", "off"], "on") === "on";
 
+/** True if callers' requests are kept for the console. */
+export const keepsRequests = (env: Env) => readWord("REQUEST_LOG", env.REQUEST_LOG, ["on", "off"], "on") === "on";
+
 /** The rate limits per minute of one key and of one account, equal to the bindings in wrangler.toml. */
 export const perMinute = (env: Env, kind: "submission" | "read") =>
   kind === "submission"

@@ -42,6 +42,8 @@ interface Env {
   ENVIRONMENT: string;
   BALANCE_UNIT: string;
   RATE_LIMITS: string;
+  /** "on" (default) or "off": keeps callers' requests for the console, three days, without content */
+  REQUEST_LOG?: string;
   SUBMISSIONS_PER_MINUTE: string;
   READS_PER_MINUTE: string;
   /** The maximum number of an account's open tasks; default 500 */
@@ -56,7 +58,7 @@ interface Env {
   LOG?: string;
   /** Of so many status queries that were answered one is logged; default 100, locally 1 */
   LOG_STATUS_EVERY?: string;
-  /** "on" (default) or "off": asks makers that can to call the gateway when their work has ended */
+  /** "on" (default) or "off": providers that support it are asked to call the gateway when a generation has ended */
   UPSTREAM_CALLBACKS?: string;
   /** "on" or "off": allows callers' URLs that point to private hosts; on by default only locally */
   ALLOW_PRIVATE_NETWORK?: string;

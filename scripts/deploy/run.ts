@@ -49,7 +49,7 @@ export class Run {
   }
 
   /** Prints a line, and logs it. */
-  say(text: string): void {
+  print(text: string): void {
     console.log(text);
     this.log(text);
   }
@@ -65,7 +65,7 @@ export class Run {
     if (process.stdout.isTTY) process.stdout.write(`  … ${title}`);
     const end = (mark: string, outcome: string | undefined) => {
       if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
-      this.say(`  ${mark} ${title}${outcome === undefined ? "" : `: ${outcome}`} (${((Date.now() - since) / 1000).toFixed(1)} s)`);
+      this.print(`  ${mark} ${title}${outcome === undefined ? "" : `: ${outcome}`} (${((Date.now() - since) / 1000).toFixed(1)} s)`);
     };
     try {
       this.#options.signal.throwIfAborted();

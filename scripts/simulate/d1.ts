@@ -1,17 +1,17 @@
 /** A D1 database on Node's SQLite, for runs that need more rows than the local runtime can write in the time: its statements and transactions, no network. */
 
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
-const root = new URL("../../", import.meta.url);
+const folder = join(import.meta.dirname, "../../migrations");
 const pageBytes = 4096;
 
 /** An empty database in memory with all migrations. */
 export function openDatabase(): DatabaseSync {
   const sqlite = new DatabaseSync(":memory:");
   sqlite.exec("PRAGMA cache_size = -4000000");
-  const folder = new URL("migrations/", root);
-  for (const file of readdirSync(folder).sort()) sqlite.exec(readFileSync(new URL(file, folder), "utf8"));
+  for (const file of readdirSync(folder).sort()) sqlite.exec(readFileSync(join(folder, file), "utf8"));
   return sqlite;
 }
 

@@ -86,7 +86,7 @@ async function list(c: AppContext, { limit, after, status, kind, model: name, re
         (await findPlace(c, id, reference))) !== undefined,
   );
   const model = modelNamed(name ?? "")?.id;
-  // Among OpenAI's videos are remixes, too.
+  // OpenAI's list of videos includes remixes.
   const isOfKind = (one: string) => !kind || one === kind || (one === "remix" && isOpenAi(c.req.raw));
   const filters = {
     limit: limit + 1,

@@ -8,7 +8,7 @@ export interface Alert {
   endedAt: number | null;
   /** Some of the ids it is about. */
   causes: string[];
-  /** The last change that receivers were told. */
+  /** The last change that was reported to the receivers. */
   told: "began" | "ended" | null;
 }
 

@@ -12,10 +12,10 @@ export interface LargeReader {
 }
 
 /** A reader that brings at least so many bytes at once, where the platform can. */
-export function largeReader(body: ReadableStream<Uint8Array>, atLeast = readBytes): LargeReader {
+export function largeReader(body: ReadableStream<Uint8Array>, atLeast = readBytes, bufferBytes = readBytes): LargeReader {
   try {
     const reader = body.getReader({ mode: "byob" });
-    let buffer = new ArrayBuffer(readBytes);
+    let buffer = new ArrayBuffer(bufferBytes);
     const read = async () => {
       const { value } = await reader.readAtLeast(atLeast, new Uint8Array(buffer));
       if (!value?.byteLength) return undefined;
@@ -30,9 +30,9 @@ export function largeReader(body: ReadableStream<Uint8Array>, atLeast = readByte
   }
 }
 
-/** The body's pieces, each valid until the next is asked for. The body is cancelled when the caller stops early. */
-export async function* largeReads(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  const reader = largeReader(body);
+/** The body's pieces of this size, each valid until the next is asked for. The body is cancelled when the caller stops early. */
+export async function* largeReads(body: ReadableStream<Uint8Array>, pieceBytes = readBytes): AsyncGenerator<Uint8Array, void> {
+  const reader = largeReader(body, pieceBytes, pieceBytes);
   try {
     for (let piece = await reader.read(); piece; piece = await reader.read()) yield piece;
   } finally {

@@ -1,4 +1,4 @@
-/** Reads requests that come as JSON or as multipart forms, and sends forms on: pictures as data URIs in JSON, a video as it is. */
+/** Reads requests that come as JSON or as multipart forms, and sends forms on: images as data URIs in JSON, a video as it is. */
 
 import {
   MaxFileSizeExceededError,
@@ -115,7 +115,7 @@ export async function sendPieces(
     await writer.close();
   };
   const sent = ask(c, path, { body: readable, headers });
-  // The gateway may refuse without reading: nothing waits for it to take the rest.
+  // The gateway may refuse the request without reading it: do not wait for the rest to be sent.
   sent.catch(() => writer.abort().catch(() => undefined));
   const [written, answer] = await Promise.allSettled([write(), sent]);
   if (answer.status === "rejected") throw answer.reason;
@@ -123,7 +123,7 @@ export async function sendPieces(
   return answer.value;
 }
 
-/** Pictures of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */
+/** Images of a form as `{"images": [...], ...}`: one at a time is in memory as Base64. Throws 400 for a file of another format. */
 export function toImagesBody(c: AppContext, files: Form["files"], rest: object): Iterable<Uint8Array> {
   const types = files.map(({ name, content }) => {
     const type = detectImageType(head(content));

@@ -122,7 +122,7 @@ async function editForm(c: AppContext): Promise<Response> {
   return answerImages(c, made, format);
 }
 
-/** As JSON with pictures that do not fit into memory several times. */
+/** The same as JSON, with images that do not fit into memory several times. */
 async function editLarge(c: AppContext): Promise<Response> {
   let format: Asked["format"] = "url";
   const made = await once(c, formIdentity(c), async (headers) => {

@@ -10,7 +10,7 @@ import { type DryRun, isDryRun } from "./submission.ts";
 const waitMs = 115_000;
 const longestWaitS = 60;
 
-/** The status of a failed task's error, by its code. */
+/** The HTTP status of a failed task's error, by its code. */
 const failures: Record<string, number> = { content_policy_violation: 400, invalid_input: 400, cancelled: 400 };
 
 /** The task once it is completed. Throws how it failed, and 504 with its id when it is not ready in time: it goes on. */

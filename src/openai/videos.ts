@@ -40,7 +40,7 @@ function refuseSeconds(c: AppContext, own: number[] = []): OpenAiError {
   return refuseField(c, "seconds", "not_one_of", { allowed: all.map((seconds) => `"${seconds}"`).join(", ") });
 }
 
-/** Reads a request's fields into a submission's, without its picture. Throws 400. */
+/** Reads a request's fields into a submission's, without its image. Throws 400. */
 function toSubmission(c: AppContext, fields: Fields): { body: Fields; model: NamedModel } {
   const { model: asked = defaultModel, prompt, size } = fields;
   if (typeof asked !== "string") throw refuseField(c, "model", "wrong_type", { expected: "string" });
@@ -70,7 +70,7 @@ function readSeconds(c: AppContext, seconds: unknown): number | undefined {
   return Number(seconds);
 }
 
-/** The submission with its first picture where the model takes it. */
+/** The submission with its first image in the field in which the model takes it. */
 const withPicture = ({ body, model }: { body: Fields; model: NamedModel }, url: string): Fields =>
   takesImages(model) ? { ...body, images: [url] } : { ...body, metadata: { first_frame_image: url } };
 const takesImages = ({ model }: NamedModel) => !model.startsWith("vidD");

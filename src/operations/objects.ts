@@ -2,6 +2,7 @@
 
 import type { Audit, WalletSums } from "../db/audit.ts";
 import type { Charge } from "../db/ledger.ts";
+import type { LoggedRequest } from "../db/requests.ts";
 import type { Column, Span, Used } from "../db/usage.ts";
 import type { WalletEntry } from "../tasks/wallet-book.ts";
 
@@ -51,6 +52,8 @@ export interface OperationsWorker {
   reconcile(objects: Objects, which: { account?: string | undefined; after?: string | undefined }): Promise<Reconciliation>;
   /** Erases an account and its owner; see `erase.ts`. */
   erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown">;
+  /** Keeps callers' requests for the console. */
+  logRequests(requests: LoggedRequest[]): Promise<void>;
   /** Usage by reference, archived entries included; see `archived-usage.ts`. */
   referencedUsage(accountId: string, span: Span, columns: Exclude<Column, "reference">[], most: number): Promise<Used[] | "too_many">;
   /** The place of an account's archived task. */

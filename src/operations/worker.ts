@@ -2,6 +2,7 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Audit, audit } from "../db/audit.ts";
+import { type LoggedRequest, writeRequests } from "../db/requests.ts";
 import type { Column, Span, Used } from "../db/usage.ts";
 import { findArchived, referencedUsage } from "./archived-usage.ts";
 import { continueErasures, erase } from "./erase.ts";
@@ -21,6 +22,10 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> imp
 
   async erase(objects: Objects, accountId: string): Promise<"erased" | "continues" | "unknown"> {
     return erase(this.env, objects, accountId);
+  }
+
+  async logRequests(requests: LoggedRequest[]): Promise<void> {
+    await writeRequests(this.env.DB, requests);
   }
 
   async referencedUsage(

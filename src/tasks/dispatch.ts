@@ -174,7 +174,7 @@ async function storeImmediateOutputs(task: Task, lease: string, made: Succeeded,
     return { outcome: "completed", result: await storeWithTimeout(task, lease, made, env) };
   } catch {
     const { operation } = made;
-    if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs };
+    if (operation !== undefined) return { outcome: "accepted", operation, pollAfterMs: defaultPollMs, isMade: true };
   }
   // The bytes exist nowhere else: store once more.
   try {

@@ -1,6 +1,6 @@
 /** What follows a task's end: its settlement, its callback, the deletion of its files and, last, of its record. */
 
-import { assetPrefix, removeUnder } from "../assets.ts";
+import { assetPrefix, removeAssets, removeUnder } from "../assets.ts";
 import { lifeTimes } from "../config.ts";
 import { alert, log } from "../log.ts";
 import * as callbacks from "./callback.ts";
@@ -10,8 +10,9 @@ import { callReceiver, type CallbackWork } from "./notify.ts";
 import * as outcomes from "./outcomes.ts";
 import type { FinalTask } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
-import { logFields, settleTask } from "./settle.ts";
+import { logFields, settleForgotten, settleTask } from "./settle.ts";
 import type { FinalDue } from "./task.ts";
+import { listAssets } from "./views.ts";
 
 /** Settles the task and begins its callback. Failed calls are retried by the alarm. */
 export async function settleEnded(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
@@ -24,9 +25,11 @@ export async function settleEnded(task: FinalTask, record: RecordStore, env: Env
     const { assetMs, recordMs } = lifeTimes(env);
     const settled = outcomes.settled(task, assetMs, recordMs);
     // Its owner may have requested it already.
-    const begins = isNotified && !settled.callback;
-    const next = record.commit(begins ? callbacks.callbackBegun(settled, Date.now()) : settled);
-    if (begins) await sendCallback(next, record, env);
+    if (isNotified && !settled.callback)
+      return await sendCallback(record.commit(callbacks.callbackBegun(settled, Date.now())), record, env);
+    // Written only where it differs from the first attempt's success, which `reloaded` takes for granted after a while.
+    if (task.status === "failed" || task.faults > 0 || task.callback) record.commit(settled);
+    else record.sleep(settled);
   } catch (fault) {
     alert("settle", { ...logFields(task), outcome: "retry" }, fault);
     if (record.task === task) record.commit(outcomes.settleFailed(task, Date.now()));
@@ -63,8 +66,14 @@ export async function continueEnded(
       record.commit(callbacks.callLapsed(task, now));
       return;
     case "erase":
-      await removeUnder(env.ASSETS, assetPrefix(task.id));
-      if (record.task === task) record.commit(outcomes.erased(task, lifeTimes(env).recordMs));
+      await settleForgotten(task, env);
+      if (task.isTidy && task.result && !task.isDeleted)
+        await removeAssets(
+          env.ASSETS,
+          listAssets(task.result).map(({ key }) => key),
+        );
+      else await removeUnder(env.ASSETS, assetPrefix(task.id));
+      if (record.task === task) record.keep(outcomes.erased(task, lifeTimes(env).recordMs));
       return;
     case "forget":
       return forget(task, record, env);

@@ -13,7 +13,8 @@ import {
   type Submission,
   type Task,
 } from "./record.ts";
-import { backoff, claimMs, progressAt, resendMs } from "./task.ts";
+import { backoff, claimMs, progressAt } from "./task.ts";
+import { collectLeaseMs } from "./work.ts";
 
 const settleRetryMs = 30_000;
 const maxStartFaults = 5;
@@ -29,19 +30,26 @@ export function leaseExpired(task: OpenTask, now: number): Task {
   return {
     ...task,
     ...(isStart && { isUnknown: true }),
+    isTidy: false,
     faults: task.faults + 1,
     step: { do: isStart ? "start" : "collect", at: now, sent: 0 },
   };
 }
 
-/** The provider accepted the work. */
+/** The provider accepted the work. Outputs that were answered at once and not stored are made already: the consumer may have left files. */
 export const accepted = (
   task: OpenTask,
-  { operation, pollAfterMs, callsBack }: { operation: Operation; pollAfterMs: number; callsBack?: boolean },
+  {
+    operation,
+    pollAfterMs,
+    callsBack,
+    isMade = false,
+  }: { operation: Operation; pollAfterMs: number; callsBack?: boolean; isMade?: boolean },
   reportsProgress: boolean,
   now: number,
 ): OpenTask => ({
   ...task,
+  ...(isMade && { isTidy: false }),
   operation,
   ...(callsBack && { callsBack }),
   progress: progressAt(task, now),
@@ -71,11 +79,11 @@ export const pollFailed = (task: OpenTask, retryAfterMs: number | undefined, now
   step: { do: "poll", at: now + (retryAfterMs ?? backoff(task.faults, 2_000, 30_000)) },
 });
 
-/** The provider is done: its outputs wait to be collected. */
+/** The provider is done: its outputs wait to be collected. The alarm is right for the consumer's lease too. */
 export const ready = (task: OpenTask, now: number): OpenTask => ({
   ...task,
   faults: 0,
-  step: { do: "collect", at: now + resendMs, sent: 1 },
+  step: { do: "collect", at: now + collectLeaseMs(task), sent: 1 },
 });
 
 /** An earlier route has the first result. The current route's accepted work continues until the result is stored. */
@@ -103,6 +111,7 @@ export function startFailed(
   if (fault.retryable && task.faults < maxFaults && isWorthWaiting)
     return {
       ...(isCollect ? task : isUnknown ? { ...task, isUnknown } : untouched),
+      isTidy: false,
       faults: task.faults + 1,
       step: { do: isCollect ? "collect" : "start", at: now + (fault.retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
     };
@@ -141,6 +150,7 @@ export const hedged = (task: OpenTask, next: number, reason: "silent" | "slow", 
 /** Without what belongs to the current route, which is noted as tried. */
 const leaveRoute = (task: OpenTask, reason: string): OpenTask => ({
   ...withoutWork(task),
+  isTidy: false,
   attempts: [...task.attempts, { provider: currentRoute(task).provider, outcome: reason }],
 });
 
@@ -229,7 +239,7 @@ export function settled(task: FinalTask, assetMs: number, recordMs: number): Fin
  * Deleted by its owner after the settlement: the files go now, with all that was asked for and made. The rest stays until no start can
  * report an acceptance any more and no idempotency key leads here.
  */
-export function deleted({ callback: _callback, ...task }: FinalTask, now: number): FinalTask {
+export function deleted({ callback: _callback, endedBy: _endedBy, ...task }: FinalTask, now: number): FinalTask {
   const { source: _source, reference: _reference, callbackUrl: _callbackUrl, ...submission } = task.submission;
   const rest = {
     submission: { ...submission, parameters: {}, inputs: [], characters: [] },

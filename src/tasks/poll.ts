@@ -1,6 +1,6 @@
 /** Polls providers about accepted work: the current route's, and that of earlier routes. Without a verdict the poll is repeated until the deadline. */
 
-import { hedging } from "../config.ts";
+import { chargesCancelled, hedging } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { alert } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
@@ -46,13 +46,16 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     const answer = await withTimeout(currentProvider(task, env).poll(task.operation!), pollTimeoutMs);
     if (record.task !== task) return; // cancelled during the poll
     const now = Date.now();
-    line(answer.status);
-    if (answer.status === "succeeded") await poller.send(record.commit(outcomes.ready(task, now)));
+    if (answer.status === "failed") line(answer.status);
+    // Unwritten, because a poll after a crash answers the same; but what cancelling costs may depend on it.
+    if (answer.status === "succeeded") await poller.send(record[chargesCancelled(env) ? "commit" : "keep"](outcomes.ready(task, now)));
     else if (answer.status === "failed") await poller.go(outcomes.providerFailed(task, answer.code, hedging(env), now));
     else if (task.step.at <= now || task.silentSince !== undefined) {
       // A poll that a callback asked for, ahead of the schedule, leaves the schedule as it is.
       const pollAfterMs = pollDelayMs(task, hedging(env), task.callsBack === true, answer.pollAfterMs, now);
-      await hedgeOrCommit(outcomes.progressed(task, answer.progress, pollAfterMs, now), poller, now);
+      const next = outcomes.progressed(task, answer.progress, pollAfterMs, now);
+      const isFirstAnswer = task.faults > 0 || task.silentSince !== undefined;
+      if (!(await hedged(next, poller, now))) record[isFirstAnswer ? "commit" : "keepPolled"](next);
     }
   } catch (error) {
     line("fault");
@@ -62,16 +65,18 @@ export async function pollOperation(task: OpenTask, poller: Poller): Promise<voi
     if (fault?.account && markUnhealthy(currentRoute(task))) await recordIncident(env.DB, "provider", provider);
     if (record.task !== task) return;
     const now = Date.now();
-    await hedgeOrCommit(outcomes.pollFailed(task, fault?.retryAfterMs, now), poller, now);
+    const next = outcomes.pollFailed(task, fault?.retryAfterMs, now);
+    if (!(await hedged(next, poller, now))) record.commit(next);
   }
 }
 
-/** Starts the next route beside one that does not answer or is slow; otherwise the route continues alone. */
-async function hedgeOrCommit(task: OpenTask, { env, record, send }: Poller, now: number): Promise<void> {
+/** Starts the next route beside one that does not answer or is slow; false when the route continues alone. */
+async function hedged(task: OpenTask, { env, record, send }: Poller, now: number): Promise<boolean> {
   const due = hedge.reasonToHedge(task, hedging(env), now);
-  if (!due) return void record.commit(task);
+  if (!due) return false;
   alert("poll", { ...logFields(task), outcome: due.reason });
   await send(record.commit(transitions.dispatched(outcomes.hedged(task, due.next, due.reason, now), now)));
+  return true;
 }
 
 /** Polls the work of an earlier route. After the task's end it is cancelled; a late success is logged for the operator and not charged. */

@@ -127,6 +127,10 @@ interface TaskBase {
   earlier?: EarlierWork[];
   /** A consumer may have stored assets. */
   mayHaveAssets: boolean;
+  /** No consumer has left files that the result does not name. Missing in tasks from before it was known. */
+  isTidy?: boolean;
+  /** How many times the record was written: names the leases of collections. */
+  writes?: number;
 }
 
 export interface OpenTask extends TaskBase {

@@ -72,6 +72,11 @@ export async function returnPrice(task: Task, env: Env): Promise<void> {
 
 const settleFinal = (task: FinalTask, env: Env) => settlePrice(task, env, task.charged, task.error ?? "completed", task.submission.price);
 
+/** Settles again what is still held, long after the end: a settlement that came through was not written. A wallet is asked first, which costs no row. */
+export async function settleForgotten(task: FinalTask, env: Env): Promise<void> {
+  if (task.heldBy !== "wallet" || (await openWalletObject(env, task).holds(task.id))) await settleFinal(task, env);
+}
+
 /** Tells a wallet that lost its storage what this task holds, or what it was charged. */
 export async function tellWallet(task: Task, env: Env): Promise<void> {
   if (isFinal(task)) await settleFinal(task, env);

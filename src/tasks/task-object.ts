@@ -36,7 +36,7 @@ export class TaskObject extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#record = new RecordStore(ctx.storage);
+    this.#record = new RecordStore(ctx.storage, lifeTimes(env));
   }
 
   /**
@@ -64,8 +64,9 @@ export class TaskObject extends DurableObject<Env> {
     if (this.#settling) await Promise.race([this.#settling, scheduler.wait(2_000)]);
     const task = this.#ownedBy(accountId);
     if (!task) return null;
-    if (transitions.wakeAt(task) < Date.now() - 5_000) await this.#record.rearm(task);
-    return task;
+    if (transitions.wakeAt(task) >= Date.now() - 5_000) return task;
+    await this.#record.rearm(task);
+    return this.#ownedBy(accountId) ?? null;
   }
 
   /**
@@ -90,7 +91,7 @@ export class TaskObject extends DurableObject<Env> {
 
   /** True if the step is still leased to this consumer: checked right before a request that costs money. */
   async holdsLease(lease: string): Promise<boolean> {
-    return this.#record.task !== undefined && transitions.holdsLease(this.#record.task, lease);
+    return this.#record.task !== undefined && transitions.leased(this.#record.task, lease) !== undefined;
   }
 
   /** Ends the task at its owner's request. null when there is none, "final" when it had ended already. */
@@ -127,23 +128,35 @@ export class TaskObject extends DurableObject<Env> {
 
   /** The work that waits for a consumer, leased to the caller; null for a duplicate or late message. */
   async claim(): Promise<Work | null> {
+    // A message for a poll that is due was sent before a crash: finished work is not written. The poll is repeated.
+    const { step } = this.#record.task ?? {};
+    if (step?.do === "poll" && step.at <= Date.now()) await this.alarm();
     const task = this.#record.task;
     if (!task) return null;
     const provider = currentProvider(task, this.env);
-    const claimed = transitions.claimed(task, newId(""), leaseMs(task, provider), provider.repeatable, Date.now());
-    if (!claimed || (claimed.step.do !== "starting" && claimed.step.do !== "collecting")) return null;
-    this.#record.commit(claimed);
-    return { step: claimed.step.do === "starting" ? "start" : "collect", lease: claimed.step.lease, task: claimed };
+    const isStart = task.step.do === "start" || task.step.do === "starting";
+    const lease = isStart ? newId("") : transitions.collectLease(task);
+    const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
+    if (!claimed) return null;
+    // A collection may be begun again after a crash: its lease is valid for as long as the record is as it is.
+    return isStart
+      ? { step: "start", lease, task: this.#record.commit(claimed) }
+      : { step: "collect", lease, task: this.#record.keep(claimed) };
   }
 
   /** Takes the outcome of a leased step. False if the lease is no longer valid: the consumer's files are not wanted. */
   async report(lease: string, step: StepOutcome): Promise<boolean> {
-    const task = this.#record.task;
-    if (task?.endedBy === lease) return true; // reported before, and the answer was lost
-    if (!task || !transitions.holdsLease(task, lease)) {
+    const known = this.#record.task;
+    if (known?.endedBy === lease) {
+      // Reported before, and the answer was lost: the object may have crashed before the settlement.
+      if (known.step.do === "settle") await this.#settle(known);
+      return true;
+    }
+    const task = known && transitions.leased(known, lease);
+    if (!task) {
       // The task ended or moved to another route during the start: no consumer will collect this work. Repeated with the report if necessary.
-      if (step.outcome === "accepted" && task && isUnwanted(task, step.operation))
-        await cancelLate({ ...task, route: step.route ?? task.route }, step.operation, this.env);
+      if (step.outcome === "accepted" && known && isUnwanted(known, step.operation))
+        await cancelLate({ ...known, route: step.route ?? known.route }, step.operation, this.env);
       return false;
     }
     await this.#go(reported(task, step, this.#turn.isCalled, this.env, Date.now()));
@@ -259,8 +272,12 @@ export class TaskObject extends DurableObject<Env> {
     const task = this.#record.commit(final);
     // The time of a task that went to another route says nothing of its first one.
     if (task.status === "completed" && task.attempts.length === 0) noteDuration(this.env.DB, this.ctx, task);
-    this.#settling = settleEnded(task, this.#record, this.env).finally(() => (this.#settling = undefined));
-    await this.#settling;
+    await this.#settle(task);
     return this.#record.task ?? task;
+  }
+
+  #settle(task: FinalTask): Promise<void> {
+    this.#settling ??= settleEnded(task, this.#record, this.env).finally(() => (this.#settling = undefined));
+    return this.#settling;
   }
 }

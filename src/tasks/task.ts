@@ -6,7 +6,7 @@ import { type FinalTask, isFinal, type OpenTask, type Step, type Submission, typ
 
 /** How long an idempotency key stands for its task. */
 export const claimMs = 86_400_000;
-export const resendMs = 30_000;
+const resendMs = 30_000;
 /** A start that no consumer has claimed after this time is run by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
 const consumerWaitMs = 10_000;
 /** The same, so that the alarm that is set for the one is right for the other. */
@@ -30,6 +30,7 @@ export function newTask(id: string, submission: Submission, now: number): OpenTa
     progress: 0,
     reportsProgress: false,
     mayHaveAssets: false,
+    isTidy: true,
   };
 }
 
@@ -110,6 +111,7 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
     startedAt: task.startedAt ?? now,
     mayHaveAssets: true,
     ...(!isCollect && { askedAt: task.askedAt ?? now }),
+    ...(isLapsed && { isTidy: false }),
     ...(task.step.do === "starting" && { isUnknown: true }),
     step: isCollect
       ? { do: "collecting", at: now + leaseMs, lease, repeatable: true }
@@ -117,8 +119,18 @@ export function claimed(task: Task, lease: string, leaseMs: number, repeatable: 
   };
 }
 
-export const holdsLease = (task: Task, lease: string): task is OpenTask =>
-  !isFinal(task) && (task.step.do === "starting" || task.step.do === "collecting") && task.step.lease === lease;
+/** The lease of a collection: the same for a consumer that the object no longer knows of, for claiming one writes nothing. */
+export const collectLease = ({ writes = 0 }: Task) => `c${writes}`;
+
+/** The task at the step that was leased under this lease; undefined when that is over. */
+export function leased(task: Task, lease: string): OpenTask | undefined {
+  if (isFinal(task)) return undefined;
+  const { step } = task;
+  if (step.do === "starting" || step.do === "collecting") return step.lease === lease ? task : undefined;
+  // The object has forgotten that it leased the collection, or that it may begin.
+  const isForgotten = (step.do === "poll" || step.do === "collect") && task.operation !== undefined && lease === collectLease(task);
+  return isForgotten ? { ...task, step: { do: "collecting", at: step.at, lease, repeatable: true } } : undefined;
+}
 
 /** 0 to 99 while it runs, 100 when completed; never decreases. */
 export function progressAt(task: Task, now: number): number {

@@ -126,6 +126,12 @@ export class WalletObject extends DurableObject<Env> {
     this.ctx.waitUntil(this.#ledger.inTurn(() => this.#ledger.flush()).catch((error: unknown) => this.#failed(error)));
   }
 
+  /** True while the task's price is held. */
+  async holds(taskId: string): Promise<boolean> {
+    const known = this.#book.get(taskId);
+    return known !== undefined && !known.end;
+  }
+
   /** Holds again what a storage that was lost may have held for a task, out of what was granted to it. */
   async recover(charge: Charge, held: number): Promise<void> {
     const now = Date.now();

@@ -14,8 +14,8 @@ export interface Work {
 
 /** The outcome of a consumer's step. */
 export type StepOutcome =
-  /** `route` is missing in reports of the previous version. `callsBack`: the provider has the task's callback URL. */
-  | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number; callsBack?: boolean }
+  /** `route` is missing in reports of the previous version. `isMade`: the outputs were answered at once, and not stored. `callsBack`: the provider has the task's callback URL. */
+  | { outcome: "accepted"; operation: Operation; pollAfterMs: number; route?: number; isMade?: boolean; callsBack?: boolean }
   | { outcome: "completed"; result: Result }
   | { outcome: "failed"; code: FailureCode }
   /** Outcome unknown or result unreachable: do not retry and do not fall back to another route. */
@@ -26,7 +26,11 @@ export type StepOutcome =
 /** The time a consumer has to store outputs; its lease lasts a little longer. Short enough for a second attempt before the deadline. */
 export const collectTimeoutMs: Record<Submission["kind"], number> = { image: 40_000, character: 40_000, video: 90_000, remix: 90_000 };
 
+/** How much longer a lease lasts than its work may take. */
 const leaseGraceMs = 10_000;
+
+/** The lease of a collection. */
+export const collectLeaseMs = ({ submission: { kind } }: Pick<Task, "submission">) => collectTimeoutMs[kind] + leaseGraceMs;
 
 /** The longest time from a start's claim to its end, including pauses of its timeout while an image or a file of its answer waits for a permit. */
 const longestStartMs = ({ submission: { kind, inputs, characters } }: Task, provider: Provider) =>

@@ -47,7 +47,7 @@ test("another variation, session or key is another task", async () => {
   const [plain, varied, second] = [await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)];
   expect(new Set([plain, varied, second]).size).toBe(3);
   expect([await taskOf(one), await taskOf(one, { variation: 2 }), await taskOf(other)]).toEqual([plain, varied, second]);
-  // Without a handshake there is no session: the key tells callers apart.
+  // Without a handshake there is no session: callers are identified by their keys.
   const stateless = await Promise.all(modern.map((client) => taskOf(client)));
   expect(new Set(stateless).size).toBe(1);
   expect([plain, varied, second]).not.toContain(stateless[0]);

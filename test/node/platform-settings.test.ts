@@ -34,6 +34,10 @@ test.each([
   });
 });
 
+test("the platform adds no line for each call of an object, which would cost a third of a task", () => {
+  expect(gateway.observability).toMatchObject({ logs: { enabled: true, invocation_logs: false } });
+});
+
 test("messages arrive one per batch, with the platform's full number of consumers, short and slow work in separate queues", () => {
   const work = gateway.queues.consumers.filter(({ queue }) => queue !== "gateway-dead");
   expect(work.map(({ queue }) => queue).sort()).toEqual(["gateway-dispatch", "gateway-notify", "gateway-starts"]);

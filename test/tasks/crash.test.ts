@@ -5,8 +5,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
+import { perform } from "../../src/tasks/dispatch.ts";
 import { TaskObject } from "../../src/tasks/task-object.ts";
 import { WalletObject } from "../../src/tasks/wallet-object.ts";
+import type { StepOutcome } from "../../src/tasks/work.ts";
 import { bindings, crash, failOnce, nothingStored, spyOn, stopAt, storageOf, stubOf } from "../support/faults.ts";
 import {
   type Account,
@@ -35,6 +37,7 @@ const wallet = WalletObject.prototype as never;
 const price = 0.03;
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 const path = "/v1/images/generations";
+const hook = "https://hooks.example.com/done";
 
 /** The id of the next task. */
 function nextTaskId(): Promise<string> {
@@ -76,6 +79,9 @@ async function expectNothingLeft(account: Account, taskId: string): Promise<void
 
 /** True for the D1 statement that writes a reference. */
 const isReferenceWrite = (statement: unknown) => (statement as { statement: string }).statement.startsWith("INSERT INTO task_reference");
+
+/** The class of objects' keys and values. */
+const kvOf = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
 
 /** The Worker cannot reach the object any more, whatever it retries. */
 const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
@@ -303,7 +309,10 @@ function stopReports(): () => Promise<void> {
   return () => vi.waitFor(() => expect(dead).toBeDefined(), { timeout: 10_000, interval: 1 });
 }
 
-test("after the assets were stored: they are collected again, and unrecorded files are deleted with the others", async () => {
+test.each([
+  ["the consumer crashes: they are collected again under other names, and deleted with the others", false, 2],
+  ["consumer and object crash: they are collected again under the same names", true, 1],
+])("after the assets were stored %s", async (_, isObjectToo, files) => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
@@ -311,13 +320,117 @@ test("after the assets were stored: they are collected again, and unrecorded fil
   const stopped = stopReports();
   void deliver(id);
   await stopped();
-  await crash(stubOf(id));
+  vi.restoreAllMocks();
+  if (isObjectToo) await crash(stubOf(id));
   expect(await deliver(id)).toBe("ack");
   await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
-  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(2);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toHaveLength(files);
   await pass(id, 86_401);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+});
+
+test("a consumer that stores while its object leaves the memory is not made to store again", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  await deliver(id);
+  await pass(id, 2);
+  const work = await stubOf(id).claim();
+  await crash(stubOf(id));
+  expect(await stubOf(id).holdsLease(work!.lease)).toBe(true);
+  const result = { kind: "images" as const, images: [{ key: `assets/${id}/x-0.png`, type: "image/png", bytes: 1, digest: "d" }] };
+  expect(await stubOf(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
+  expect(await stubOf(id).report(work!.lease, { outcome: "completed", result })).toBe(true);
+  expect(await stubOf(id).report("c0", { outcome: "completed", result })).toBe(false);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+});
+
+/** Submits, and crashes the object between its final state and its settlement, and the consumer with it where that is asked for. */
+async function crashBeforeSettlement(account: Account, isConsumerToo: boolean, body: object = {}): Promise<string> {
+  const id = await submit(account, path, { ...image(unique()), ...body });
+  await deliver(id);
+  await pass(id, 2);
+  const stopped = stopAt(wallet, "settle", false);
+  const delivery = deliver(id);
+  await stopped();
+  const stub = stubOf(id);
+  if (isConsumerToo) failOnce(bindings.namespace(), "get", false, 2);
+  await crash(stub);
+  await delivery;
+  vi.restoreAllMocks();
+  return id;
+}
+
+test("a settlement that was forgotten for a day is made when the files are deleted, one that was made is not repeated", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, true);
+  // Its alarm is a day late.
+  vi.setSystemTime(Date.now() + 86_401_000);
+  await crash(stubOf(id));
+  const settles = vi.spyOn(WalletObject.prototype, "settle");
+  await alarm(id);
+  expect(settles).toHaveBeenCalledTimes(1);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+  const other = await submit(account, path, image(unique()));
+  await finish(account, other);
+  vi.setSystemTime(Date.now() + 86_401_000);
+  await crash(stubOf(other));
+  await alarm(other);
+  expect(settles).toHaveBeenCalledTimes(2);
+  // That the files are deleted is not written either.
+  for (const task of [id, other]) {
+    await crash(stubOf(task));
+    await pass(task, 7 * 86_400);
+    await alarm(task);
+    expect(await storageOf(stubOf(task))).toEqual(nothingStored);
+  }
+});
+
+test("a record of the version before is continued: its collection is leased, its files are deleted by prefix", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await deliver(id);
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    const { writes: _writes, isTidy: _isTidy, ...task } = storage.kv.get<Task>("task")!;
+    storage.kv.put("task", task);
+  });
+  await crash(stubOf(id));
+  await pass(id, 2);
+  const work = await stubOf(id).claim();
+  await crash(stubOf(id));
+  expect(await stubOf(id).holdsLease(work!.lease)).toBe(true);
+  await expectCompletedOnce(account, id, await finish(account, id));
+  await env.ASSETS.put(`assets/${id}/left-by-a-consumer-of-then`, "left");
+  await pass(id, 86_401);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+});
+
+test("progress that was shown does not fall when the object crashes, and is the provider's again after it", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ progress: 10 }, { progress: 24 }, { progress: 26 }, { progress: 40 }, { progress: 55 }] });
+  const id = await submit(account, path, image(prompt));
+  const progress = async () => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.progress as number;
+  await deliver(id);
+  const writes = spyOn(await kvOf(id), "put").mockClear();
+  const seen: number[][] = [];
+  for (let poll = 0; poll < 5; poll++) {
+    await pass(id, 2);
+    const before = await progress();
+    await crash(stubOf(id));
+    vi.setSystemTime(Date.now() + 1_500);
+    seen.push([before, await progress()]);
+  }
+  expect(seen).toEqual([
+    [10, 24],
+    [24, 24],
+    [26, 26],
+    [40, 50],
+    [55, 55],
+  ]);
+  expect(writes).toHaveBeenCalledTimes(2);
 });
 
 test("the object is reset while the consumer stores: the report is repeated and nothing is made again", async () => {
@@ -332,19 +445,80 @@ test("the object is reset while the consumer stores: the report is repeated and 
   expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
 });
 
-test("after the task is final and before it is settled: the alarm settles it", async () => {
+test("after the task is final and before it is settled: the consumer reports again, and it is settled at once", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, false);
+  expect(await books(account)).toMatchObject({ reserved: 0, used: price });
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("after the task is final and before it is settled: consumer and object crash, and the alarm settles it", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, true);
+  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  await pass(id, 51);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("before the settlement everything crashes and the alarm is lost: a query an hour later sets it again, and the callback follows", async () => {
+  const account = await newAccount();
+  const id = await crashBeforeSettlement(account, true, { callback_url: hook });
+  const received = receivers({ [hook]: ok });
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await crash(stubOf(id));
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
+  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
+  await pass(id, 1);
+  await callBack(id);
+  expect(received).toHaveLength(1);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("a settled task that is read from storage is not settled again, and its alarm is asked for once", async () => {
+  const account = await newAccount();
+  const id = await submit(account, path, image(unique()));
+  await finish(account, id);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await crash(stubOf(id));
+  const settles = vi.spyOn(WalletObject.prototype, "settle");
+  const asked = spyOn(
+    await runInDurableObject(stubOf(id), (_, { storage }) => Object.getPrototypeOf(storage) as never),
+    "getAlarm",
+  ).mockClear();
+  for (let time = 0; time < 3; time++) expect((await stubOf(id).read(account.id))?.step.do).toBe("erase");
+  expect(asked).toHaveBeenCalledTimes(1);
+  expect(await stubOf(id).remove(account.id)).toBe("removed");
+  expect(settles).not.toHaveBeenCalled();
+});
+
+test("finished work whose object crashed before its message arrived is collected by that message", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, path, image(prompt));
+  await deliver(id);
+  await pass(id, 2);
+  await crash(stubOf(id));
+  expect(await deliver(id)).toBe("ack");
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("completed");
+  expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
+  await expectCompletedOnce(account, id, await finish(account, id));
+});
+
+test("two consumers have one lease after a crash: what the second stores after the task was deleted is deleted too", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image(unique()));
   await deliver(id);
   await pass(id, 2);
-  const stopped = stopAt(wallet, "settle", false);
-  const delivery = deliver(id);
-  await stopped();
+  const work = await stubOf(id).claim();
   await crash(stubOf(id));
-  await delivery;
-  expect(await books(account)).toMatchObject({ reserved: price, used: 0 });
-  await pass(id, 31);
   await expectCompletedOnce(account, id, await finish(account, id));
+  expect(await stubOf(id).remove(account.id)).toBe("removed");
+  const key = `assets/${id}/${work!.lease}-0.png`;
+  await env.ASSETS.put(key, "late");
+  const object = { holdsLease: async () => true, report: async (lease: string, step: StepOutcome) => stubOf(id).report(lease, step) };
+  await perform(work!, env, object);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
 
 test("after the settlement and before its answer: settling again charges nothing", async () => {
@@ -358,11 +532,9 @@ test("after the settlement and before its answer: settling again charges nothing
   await crash(stubOf(id));
   await delivery;
   expect(await books(account)).toMatchObject({ reserved: 0, used: price });
-  await pass(id, 31);
+  await pass(id, 51);
   await expectCompletedOnce(account, id, await finish(account, id));
 });
-
-const hook = "https://hooks.example.com/done";
 
 /** Completes a task whose callback waits for its consumer, and stops there. */
 async function completeWithCallback(account: Account): Promise<string> {
@@ -474,15 +646,15 @@ test("a report that arrives while the files are being deleted is stored, and so 
   await pass(id, 86_380);
   await call(`/v1/tasks/${id}/callback`, { key: account.key, method: "POST" });
   const work = await stubOf(id).claimCallback();
-  const original = bindings.bucket()["list"]!;
-  const list = vi.spyOn(bindings.bucket(), "list").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+  const original = bindings.bucket()["delete"]!;
+  const remove = vi.spyOn(bindings.bucket(), "delete").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
     await runInDurableObject(stubOf(id), (object) =>
       object.reportCallback(work!.lease, { outcome: "attempted", at: Date.now(), ms: 1, status: 200 }),
     );
     return original.apply(this, values);
   });
   await pass(id, 15);
-  expect(list).toHaveBeenCalledTimes(1);
+  expect(remove).toHaveBeenCalledTimes(1);
   expect(await callbackOf(account, id)).toMatchObject({ state: "delivered", attempts: [{ status: 204 }, { status: 200 }] });
   await pass(id, 1);
   expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);

@@ -60,7 +60,7 @@ test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]
   ],
   ["starting", starting, 60_000, undefined, "lapse"],
   ["polling", polling, 2_100, undefined, "poll"],
-  ["waiting to be collected", collect, 32_000, undefined, "dispatch"],
+  ["waiting to be collected", collect, 52_000, undefined, "dispatch"],
   ["waiting to be collected, its message not taken", transitions.notSent(collect, start + 2_000), 4_000, undefined, "dispatch"],
   ["waiting to be collected, sent again", transitions.dispatched(collect, start + 32_000), 92_000, undefined, "dispatch"],
   ["collecting", collecting, 42_000, undefined, "lapse"],
@@ -100,9 +100,9 @@ test("an expired lease is taken over if the work may be repeated, and fails the 
 });
 
 test("a lease is valid for its holder, until the task is final", () => {
-  expect(transitions.holdsLease(starting, "lease-1")).toBe(true);
-  expect(transitions.holdsLease(starting, "lease-2")).toBe(false);
-  expect(transitions.holdsLease(outcomes.failed(starting, "cancelled", start), "lease-1")).toBe(false);
+  expect(transitions.leased(starting, "lease-1")).toBe(starting);
+  expect(transitions.leased(starting, "lease-2")).toBeUndefined();
+  expect(transitions.leased(outcomes.failed(starting, "cancelled", start), "lease-1")).toBeUndefined();
 });
 
 test("a start that keeps failing moves to the next route, then fails; every attempt is recorded", () => {

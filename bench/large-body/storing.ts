@@ -1,0 +1,63 @@
+/** `npm run bench:storing`: the CPU time of storing a video of 100 MB as the gateway does, beside a bare `put`, taking turns. */
+
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bundle, root } from "../build.ts";
+import { canReadCpu, cpuUs } from "../process-tree.ts";
+import { startServer } from "../server.ts";
+import { startBucket } from "./bucket.ts";
+
+const bytes = 100_000_000;
+const rounds = 12;
+
+if (!canReadCpu) throw new Error("processor time is read from /proc, which only Linux has");
+
+const tempDir = await mkdtemp(join(tmpdir(), "storing-"));
+process.once("exit", () => rmSync(tempDir, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+const configPath = join(root, "bench/large-body/storing.toml");
+const script = await bundle(configPath, "storing-worker.ts", join(tempDir, "bundle"));
+const bucket = await startBucket();
+const server = await startServer(tempDir, { configPath, script, consumes: false, bindings: {}, bucket: bucket.address });
+const file = Buffer.alloc(bytes, "a video is not compressible, this text is, and R2 does not look");
+const upstream = createServer((_, response) => response.writeHead(200, { "content-length": bytes }).end(file));
+upstream.listen(0, "127.0.0.1");
+await once(upstream, "listening");
+const from = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`;
+
+/** Milliseconds of CPU time for one file. */
+async function store(way: "bare" | "gateway"): Promise<number> {
+  const before = await cpuUs(server.processes);
+  const answer = await (await fetch(`${server.url}/${way}?from=${from}`)).text();
+  if (answer !== String(bytes) || !bucket.files.get(way)?.bytes.equals(file))
+    throw new Error(`${way}: the stored file is another: ${answer}`);
+  await sleep(50);
+  return ((await cpuUs(server.processes)) - before) / 1000;
+}
+
+const quartiles = (values: number[]) => {
+  const sorted = values.toSorted((a, b) => a - b);
+  return [0.25, 0.5, 0.75].map((share) => sorted[Math.floor(share * (sorted.length - 1))]!);
+};
+
+await store("bare");
+await store("gateway");
+const pairs: { bare: number; gateway: number }[] = [];
+for (let round = 0; round < rounds; round++) pairs.push({ bare: await store("bare"), gateway: await store("gateway") });
+for (const way of ["bare", "gateway"] as const) {
+  const [low, middle, high] = quartiles(pairs.map((pair) => pair[way])).map(Math.round);
+  console.log(`${way}: ${middle} ms of CPU for 100 MB (${low} to ${high})`);
+}
+const ratios = quartiles(pairs.map(({ bare, gateway }) => gateway / bare)).map((ratio) => ratio.toFixed(2));
+console.log(`gateway / bare: ${ratios[1]} (${ratios[0]} to ${ratios[2]})`);
+upstream.closeAllConnections();
+upstream.close();
+bucket.close();
+await server.stop();
