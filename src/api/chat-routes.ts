@@ -3,14 +3,15 @@
 import { type ChatFamily, findFamily, fitToFamily } from "../catalog/chat-families.ts";
 import type { Model } from "../catalog/models.ts";
 import { type Route, routesFor } from "../catalog/routes.ts";
-import { chatFamilies, logsSteps, pricesAndRoutes } from "../config.ts";
+import { chatFamilies, pricesAndRoutes } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { ApiError, type Violation } from "../errors.ts";
-import { alert, log } from "../log.ts";
+import { alert } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed, unhealthyLast } from "../providers/index.ts";
 import { type Malformed, ProviderError } from "../providers/provider-error.ts";
 import type { Chat } from "./chat-relay.ts";
 import type { AppContext } from "./frame.ts";
+import { logStep } from "../step-log.ts";
 
 /** A route with the body for its model's family. */
 export interface FittedRoute extends Route {
@@ -82,13 +83,12 @@ export async function askRoutes(
     });
     try {
       const response = await providerNamed(c.env, provider).chat!({ body, stream, signal: chat.signal });
-      if (logsSteps(c.env)) log("dispatch", line("answered"));
+      logStep(c.env, "dispatch", line("answered"));
       return { response, dropped };
     } catch (error) {
       const { malformed, contentPolicy = false, account = false } = error instanceof ProviderError ? error : {};
-      if (malformed || contentPolicy) {
-        if (logsSteps(c.env)) log("dispatch", line("refused"));
-      } else alert("dispatch", line("fault"), error);
+      if (malformed || contentPolicy) logStep(c.env, "dispatch", line("refused"));
+      else alert("dispatch", line("fault"), error);
       if (account && markUnhealthy({ provider, model })) await recordIncident(c.env.DB, "provider", provider);
       // A route's own fault is more specific than a later route's unsupported field.
       if (!malformed || fault === undefined) fault = error;

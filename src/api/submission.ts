@@ -20,7 +20,7 @@ import type { Language } from "../messages/index.ts";
 import { providerNamed } from "../providers/index.ts";
 import { firstRoute, type Submission } from "../tasks/record.ts";
 import { typicalSecondsLately } from "../tasks/typical-times.ts";
-import { versions } from "../versions.ts";
+import { submissionVersion } from "../versions.ts";
 import { requireScope } from "./key-scope.ts";
 import type { LargeBody } from "./large-body.ts";
 import { mentionedCharacters } from "./mentions.ts";
@@ -119,7 +119,7 @@ export async function toSubmission(
   return {
     references,
     submission: {
-      v: versions.submission,
+      v: submissionVersion,
       requestId: request.requestId,
       base: request.base,
       language: request.language,

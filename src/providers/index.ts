@@ -36,22 +36,18 @@ const providers: Record<string, (env: Env) => Provider | undefined> = {
   replicate: (env) => (env.REPLICATE_API_TOKEN ? replicate({ token: env.REPLICATE_API_TOKEN, base: env.REPLICATE_BASE_URL }) : undefined),
 };
 
-/** The secrets of each provider; `_OLD` after the name is the one before a rotation. */
-const secrets = {
-  cloudflare: ["WORKERS_AI_API_TOKEN"],
-  modelark: ["ARK_API_KEY"],
-  minimax: ["MINIMAX_API_KEY"],
-  google: ["GEMINI_API_KEY", "GOOGLE_SERVICE_ACCOUNT"],
-  openai: ["OPENAI_API_KEY"],
-  fal: ["FAL_KEY"],
-  replicate: ["REPLICATE_API_TOKEN"],
-} as const satisfies Record<string, (keyof Env)[]>;
-
-/** The provider with its secrets of before a rotation; undefined if there are none. */
+/** The provider with its secrets of before a rotation, `OPENAI_API_KEY_OLD` and the like; undefined if none of those that it reads is set. */
 function olderProvider(env: Env, name: string): Provider | undefined {
-  const old = (secrets[name as keyof typeof secrets] ?? []).filter((secret) => env[`${secret}_OLD`]);
-  if (old.length === 0) return undefined;
-  return providers[name]?.({ ...env, ...Object.fromEntries(old.map((secret) => [secret, env[`${secret}_OLD`]])) });
+  let isOlder = false;
+  const older = new Proxy(env, {
+    get(_, key: keyof Env) {
+      const old = env[`${key}_OLD` as keyof Env];
+      if (old) isOlder = true;
+      return old || env[key];
+    },
+  });
+  const provider = providers[name]?.(older);
+  return isOlder ? provider : undefined;
 }
 
 /** The variables with the addresses of each provider. */

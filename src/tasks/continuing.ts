@@ -1,7 +1,7 @@
 /** What is due before a task's end, and the record after a consumer's report. */
 
 import { hedging, lifeTimes } from "../config.ts";
-import { alert, log } from "../log.ts";
+import { alert } from "../log.ts";
 import { pollInTurn } from "./called-back.ts";
 import { abandon } from "./creating.ts";
 import * as outcomes from "./outcomes.ts";
@@ -42,7 +42,6 @@ export async function continueOpen(task: OpenTask, leases: StepLeases, poller: P
     case "poll":
       return pollInTurn(task, poller);
     case "deadline":
-      log("task", { ...logFields(task), outcome: "deadline_exceeded" });
       return poller.go(outcomes.failed(task, "deadline_exceeded", now));
   }
 }

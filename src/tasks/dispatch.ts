@@ -2,7 +2,7 @@
 
 import { removeUnder, assetPrefix, TooLargeError } from "../assets.ts";
 import { toCallbackUrl } from "../callback-urls.ts";
-import { hedging, logsSteps } from "../config.ts";
+import { hedging } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
 import { toObjectId } from "../ids.ts";
 import { retry } from "../retry.ts";
@@ -23,7 +23,8 @@ import { StartClock } from "./start-clock.ts";
 import type { TaskObject } from "./task-object.ts";
 import { startWhileWanted } from "./while-wanted.ts";
 import { collectTimeoutMs, type StepOutcome, type Work } from "./work.ts";
-import { isNewer } from "../versions.ts";
+import { isNewer, messageVersion } from "../versions.ts";
+import { logStep } from "../step-log.ts";
 
 export type QueueMessage = TaskMessage | AlertMessage;
 
@@ -49,7 +50,7 @@ export async function consume(batch: MessageBatch<QueueMessage>, env: Env): Prom
 
 /** False for a message of newer code: it is delivered again, also from the dead-letter queue, when the deployment is over. */
 function isKnown(message: Message<QueueMessage>): boolean {
-  if (!isNewer("message", message.body)) return true;
+  if (!isNewer(message.body, messageVersion)) return true;
   alert("dispatch", { attempt: message.attempts, outcome: "newer" });
   message.retry({ delaySeconds: newerRetryS });
   return false;
@@ -116,9 +117,9 @@ export async function perform({ step, lease, task }: Work, env: Env, object: Lea
     ms: Date.now() - started,
   };
   // Work that was made for nothing is always logged: the operator pays for it.
-  if (!("reason" in outcome)) {
-    if (!isTaken || logsSteps(env)) log("dispatch", line);
-  } else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
+  if (!("reason" in outcome) && isTaken) logStep(env, "dispatch", line);
+  else if (!("reason" in outcome)) log("dispatch", line);
+  else (isTaken ? alert : log)("dispatch", { ...line, reason: outcome.reason });
 }
 
 /** Does the step. Never throws: every fault has a name in `StepOutcome`. */

@@ -7,14 +7,14 @@ import { currentRoute, type FinalTask, type OpenTask } from "./record.ts";
 import type { RecordStore } from "./record-store.ts";
 import { logFields } from "./settle.ts";
 import * as transitions from "./task.ts";
-import { type Versioned, versions } from "../versions.ts";
+import { messageVersion, type Versioned } from "../versions.ts";
 
 /** The message that a task's work or callback is waiting. */
 export interface TaskMessage extends Versioned {
   taskId: string;
 }
 
-const toMessage = ({ id }: OpenTask | FinalTask): TaskMessage => ({ v: versions.message, taskId: id });
+const toMessage = ({ id }: OpenTask | FinalTask): TaskMessage => ({ v: messageVersion, taskId: id });
 
 /** Sends the message that a start or collection is waiting. */
 export async function sendDispatch(task: OpenTask, record: RecordStore, env: Env): Promise<void> {

@@ -1,9 +1,9 @@
 /** Calls receivers: one signed POST for each attempt that a task object leases out. It owns no state and may crash at any point. */
 
-import { allowsPrivateNetwork, assetBaseUrl, logsSteps, ownHosts, signingSecret } from "../config.ts";
+import { allowsPrivateNetwork, assetBaseUrl, ownHosts, signingSecret } from "../config.ts";
 import { cachedWebhook, signingSecrets, type Webhook } from "../db/webhooks.ts";
 import { toObjectId } from "../ids.ts";
-import { alert, log } from "../log.ts";
+import { alert } from "../log.ts";
 import { NetError } from "../net/net-error.ts";
 import { postPublic } from "../net/post-public.ts";
 import { retry } from "../retry.ts";
@@ -13,6 +13,7 @@ import { toEventId, writeEvent } from "./event.ts";
 import type { TaskMessage } from "./messages.ts";
 import type { FinalTask } from "./record.ts";
 import { logFields } from "./settle.ts";
+import { logStep } from "../step-log.ts";
 
 /** A call to make, under a lease that its report must contain. */
 export interface CallbackWork {
@@ -42,7 +43,7 @@ export async function handleCallback(message: Message<TaskMessage>, env: Env): P
 export async function callReceiver(task: FinalTask, env: Env): Promise<CallbackReport> {
   const report = await callOnce(task, env);
   const outcome = report.outcome === "attempted" ? (report.fault ?? String(report.status)) : report.outcome;
-  if (logsSteps(env)) log("callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
+  logStep(env, "callback", { ...logFields(task), attempt: (task.callback?.failures ?? 0) + 1, outcome });
   return report;
 }
 

@@ -1,8 +1,8 @@
 /** Polls providers about accepted work: the current route's, and that of earlier routes. Without a verdict the poll is repeated until the deadline. */
 
-import { chargesCancelled, hedging, logsSteps } from "../config.ts";
+import { chargesCancelled, hedging } from "../config.ts";
 import { recordIncident } from "../db/incidents.ts";
-import { alert, log } from "../log.ts";
+import { alert } from "../log.ts";
 import { isOn, markUnhealthy, providerNamed } from "../providers/index.ts";
 import { ProviderError } from "../providers/provider.ts";
 import { withTimeout } from "../providers/shared/http.ts";
@@ -14,6 +14,7 @@ import type { RecordStore } from "./record-store.ts";
 import { cancelUpstream, logFields } from "./settle.ts";
 import * as outcomes from "./outcomes.ts";
 import * as transitions from "./task.ts";
+import { logStep } from "../step-log.ts";
 
 /** What polling needs of the task's object. */
 export interface Poller {
@@ -40,9 +41,7 @@ export const canCancel = (task: Task, env: Env): boolean =>
 export async function pollOperation(task: OpenTask, poller: Poller): Promise<void> {
   const { env, record } = poller;
   const started = Date.now();
-  const line = (outcome: string) => {
-    if (logsSteps(env)) log("poll", { ...logFields(task), outcome, ms: Date.now() - started });
-  };
+  const line = (outcome: string) => logStep(env, "poll", { ...logFields(task), outcome, ms: Date.now() - started });
   try {
     const answer = await withTimeout(currentProvider(task, env).poll(task.operation!), pollTimeoutMs);
     if (record.task !== task) return; // cancelled during the poll

@@ -1,12 +1,12 @@
 /** Does a start in the task's own object: it has waited too long for a consumer. */
 
-import { logsSteps } from "../config.ts";
-import { alert, log } from "../log.ts";
+import { alert } from "../log.ts";
 import { perform } from "./dispatch.ts";
 import type { RecordStore } from "./record-store.ts";
 import { logFields } from "./settle.ts";
 import { wakeAt } from "./task.ts";
 import type { StepOutcome, Work } from "./work.ts";
+import { logStep } from "../step-log.ts";
 
 /**
  * Does the work, which is leased as a consumer's is: a message that comes meanwhile finds nothing to do. No other alarm fires while this
@@ -18,7 +18,7 @@ export async function undertake(
   record: RecordStore,
   env: Env,
 ): Promise<void> {
-  if (logsSteps(env)) log("dispatch", { ...logFields(work.task), outcome: "undertaken" });
+  logStep(env, "dispatch", { ...logFields(work.task), outcome: "undertaken" });
   const released = new Promise<void>((resolve) => (record.onFinal = resolve));
   const timeout = new AbortController();
   const started = perform(work, env, object);

@@ -10,7 +10,7 @@ import { type Page, WalletBook, type WalletEntry } from "./wallet-book.ts";
 import { batchSize, WalletLedger } from "./wallet-ledger.ts";
 import { noteAlerts, refusal, type ReserveAnswer, type ReserveRules, toView, type WalletView } from "./wallet-limits.ts";
 import { missingWindows, type QuotaChange, type WalletState } from "./wallet-state.ts";
-import { isNewer } from "../versions.ts";
+import { isNewer, chargeVersion } from "../versions.ts";
 
 const flushMs = 5_000;
 const retryMs = 10_000;
@@ -26,7 +26,7 @@ const pageKey = (seq: number) => `page/${String(seq).padStart(12, "0")}`;
 
 /** Throws if newer code made the charge: its caller repeats the call, and this object runs newer code then. */
 function requireKnown(charge: Charge): void {
-  if (isNewer("charge", charge)) throw new Error("the charge is of a newer version");
+  if (isNewer(charge, chargeVersion)) throw new Error("newer charge");
 }
 
 export class WalletObject extends DurableObject<Env> {
@@ -134,7 +134,6 @@ export class WalletObject extends DurableObject<Env> {
 
   /** Holds again what a storage that was lost may have held for a task, out of what was granted to it. */
   async recover(charge: Charge, held: number): Promise<void> {
-    requireKnown(charge);
     const now = Date.now();
     const state = await this.#ledger.load([charge.keyId], now);
     if (!state || state.lost < held || this.#book.get(charge.taskId)) return;

@@ -154,7 +154,7 @@ test("in production a task has two lines, a chat too, and of a hundred status qu
   const before = lines().length;
   await call("/v1/chat/completions", { key: account.key, body: { model: "textA-1", messages: [{ role: "user", content: "hi" }] }, vars });
   const chat = lines().slice(before);
-  expect(chat.map(({ unit }) => unit).sort()).toEqual(["request", "settle"]);
+  expect(chat.map(({ unit }) => String(unit)).toSorted()).toEqual(["request", "settle"]);
 });
 
 test.each([false, true])("a chat's log lines can be found the same way: streamed %s", async (isStream) => {

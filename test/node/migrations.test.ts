@@ -50,6 +50,13 @@ const writes: Record<string, (n: string) => string> = {
     INSERT INTO check_progress VALUES (1, '{}') ON CONFLICT DO UPDATE SET state = excluded.state;
     INSERT INTO outcome_sum VALUES (0, 'image ${n}', 1, 8, 1);
     INSERT INTO erasure VALUES ('acc_${n}', 1, 1, '');`,
+  "0018": (n) => `
+    INSERT INTO archive_part VALUES ('acc_${n}', 0, 1, 'archive/${n}', 2, 0, 10, 10, 1, 2);
+    INSERT INTO archive_sum VALUES ('acc_${n}', 'key_${n}', 2, 10);
+    INSERT INTO upkeep VALUES ('archive_${n}', '{}');`,
+  "0022": (n) => `
+    INSERT INTO request_page VALUES ('acc_${n}', 1, 2, 1, '{}');
+    INSERT INTO quota_change (account_id, at, before, after) VALUES ('acc_${n}', 1, NULL, 100);`,
 };
 
 type Row = Record<string, SQLOutputValue>;
