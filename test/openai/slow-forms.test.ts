@@ -51,7 +51,7 @@ test("a picture that takes its time is taken as long as it keeps the pace", asyn
 
 test("slow bodies of one account leave a turn to another, and its own fourth is 503 at once", async () => {
   const [slow, other] = [await newAccount(), await newAccount()];
-  const send = (account: Account, body: ReadableStream | string, path = "/chat/completions") =>
+  const send = async (account: Account, body: ReadableStream | string, path = "/chat/completions") =>
     worker.fetch(
       new Request(`https://gateway.example${v1}${path}`, {
         method: "POST",
